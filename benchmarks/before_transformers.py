@@ -46,8 +46,8 @@ from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.request import Request, build
 from unbag.data.columns import read_column
 from unbag.evaluation import evaluator
-from unbag.evaluation.model_loading import predictor_of
-from unbag.evaluation.quantities import of_result
+from unbag.evaluation.model_loading import load_predictor
+from unbag.evaluation.quantities import collect_metrics
 from unbag.models import ARCHITECTURES, get_architecture
 from unbag.training.config import TrainConfig
 from unbag.training.initialization import initialize_model
@@ -137,9 +137,9 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
         found = evaluator.evaluate_all(
             [model], requests(args), output_dir=out, predictions=store, lexical_baseline=False, shuffled=False
         )
-        predictor, _ = predictor_of(model)
+        predictor, _ = load_predictor(model)
         network = predictor.model  # type: ignore[attr-defined]
-        numbers = {result.set: of_result(result) for result in found}
+        numbers = {result.set: collect_metrics(result) for result in found}
         return {
             "parameters": network.num_parameters() - network.get_input_embeddings().weight.numel(),
             "pairs_per_epoch": record["pairs_per_epoch"],

@@ -59,7 +59,7 @@ def main() -> None:
         folder = args.output_dir or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         results = evaluate(folder, args.max_steps)
-    verdicts = {name: verdict.of_model(own) for name, own in results.items()}
+    verdicts = {name: verdict.compute_model_verdict(own) for name, own in results.items()}
     tables = "\n".join(markdown(verdicts))
     print(tables)
     if args.markdown:
@@ -70,12 +70,14 @@ def main() -> None:
 
 def evaluate(folder: Path, max_steps: int) -> dict[str, list[Result]]:
     """Evaluate all models on all sets of the demonstration; return the results of each model."""
-    demo.fill(folder)
-    sets = [each if isinstance(each, BuiltSet) else build(each) for each in demo.sets(folder)]
+    demo.write_demo_data(folder)
+    sets = [each if isinstance(each, BuiltSet) else build(each) for each in demo.build_sets(folder)]
     networks = [train(name, folder, max_steps) for name in NETWORKS]
     functions = [*(constant(label) for label in LABELS), coin, *oracles(sets)]
     models: list[Any] = [*networks, "lexical", "hypothesis-only", *functions, ReaderPredictor()]
-    found = evaluate_all(models, sets, output_dir=folder / "run", trust_labels=True, **demo.training_options(folder))
+    found = evaluate_all(
+        models, sets, output_dir=folder / "run", trust_labels=True, **demo.build_training_options(folder)
+    )
     by_name: dict[str, list[Result]] = {}
     for result in found:
         by_name.setdefault(short_name(result), []).append(result)

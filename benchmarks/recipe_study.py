@@ -33,7 +33,7 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.predictor import Predictor
 from unbag.scoring.bootstrap import RATIO, Sample
 from unbag.training.recipes import find_recipe
@@ -172,7 +172,7 @@ def study(args: argparse.Namespace) -> None:
                 recipe.config(model=args.model, output_dir=folder, seed=seed, max_validation_examples=1_000, **options),
             )
             sets = sets or (*asked(args), held_out(args))
-            predictor, _ = predictor_of(str(folder), dtype=args.dtype)
+            predictor, _ = load_predictor(str(folder), dtype=args.dtype)
             write(measure(predictor, *sets, out=args.out / "predictions", corpus=args.corpus), path)
             print(f"{name}, seed {seed}", file=sys.stderr, flush=True)
 

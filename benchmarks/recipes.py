@@ -32,7 +32,7 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.runner import predict_rows
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.training.seeds import summarise_values
@@ -66,7 +66,7 @@ def main() -> None:
     scores: dict[str, dict[str, list[float]]] = {}
     for name, folders in groups.items():
         for folder in folders:
-            predictor, _ = predictor_of(folder)
+            predictor, _ = load_predictor(folder)
             for title, (built, parts) in right_sets.items():
                 found = answers(built, predictor, args.out)
                 correct = found.predicted == found.gold(read_numbers(built.rows, "label"))

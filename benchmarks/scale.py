@@ -69,10 +69,10 @@ def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, A
     import ray
 
     from unbag.challenge_sets.request import Request
-    from unbag.evaluation.ray.building import build
+    from unbag.evaluation.ray.building import build_on_cluster
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    return build(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
+    return build_on_cluster(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
 
 
 ENGINES: dict[str, Callable[[Mapping[str, Any], Path, int], dict[str, Any]]] = {

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.verdict import SetVerdict, of_model
+from unbag.evaluation.verdict import SetVerdict, compute_model_verdict
 from unbag.scoring.skill import Credits, skill_score
 
 LABELS = 3
@@ -84,7 +84,7 @@ def verdicts(credits: list[tuple[Credits, Credits]], resamples: int, seed: int) 
     for number, (own, control) in enumerate(credits):
         scores = skill_score(own, shuffled=control, resamples=resamples, seed=seed * 1000 + number)
         results.append(Result(f"set {number}", {}, {"name": "m"}, data, {"skill": scores}, {}))
-    return of_model(results)
+    return compute_model_verdict(results)
 
 
 def share_better(draw: Draw, sets: int, models: int, resamples: int) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from unbag.evaluation.demo import run
+from unbag.evaluation.demo import run_demo
 from unbag.reports import html
 
 _PICTURE = Path(__file__).parent / "report.png"
@@ -28,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         demo = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder)
         if len(sys.argv) == 1:
-            run(demo)
+            run_demo(demo)
         page_file = Path(folder) / html.FILE
         html.write([demo], page_file)
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])

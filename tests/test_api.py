@@ -11,7 +11,7 @@ from unbag.challenge_sets import results
 from unbag.data import demo
 from unbag.data.labels import LABELS, LabelError
 from unbag.evaluation import model_loading
-from unbag.evaluation.quantities import quantities
+from unbag.evaluation.quantities import describe_metrics
 from unbag.inference.function import CallablePredictor
 from unbag.reports import html
 
@@ -120,7 +120,9 @@ def test_a_report_is_a_table_of_numbers_with_their_directions(report):
     assert row["direction"] == "higher"
     assert set(table[table["number"] == "drop"]["direction"]) == {"lower"}
     assert not table.duplicated(["set", "number"]).any()
-    assert all(set(table[table["set"] == name]["number"]) <= set(quantities(name)) for name in ("plain", "swapped"))
+    assert all(
+        set(table[table["set"] == name]["number"]) <= set(describe_metrics(name)) for name in ("plain", "swapped")
+    )
 
 
 def test_report_repr_fits_80_columns(report):
@@ -215,7 +217,7 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
     ],
 )
 def test_evaluate_invalid_argument_is_rejected_before_loading(options, said, monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.backends.predictor_of", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr("unbag.evaluation.backends.load_predictor", lambda *_, **__: pytest.fail("a model was loaded"))
     with pytest.raises(ValueError, match=said):
         asked(**options)
 
@@ -286,10 +288,10 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
 
 def test_check_option_of_no_model_is_rejected():
     models = ["org/model", "causal:org/lm"]
-    model_loading.check(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
+    model_loading.validate_model_options(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
     assert model_loading.select_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
-        model_loading.check(models, {"base_url": "http://localhost/v1"})
+        model_loading.validate_model_options(models, {"base_url": "http://localhost/v1"})
 
 
 def test_options_of_each_kind_equal_the_loader_parameters():

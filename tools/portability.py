@@ -119,20 +119,20 @@ def make(shared: Path | None, *, quick: bool) -> Found:
     """
     from unbag.baselines.demo_reader import ReaderPredictor
     from unbag.cli.output import write_tables
-    from unbag.evaluation.demo import fill, requests, run, training_options
+    from unbag.evaluation.demo import build_requests, build_training_options, run_demo, write_demo_data
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.reports import html, terminal
 
     here = Path("demo")
     if quick:
-        fill(here)
-        some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
+        write_demo_data(here)
+        some = [replace(each, max_examples=_EXAMPLES) for each in build_requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
-        models, options = (ReaderPredictor(), "majority"), training_options(here)
+        models, options = (ReaderPredictor(), "majority"), build_training_options(here)
         results = evaluate_all(models, some, output_dir=here, lexical_baseline=False, **options)
     else:
-        results = run(here)
-        some = requests(here)
+        results = run_demo(here)
+        some = build_requests(here)
     write_tables(results, here)
     found = {}
     for request in some:
@@ -188,9 +188,9 @@ def _some(parquet: Path, n: int) -> str:
 
 def _labels(shared: Path) -> str:
     """Hash the labels that a real model predicts for some pairs. Its float32 logits differ between processors."""
-    from unbag.evaluation.model_loading import predictor_of
+    from unbag.evaluation.model_loading import load_predictor
 
-    model, _ = predictor_of(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
+    model, _ = load_predictor(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     rows = [json.loads(line) for line in Path("validation.jsonl").read_text().splitlines()[:200]]
     answers = model.predict([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
     return _hash(answers.argmax(axis=1).tolist())

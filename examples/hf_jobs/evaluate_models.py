@@ -339,8 +339,8 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
     failures: dict[str, str] = {}
     try:
         every = [result for some in results.values() for result in some]
-        publish(results_dataset.results_publication(rows, every), options)
-        publish(leaderboard.leaderboard_space(f"{options.org}/{leaderboard.NAME}", rows), options)
+        publish(results_dataset.build_results_publication(rows, every), options)
+        publish(leaderboard.build_leaderboard_space(f"{options.org}/{leaderboard.NAME}", rows), options)
     except (ValueError, OSError) as error:
         failures["results and leaderboard"] = str(error)
     for model, some in results.items() if options.pull_requests else ():
@@ -354,12 +354,12 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
 def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Mapping[str, Any]], org: str) -> None:
     """Open a pull request with `.eval_results` and the model-index, or update the open one."""
     from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import model_results_publication
+    from unbag.hub.model_results import build_model_results_publication
     from unbag.hub.push import publish_files
 
     path, record = run
     about = fetch_result_context(results, org, [path])._replace(date=record["date"])  # not that of the download
-    print(publish_files(model_results_publication(model, results, org, about), pull_request=True).url)
+    print(publish_files(build_model_results_publication(model, results, org, about), pull_request=True).url)
 
 
 def read_results(path: Path) -> "list[Result]":
@@ -388,9 +388,9 @@ def build_table(models: Sequence[Model], runs: Mapping[str, tuple[Path, Mapping[
 
 def _verdict_cells(results: "Sequence[Result]") -> list[str]:
     """Name the challenge sets of each standing, without the corpus itself."""
-    from unbag.evaluation.verdict import of_model
+    from unbag.evaluation.verdict import compute_model_verdict
 
-    verdicts = [verdict for verdict in of_model(results) if not verdict.is_control]
+    verdicts = [verdict for verdict in compute_model_verdict(results) if not verdict.is_control]
     standings = ("better", "no better", "worse", "inconclusive")
     return [", ".join(each.result.set for each in verdicts if each.standing == name) or "–" for name in standings]
 

@@ -16,7 +16,7 @@ from unbag.data.labels import parse_label_map
 from unbag.evaluation import evaluator, result_folder
 from unbag.evaluation.backends import open_backend, validate_backend
 from unbag.evaluation.evaluator import OnProgress
-from unbag.evaluation.model_loading import Model, is_recognised
+from unbag.evaluation.model_loading import Model, has_stable_identity
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
@@ -205,8 +205,8 @@ def evaluate(
     predictions: Path | str = folder / PREDICTIONS
     if address is not None:
         predictions = str(StorageFolder(address) / PREDICTIONS)
-        result_folder.receive(address, folder)
-    elif output_dir is None and is_recognised(model):
+        result_folder.download_result_folder(address, folder)
+    elif output_dir is None and has_stable_identity(model):
         predictions = get_cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # first, so that it removes the temporary folder after an error
     visible = progress and progress_callback is None and process_group().rank == 0

@@ -214,15 +214,15 @@ def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
     rows = _pairs(3)
     answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
-    chosen = report_examples.select(result, rows, answers)
+    chosen = report_examples.select_examples(result, rows, answers)
     assert chosen.examples
     assert chosen.candidates
     assert all((each.probability is not None) == has_probabilities for each in chosen.examples)
-    report_examples.write([chosen], tmp_path / "examples.json")
-    assert report_examples.read(tmp_path / "examples.json") == [chosen]
+    report_examples.write_selections([chosen], tmp_path / "examples.json")
+    assert report_examples.read_selections(tmp_path / "examples.json") == [chosen]
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "examples.json").write_text('{"schema": 99}')
     with pytest.raises(ValueError, match="expected examples of schema 2"):
-        report_examples.read(tmp_path / "examples.json")
+        report_examples.read_selections(tmp_path / "examples.json")

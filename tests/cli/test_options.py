@@ -184,7 +184,7 @@ def test_quiet_and_verbose_are_reset_after_the_command(tmp_path, monkeypatch, ca
         seen.update(quiet=output.is_quiet(), debug=logging.getLogger("unbag").isEnabledFor(logging.DEBUG))
         raise ValueError("what went wrong")
 
-    monkeypatch.setattr("unbag.evaluation.gates.of_one_model", look)
+    monkeypatch.setattr("unbag.evaluation.gates.select_results_of_single_model", look)
     before = (output.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level)
     gate = ("check", folder, "--min", "plain:score=.1")
     expected = {"-q": {"quiet": True, "debug": False}, "-v": {"quiet": False, "debug": True}}

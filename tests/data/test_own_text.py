@@ -10,7 +10,7 @@ from unbag.challenge_sets.selection import OptionError, Pairs
 from unbag.data.own_text import list_text_files, open_text
 from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
 from unbag.data.text.sentences import find_form_exclusion, is_english, split_english
-from unbag.hub.dataset import dataset_publication, published_name
+from unbag.hub.dataset import build_dataset_publication, choose_config_name
 from unbag.utils.safe_io import DataError
 
 MARKDOWN = """---
@@ -171,10 +171,10 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
 def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license(pipeline, tmp_path):
     files = [_write(tmp_path / name, MARKDOWN) for name in ("farm.md", "field.md")]
     request = Request("soswap_addamod", None, {"text": files, "pipeline": pipeline})
-    assert published_name(request) == "farm-and-1-more"
-    assert published_name(replace(request, config="fields")) == "fields"
+    assert choose_config_name(request) == "farm-and-1-more"
+    assert choose_config_name(replace(request, config="fields")) == "fields"
     with pytest.raises(ValueError, match="farm-and-1-more: expected a license"):
-        dataset_publication([request], "me/farm", tmp_path)
+        build_dataset_publication([request], "me/farm", tmp_path)
 
 
 def test_exclusions_of_a_text_are_counted_in_sentences(pipeline, tmp_path):

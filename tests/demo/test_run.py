@@ -13,7 +13,7 @@ from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.evaluation import prefetch
-from unbag.evaluation.demo import MODELS, fill, requests, sets, training_options
+from unbag.evaluation.demo import MODELS, build_requests, build_sets, build_training_options, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
 
 
@@ -79,16 +79,18 @@ def test_what_it_leaves_can_be_gone_on_with(shown):
 
 
 def test_demo_sets_stand_in_the_order_of_the_suite():
-    assert [each.name for each in sets(Path("out"))] == suite.names()
+    assert [each.name for each in build_sets(Path("out"))] == suite.names()
 
 
 @pytest.mark.nightly
 def test_every_set_is_scored_on_twenty_drawn_examples(tmp_path):
-    fill(tmp_path)
-    wanted = [replace(request, max_examples=20) for request in requests(tmp_path)]
-    at_hand = [request for request in wanted if not prefetch.missing(prefetch.of_run([request]))]
+    write_demo_data(tmp_path)
+    wanted = [replace(request, max_examples=20) for request in build_requests(tmp_path)]
+    at_hand = [
+        request for request in wanted if not prefetch.fetch_requirements(prefetch.list_run_requirements([request]))
+    ]
     found = evaluate_all(
-        (ReaderPredictor(), "lexical"), at_hand, output_dir=tmp_path / "out", **training_options(tmp_path)
+        (ReaderPredictor(), "lexical"), at_hand, output_dir=tmp_path / "out", **build_training_options(tmp_path)
     )
     assert {"resnli", "cs_lambda", "permuted", "sicck", "swapped"} <= {request.name for request in at_hand}
     assert [result.set for result in found] == [request.name for request in at_hand] * 2

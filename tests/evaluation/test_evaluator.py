@@ -16,7 +16,7 @@ from unbag.challenge_sets.request import Request, build, export, is_exported, re
 from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, find_label_space, fold_label, parse_label_map
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
-from unbag.evaluation.backends import InProcess
+from unbag.evaluation.backends import InProcessEngine
 from unbag.evaluation.evaluator import evaluate_all, evaluate_file
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
@@ -132,7 +132,7 @@ def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
 
 
 def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
-    class Elsewhere(InProcess):
+    class Elsewhere(InProcessEngine):
         def validate_device(self, dtype, device):
             told.append((dtype, device))
 

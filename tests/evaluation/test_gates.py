@@ -25,7 +25,7 @@ def check(*arguments):
 def held(low, high, bound, side="min", n=100, name="accuracy"):
     made = result()
     made.scores[name] = Estimate((low + high) / 2, low, high, n)
-    [checked] = gates.check([made], [gates.GateBound("plain", name, side, bound)])
+    [checked] = gates.check_bounds([made], [gates.GateBound("plain", name, side, bound)])
     return checked
 
 
@@ -69,7 +69,7 @@ def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
 def test_check_number_without_value_stops_only_a_strict_build():
     made = result(right=1.0)
     made.scores[SKILL] = None
-    [checked] = gates.check([made], [gates.bound("plain:score=.2", "min")])
+    [checked] = gates.check_bounds([made], [gates.parse_bound("plain:score=.2", "min")])
     assert (checked.outcome, checked.why) == ("inconclusive", TOO_FEW_ROWS)
     assert checked.stops(strict=True)
     assert not checked.stops(strict=False)
@@ -98,7 +98,7 @@ def test_check_number_without_value_stops_only_a_strict_build():
 )
 def test_bound_invalid_text_is_rejected(text, side, words):
     with pytest.raises(ValueError) as refused:  # noqa: PT011  (its words follow)
-        gates.bound(text, side)
+        gates.parse_bound(text, side)
     assert words in str(refused.value)
 
 
@@ -112,37 +112,37 @@ def test_bound_invalid_text_is_rejected(text, side, words):
     ],
 )
 def test_bound_takes_every_value_that_its_number_can_have(text, side):
-    assert gates.bound(text, side).value == float(text.rpartition("=")[2])
+    assert gates.parse_bound(text, side).value == float(text.rpartition("=")[2])
 
 
 def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():
-    bound = gates.bound("plain:score=.2", "min")
-    found = [gates.check([result(right=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
+    bound = gates.parse_bound("plain:score=.2", "min")
+    found = [gates.check_bounds([result(right=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
     assert [each.outcome for each in found] == ["fails", "passes", "fails"]
     assert found[0].estimate.value < found[0].estimate.high < 0.2
 
 
 def test_check_set_without_results_is_rejected():
     with pytest.raises(ValueError, match="expected results on swapped, got results on plain"):
-        gates.check([result()], [gates.bound("swapped:score=.2", "min")])
+        gates.check_bounds([result()], [gates.parse_bound("swapped:score=.2", "min")])
 
 
 def test_check_bound_applies_to_every_corpus_of_a_set():
     both = [result(right=0.9), result(right=0.1, data="theirs.jsonl")]
-    checked = gates.check(both, [gates.bound("plain:accuracy=.5", "min")])
+    checked = gates.check_bounds(both, [gates.parse_bound("plain:accuracy=.5", "min")])
     assert [(each.data, each.outcome) for each in checked] == [("ours.jsonl", "passes"), ("theirs.jsonl", "fails")]
 
 
 def test_worse_than_before_is_what_the_paired_test_says(tmp_path):
     weak, strong = run(tmp_path / "weak", result("weak", 0.5)), run(tmp_path / "strong", result("strong", 0.9))
-    [worse], _ = gates.no_worse_than(weak, strong)
+    [worse], _ = gates.check_no_worse_than(weak, strong)
     assert (worse.set, worse.number, worse.against, worse.outcome) == ("plain", "score", "strong", "fails")
     assert worse.estimate.high < 0
     assert worse.p < 0.001
-    [better], _ = gates.no_worse_than(strong, weak)
+    [better], _ = gates.check_no_worse_than(strong, weak)
     assert better.outcome == "passes"
     assert better.estimate.low == pytest.approx(-worse.estimate.high)
-    [same], _ = gates.no_worse_than(strong, strong)
+    [same], _ = gates.check_no_worse_than(strong, strong)
     assert (same.outcome, same.estimate.value) == ("passes", 0)
     assert same.estimate.low == pytest.approx(-same.estimate.high)
     assert same.estimate.low < 0
@@ -150,7 +150,7 @@ def test_worse_than_before_is_what_the_paired_test_says(tmp_path):
 
 def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
     one, two = result("one", 0.7, rows=45, seed=1), result("two", 0.7, rows=45, seed=2)
-    [checked], _ = gates.no_worse_than(run(tmp_path / "two", two), run(tmp_path / "one", one))
+    [checked], _ = gates.check_no_worse_than(run(tmp_path / "two", two), run(tmp_path / "one", one))
     assert checked.p > 0.05
     assert checked.outcome == "inconclusive"
 
@@ -159,7 +159,7 @@ def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
     def held(rows):
         weak, strong = result("weak", 0.0, rows=rows), result("strong", 1.0, rows=rows)
         after, before = run(tmp_path / f"weak-{rows}", weak), run(tmp_path / f"strong-{rows}", strong)
-        [checked], _ = gates.no_worse_than(after, before, ["accuracy"])
+        [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
         assert checked.p < 0.01
         return checked
 
@@ -171,18 +171,18 @@ def test_no_worse_than_respects_the_direction(tmp_path):
     few, many = result("few", 0.9, set_name="swapped"), result("many", 0.9, set_name="swapped", seed=3)
     few.scores["drop"], many.scores["drop"] = (few.scores["accuracy_before"], many.scores["agreement"])
     before, after = run(tmp_path / "few", few), run(tmp_path / "many", many)
-    [checked], _ = gates.no_worse_than(after, before, ["drop"])
+    [checked], _ = gates.check_no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
     with pytest.raises(ValueError, match=r"expected a metric with a direction, got overall\.drop of swapped"):
-        gates.no_worse_than(after, before, ["overall.drop"])
+        gates.check_no_worse_than(after, before, ["overall.drop"])
 
 
 def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_path):
     beside = run(tmp_path / "beside", result("mine", 0.9), result("lexical", 0.2, kind="lexical"))
     alone = run(tmp_path / "alone", result("mine", 0.9))
     assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
-    assert [each.outcome for each in gates.no_worse_than(beside, alone)[0]] == ["passes"]
+    assert [each.outcome for each in gates.check_no_worse_than(beside, alone)[0]] == ["passes"]
     two = run(tmp_path / "two", result("mine", 0.9), result("yours", 0.2))
     with pytest.raises(ValueError, match=r"expected the results of one model, got results of mine, yours"):
         check(two, "--min", "plain:accuracy=.5")
@@ -191,7 +191,7 @@ def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_pa
 def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path):
     old = run(tmp_path / "old", result("runs/hex/seed-1", 0.9))
     new = run(tmp_path / "new", result("runs/hex/seed-1", 0.4, seed=5))
-    assert [each.outcome for each in gates.no_worse_than(new, old)[0]] == ["fails"]
+    assert [each.outcome for each in gates.check_no_worse_than(new, old)[0]] == ["fails"]
 
 
 def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
@@ -260,10 +260,10 @@ def test_no_worse_than_unchecked_sets_are_in_the_notes(tmp_path):
     before = run(tmp_path / "before", result("old", 0.8), result("old", 0.8, set_name="swapped"))
     blank = result("new", 0.8, set_name="swapped")
     blank.scores[SKILL] = None
-    checked, notes = gates.no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
+    checked, notes = gates.check_no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
     assert [each.set for each in checked] == ["plain"]
     assert notes == ["Swapped: not checked, because only one run has the metric"]
-    checked, notes = gates.no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
+    checked, notes = gates.check_no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
     assert notes == ["Swapped · ours.jsonl: evaluated only for A"]
 
 
@@ -273,15 +273,18 @@ def test_no_worse_than_without_skill_scores_names_the_reason_and_the_option(tmp_
         each.scores[SKILL] = None
     after, before = run(tmp_path / "after", few[1]), run(tmp_path / "before", few[0])
     with pytest.raises(ValueError, match=r"no set has a skill score in both \(fewer than two labels.*--metric\)"):
-        gates.no_worse_than(after, before)
-    [checked], _ = gates.no_worse_than(after, before, ["accuracy"])
+        gates.check_no_worse_than(after, before)
+    [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
     assert checked.outcome != "fails"
 
 
 def test_numbers_are_named_as_the_sets_describe_them():
-    told = {each["number"]: each for each in quantities.records(quantities.verdicts([result(right=0.8)]))}
+    told = {
+        each["number"]: each
+        for each in quantities.build_metric_records(quantities.compute_verdicts([result(right=0.8)]))
+    }
     assert list(told) == ["score", "accuracy"]
     assert told["accuracy"]["higher_is_better"] is True
     assert told["accuracy"]["low"] < told["accuracy"]["value"] < told["accuracy"]["high"]
     assert told["score"]["standing"] == "better"
-    assert set(quantities.quantities("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}
+    assert set(quantities.describe_metrics("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}

@@ -9,7 +9,7 @@ import pytest
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS, find_label_space, fold_label, list_two_label_orders
 from unbag.evaluation.evaluator import evaluate_file
-from unbag.evaluation.label_check import ENOUGH, fit
+from unbag.evaluation.label_check import ENOUGH, compare_label_orders
 
 GOLD = np.repeat([0, 1, 2], 40)
 
@@ -23,7 +23,7 @@ def _answers(meant, wrong=0.0):
 
 @pytest.mark.parametrize("meant", list(permutations(LABELS)))
 def test_each_order_of_three_labels_is_found(meant):
-    found = fit(_answers(meant, wrong=0.1), GOLD, LABELS, has_columns=True)
+    found = compare_label_orders(_answers(meant, wrong=0.1), GOLD, LABELS, has_columns=True)
     if meant == LABELS:
         assert found == (108, 120, None)
     else:
@@ -35,18 +35,18 @@ def test_each_order_of_three_labels_is_found(meant):
 @pytest.mark.parametrize("declared", list_two_label_orders())
 @pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_found(declared, meant):
-    warning = fit(_answers(meant), GOLD, declared, has_columns=True).warning
+    warning = compare_label_orders(_answers(meant), GOLD, declared, has_columns=True).warning
     assert (warning is None) == (meant == declared)
 
 
 @pytest.mark.parametrize("label", range(3))
 def test_fit_of_a_constant_prediction_gives_no_warning(label):
-    assert fit(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
+    assert compare_label_orders(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
 
 
 def test_fit_of_an_inaccurate_file_gives_no_warning():
     for wrong in (0.15, 0.2):
-        warning = fit(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
+        warning = compare_label_orders(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
         assert (warning is not None) == (1 - wrong >= ENOUGH)
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 from tests.models.test_recipes_and_sets import BAGS, undecided
 from unbag import challenge_sets
 from unbag.evaluation import verdict
-from unbag.evaluation.demo import fill, requests
+from unbag.evaluation.demo import build_requests, write_demo_data
 from unbag.evaluation.evaluator import evaluate_all
 
 READS = "bilstm-last"
@@ -34,15 +34,18 @@ def verdicts(request, tmp_path_factory):
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         patch.setattr("unbag.scoring.skill.LEAST_ROWS", 2)
-        fill(folder)
-        asked = [each for each in requests(folder) if each.name in request.param]
+        write_demo_data(folder)
+        asked = [each for each in build_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
         networks = [undecided(name, folder / name) for name in (*BAGS, READS)]
         found = evaluate_all(networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True)
         by_name = {}
         for result in found:
             by_name.setdefault(str(result.model["name"]).rpartition("/")[2], []).append(result)
-        yield {name: {each.result.set: each for each in verdict.of_model(own)} for name, own in by_name.items()}
+        yield {
+            name: {each.result.set: each for each in verdict.compute_model_verdict(own)}
+            for name, own in by_name.items()
+        }
 
 
 @pytest.mark.parametrize("name", BAGS)

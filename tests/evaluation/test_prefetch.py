@@ -47,7 +47,7 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
     ],
 )
 def test_a_set_says_what_it_reads(request_, expected):
-    assert [need.name for need in prefetch.of_run([request_])] == expected
+    assert [need.name for need in prefetch.list_run_requirements([request_])] == expected
 
 
 def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
@@ -55,18 +55,24 @@ def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
         "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
     )
     for corpus in ("snli", "ocnli"):
-        [_, counted] = prefetch.of_run([Request("plain", f"{corpus}-validation")], lexical_baseline=True)
+        [_, counted] = prefetch.list_run_requirements([Request("plain", f"{corpus}-validation")], lexical_baseline=True)
         assert f"the corpus {corpus}, split train" in counted.name
 
 
 def test_models_say_what_they_read_and_each_thing_is_named_once():
-    found = prefetch.of_run([Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1")
+    found = prefetch.list_run_requirements(
+        [Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1"
+    )
     assert [need.name for need in found] == [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
-    assert [need.name for need in prefetch.of_run([], ["wordnet", __file__])] == ["WordNet 3.0"]
-    assert [need.name for need in prefetch.of_run([], ["natlog", "wordnet"])] == ["WordNet 3.0", _SPACY]
-    assert [need.name for need in prefetch.of_run([], ["causal:org/lm"], revision="v1")] == ["the model org/lm at v1"]
-    assert not prefetch.of_run([], ["causal:./lm", "endpoint:org/lm", "module:function", "org.module:function"])
-    assert [need.name for need in prefetch.of_training("org/model", ["snli", "mine.csv"])] == [
+    assert [need.name for need in prefetch.list_run_requirements([], ["wordnet", __file__])] == ["WordNet 3.0"]
+    assert [need.name for need in prefetch.list_run_requirements([], ["natlog", "wordnet"])] == ["WordNet 3.0", _SPACY]
+    assert [need.name for need in prefetch.list_run_requirements([], ["causal:org/lm"], revision="v1")] == [
+        "the model org/lm at v1"
+    ]
+    assert not prefetch.list_run_requirements(
+        [], ["causal:./lm", "endpoint:org/lm", "module:function", "org.module:function"]
+    )
+    assert [need.name for need in prefetch.list_training_requirements("org/model", ["snli", "mine.csv"])] == [
         "the model org/model",
         *map(_SNLI.format, ("train", "validation")),
     ]
@@ -77,23 +83,23 @@ def test_all_that_is_missing_is_named():
         raise ValueError("not\nthere")
 
     some = [Requirement("a", fail), Requirement("b", dict), Requirement("c", fail)]
-    assert prefetch.missing(some) == {"a": "not there", "c": "not there"}
+    assert prefetch.fetch_requirements(some) == {"a": "not there", "c": "not there"}
     with pytest.raises(MissingError, match="expected all files to be available offline, got 2 missing: a; c"):
-        prefetch.require(some)
+        prefetch.validate_offline_requirements(some)
 
 
 def test_a_model_that_parses_says_with_what(tmp_path, monkeypatch):
     """Of a folder at once; of the Hub's when its config is there."""
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-s-tlstm", "parser": "spacy/en_core_web_sm"}))
     (tmp_path / "model.safetensors").touch()
-    assert [need.name for need in prefetch.of_run([], [str(tmp_path)])] == [_SPACY]
+    assert [need.name for need in prefetch.list_run_requirements([], [str(tmp_path)])] == [_SPACY]
     loaded = []
     monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda name, exclude: loaded.append(name))
     monkeypatch.setattr("unbag.baselines.lexical.hub.is_lexical_model", lambda model, revision: False)
     monkeypatch.setattr("huggingface_hub.HfApi.list_repo_files", lambda *arguments, **options: ["model.safetensors"])
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *arguments, **options: str(tmp_path))
-    [need] = prefetch.of_run([], ["org/tree"])
+    [need] = prefetch.list_run_requirements([], ["org/tree"])
     need.get()
     assert loaded == ["spacy/en_core_web_sm"]
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-esim"}))
-    assert prefetch.of_run([], [str(tmp_path)]) == []
+    assert prefetch.list_run_requirements([], [str(tmp_path)]) == []

@@ -13,7 +13,7 @@ from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
 from unbag.evaluation import result_folder
 from unbag.evaluation import samples as paired_samples
-from unbag.evaluation.scoring import write
+from unbag.evaluation.scoring import write_results
 from unbag.inference.function import CallablePredictor
 
 DATA = str(demo.get_demo_file("validation"))
@@ -26,7 +26,7 @@ def _result(name="a", set_name="plain", *, data="snli", **model):
 
 def _write(folder, *made, failures=()):
     """Leave results in a folder as an evaluation does, with one selection of examples for each."""
-    write(
+    write_results(
         [(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ())) for each in made],
         folder,
         failures,
@@ -38,7 +38,7 @@ def _found(folder):
 
 
 def test_check_empty_folder_passes(tmp_path):
-    result_folder.check(tmp_path, {"a": None}, {"plain"})
+    result_folder.validate_result_folder(tmp_path, {"a": None}, {"plain"})
 
 
 @pytest.mark.parametrize(
@@ -54,32 +54,32 @@ def test_check_empty_folder_passes(tmp_path):
 def test_check_models_of_which_neither_side_has_all_are_rejected(tmp_path, stored, asked, fits):
     _write(tmp_path, *map(_result, stored))
     if fits:
-        result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
+        result_folder.validate_result_folder(tmp_path, dict.fromkeys(asked), {"swapped"})
         return
     with pytest.raises(ValueError, match=f"got results of {', '.join(stored)}; use another --output-dir"):
-        result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
+        result_folder.validate_result_folder(tmp_path, dict.fromkeys(asked), {"swapped"})
 
 
 def test_check_same_model_with_other_options_is_rejected(tmp_path):
     _write(tmp_path, _result(options={"dtype": "bfloat16"}))
     same = {"name": "a", "options": {"dtype": "bfloat16"}}
-    result_folder.check(tmp_path, {"a": same}, {"swapped"})
+    result_folder.validate_result_folder(tmp_path, {"a": same}, {"swapped"})
     with pytest.raises(ValueError, match="results of a with default options, got results with dtype=bfloat16"):
-        result_folder.check(tmp_path, {"a": {"name": "a", "options": {}}}, {"plain"})
+        result_folder.validate_result_folder(tmp_path, {"a": {"name": "a", "options": {}}}, {"plain"})
 
 
 def test_check_new_weights_pass_only_where_all_sets_are_repeated(tmp_path):
     _write(tmp_path, _result(revision="1" * 40), _result(set_name="swapped", revision="1" * 40))
     trained_on = {"name": "a", "options": {}, "revision": "2" * 40}
-    result_folder.check(tmp_path, {"a": trained_on}, {"plain", "swapped"})
+    result_folder.validate_result_folder(tmp_path, {"a": trained_on}, {"plain", "swapped"})
     with pytest.raises(ValueError, match="at revision 222222222222, got results on swapped at revision 111111111111"):
-        result_folder.check(tmp_path, {"a": trained_on}, {"plain"})
+        result_folder.validate_result_folder(tmp_path, {"a": trained_on}, {"plain"})
 
 
 def test_check_damaged_results_are_rejected(tmp_path):
     (tmp_path / results.FILE).write_text("{")
     with pytest.raises(ValueError, match="or remove the file"):
-        result_folder.check(tmp_path, {"a": None}, {"plain"})
+        result_folder.validate_result_folder(tmp_path, {"a": None}, {"plain"})
 
 
 def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
@@ -95,7 +95,7 @@ def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
     selections = json.loads((tmp_path / "examples.json").read_text())["selections"]
     assert [each["set"] for each in selections] == ["plain", "swapped"]
     for number, result in enumerate(results.read(tmp_path / results.FILE)):
-        samples = paired_samples.read(tmp_path, number, result)
+        samples = paired_samples.read_samples(tmp_path, number, result)
         assert samples, result.set
 
 
@@ -124,7 +124,7 @@ def test_write_second_model_moves_the_samples_of_the_first(tmp_path):
     expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "permuted")]
     assert [pair[:2] for pair in _found(tmp_path)] == expected
     for number, result in enumerate(results.read(tmp_path / results.FILE)):
-        assert paired_samples.read(tmp_path, number, result), (number, result.set)
+        assert paired_samples.read_samples(tmp_path, number, result), (number, result.set)
     assert len(list((tmp_path / "samples").iterdir())) == len(expected)
 
 
@@ -163,8 +163,8 @@ def test_receive_brings_results_and_samples_of_an_address(tmp_path):
     asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
     unbag.evaluate(_says("neutral"), "plain", output_dir=address, **asked)
     unbag.evaluate(_says("neutral"), "swapped", output_dir=address, **asked)
-    result_folder.receive(address, tmp_path / "here")
+    result_folder.download_result_folder(address, tmp_path / "here")
     assert [each[1] for each in _found(tmp_path / "here")] == ["plain", "swapped"]
-    assert paired_samples.read(tmp_path / "here", 0, results.read(tmp_path / "here" / results.FILE)[0])
+    assert paired_samples.read_samples(tmp_path / "here", 0, results.read(tmp_path / "here" / results.FILE)[0])
     with pytest.raises(ValueError, match="got results of neutral"):
         unbag.evaluate(_says("entailment"), "plain", output_dir=address, **asked)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
+from unbag.evaluation.ray.rows_in_parts import META, PartitionedRows, read_metadata
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 
@@ -21,9 +21,14 @@ def test_a_count_or_a_column_takes_no_whole_file(kind, tmp_path, monkeypatch):
         folder.write(name, buffer.getvalue().to_pybytes())
     folder.write("damaged", b"PAR1")
     monkeypatch.setattr(StorageFolder, "read", lambda *_: pytest.fail("a whole file was read"))
-    rows = RowsInParts(folder, ["a", "b"])
+    rows = PartitionedRows(folder, ["a", "b"])
     assert (len(rows), rows.column_names) == (4, ["id", "premise"])
     assert rows.unique("premise") == ["x", "y", "z"]
-    assert [meta_of(folder, name) for name in ("a", "b", "damaged", "none")] == [{"key": "a"}, {"key": "b"}, None, None]
+    assert [read_metadata(folder, name) for name in ("a", "b", "damaged", "none")] == [
+        {"key": "a"},
+        {"key": "b"},
+        None,
+        None,
+    ]
     with pytest.raises(DataError, match="damaged: expected a readable file"):
-        list(RowsInParts(folder, ["damaged"]).iter(10))
+        list(PartitionedRows(folder, ["damaged"]).iter(10))

@@ -16,9 +16,9 @@ from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.evaluation import verdict
-from unbag.evaluation.demo import fill, requests
+from unbag.evaluation.demo import build_requests, write_demo_data
 from unbag.evaluation.lexical_baseline import BaselinePredictions
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.evaluation.scoring import score_answers
 from unbag.reports import terminal
 from unbag.reports.html.data import gather
@@ -38,11 +38,11 @@ def sets(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
-        fill(folder)
+        write_demo_data(folder)
         _truncate(folder / TRAIN, 2_000)
         lexical = _baseline("lexical", folder)
         built = {}
-        for request in requests(folder):
+        for request in build_requests(folder):
             item = build(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
             built[request.name] = item, _asked(lexical, item)
         only = _baseline("hypothesis-only", folder)
@@ -59,7 +59,7 @@ def _truncate(path, pairs):
 
 
 def _baseline(name, folder):
-    return predictor_of(name, train_data=(str(folder / TRAIN),), pipeline=ALL)[0]
+    return load_predictor(name, train_data=(str(folder / TRAIN),), pipeline=ALL)[0]
 
 
 def _asked(predictor, item):
@@ -131,20 +131,20 @@ def results(sets):
 
 
 def standings(results, kind):
-    return {each.result.set: each.standing for each in verdict.of_model(results[kind])}
+    return {each.result.set: each.standing for each in verdict.compute_model_verdict(results[kind])}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "oracle" not in kind])
 def test_models_that_cannot_read_are_better_on_no_set(results, kind):
     assert "better" not in standings(results, kind).values()
-    said = verdict.sentence(verdict.of_model(results[kind]))
+    said = verdict.format_verdict(verdict.compute_model_verdict(results[kind]))
     assert said.startswith("Better than the baseline on 0 of 6 challenge sets.")
 
 
 @pytest.mark.parametrize("kind", [*(f"always {label}" for label in LABELS), "lexical", "hypothesis-only"])
 def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
     """The law of the shuffled control: here of models by construction, in `test_order_blind` of networks."""
-    for each in verdict.of_model(results[kind]):
+    for each in verdict.compute_model_verdict(results[kind]):
         assert each.score.value <= 0, each.result.set
         assert each.standing != "better"
         if each.shuffled is not None:
@@ -155,13 +155,13 @@ def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
 def test_models_that_read_are_better_on_every_set(results, kind):
     assert set(standings(results, kind).values()) == {"better"}
     n = len(results[kind]) - 1  # the corpus itself is no challenge set
-    assert verdict.sentence(verdict.of_model(results[kind])).startswith(
+    assert verdict.format_verdict(verdict.compute_model_verdict(results[kind])).startswith(
         f"Better than the baseline on {n} of {n} challenge sets ("
     )
 
 
 def test_oracle_has_score_1_on_every_set_without_random_labels(results):
-    for each in verdict.of_model(results["oracle"]):
+    for each in verdict.compute_model_verdict(results["oracle"]):
         if each.result.set == "permuted":  # out of order it guesses, a guess that is right a third of the time
             assert each.score.low < 1
         else:
@@ -177,7 +177,7 @@ def test_noise_lowers_the_score_by_its_share(results):
 def test_model_that_reads_two_sets_is_better_on_these_two(results):
     stand = standings(results, "reads two")
     assert {name for name, standing in stand.items() if standing == "better"} == set(READ)
-    assert "on 2 of 6 challenge sets (" in verdict.sentence(verdict.of_model(results["reads two"]))
+    assert "on 2 of 6 challenge sets (" in verdict.format_verdict(verdict.compute_model_verdict(results["reads two"]))
 
 
 @pytest.mark.parametrize("kind", ["always neutral", "always entailment", "always contradiction", "lexical"])
@@ -192,12 +192,12 @@ def test_every_surface_says_the_same(results, kind, tmp_path):
     console = Console(width=2_000, record=True, file=open("/dev/null", "w"))
     terminal.show([*terminal.views(own), *terminal.together(own)], console)
     shown = console.export_text()
-    sentence = verdict.sentence(verdict.of_model(own))
+    sentence = verdict.format_verdict(verdict.compute_model_verdict(own))
     assert f"Verdict: {sentence}" in shown
     write(own, tmp_path / FILE)
     page = render(gather([tmp_path]))
     assert sentence in page
-    for each in verdict.of_model(own):
+    for each in verdict.compute_model_verdict(own):
         number = f"{each.score.value:.3f}"
         assert number in shown
         assert number in page

@@ -40,7 +40,7 @@ from unbag.evaluation.evaluator import evaluate_all, evaluate_file
 from unbag.hub import dataset, eval_results, model_card, results_dataset
 from unbag.inference.llm.prompts import Prompt
 from unbag.integrations.harness.export import HARNESSES, export_tasks
-from unbag.integrations.harness.tasks import Task
+from unbag.integrations.harness.tasks import HarnessTask
 from unbag.reports import comparison as compared
 from unbag.reports import html, terminal
 
@@ -289,7 +289,7 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
         ):
             if not some:
                 continue
-            published = dataset.dataset_publication(some, f"org/{name}", Path("published", kind), license=license)
+            published = dataset.build_dataset_publication(some, f"org/{name}", Path("published", kind), license=license)
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()
@@ -313,7 +313,7 @@ def _harnesses(under: str, asked: Sequence[Request]) -> Iterator[tuple[str, str]
                 said.append(f"\n--- {path}\n{(folder / path).read_text(encoding='utf-8')}")
         yield f"{under}harness/{harness}.txt", "".join(said)
         if not under:
-            on_hub = [Task(name, f"org/{name}", "snli-test", "test") for name in challenge_sets.names()]
+            on_hub = [HarnessTask(name, f"org/{name}", "snli-test", "test") for name in challenge_sets.names()]
             texts = files(on_hub, Prompt(0))
             yaml = [f"--- {path}\n{text}\n" for path, text in texts.items() if not path.endswith(".py")]
             yield f"harness/{harness}-hub.txt", "".join([*(f"{path}\n" for path in texts), *yaml])
@@ -372,7 +372,7 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
     )
     index = eval_results.merge_model_index(None, "model", eval_results.build_model_index(ours, "org"))
     yield f"{under}hub/model_index.json", json.dumps(index, indent=1, ensure_ascii=False)
-    yield f"{under}hub/results_rows.json", _lines(results_dataset.result_rows([*ours, *theirs]))
+    yield f"{under}hub/results_rows.json", _lines(results_dataset.build_result_rows([*ours, *theirs]))
     about = model_card.ModelCardContent(
         repo="org/model",
         record=json.loads((HERE / "training.json").read_text(encoding="utf-8")),

@@ -9,7 +9,13 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from tests.hub.made import SNLI, plain, swapped
 from unbag.hub import cards, eval_results
 from unbag.hub.benchmark_file import PublishedTask, merge_tasks
-from unbag.hub.benchmarks import Benchmark, find_benchmark, find_deviations, published_config_name, published_options
+from unbag.hub.benchmarks import (
+    Benchmark,
+    collect_published_options,
+    find_benchmark,
+    find_deviations,
+    find_published_config,
+)
 from unbag.hub.eval_results import ResultContext
 
 
@@ -29,7 +35,7 @@ def test_published_config_name_of_result(name, config, data, expected):
     origins = {"mnli": "nyu-mll/multi_nli (default)"}
     data = {**SNLI, "origin": origins.get(data.get("name"), SNLI["origin"]), **data}
     result = replace(plain(), set=name, config=config, data=data)
-    assert published_config_name(result) == expected
+    assert find_published_config(result) == expected
     assert find_benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
 
 
@@ -50,7 +56,7 @@ def test_find_deviations_lists_changed_options():
 
 def test_published_options_contain_no_folders():
     config = {"embeddings": "/home/me/models/glove.txt", "train_data": ["snli", "./mine/pairs.csv"]}
-    found = published_options(replace(plain(), set="breaking_nli", config=config))
+    found = collect_published_options(replace(plain(), set="breaking_nli", config=config))
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 

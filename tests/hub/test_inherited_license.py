@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from unbag.hub.licenses import inherited_license
+from unbag.hub.licenses import derive_license
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from unbag.hub.licenses import inherited_license
     ],
 )
 def test_the_rule(sources, expected):
-    assert {inherited_license(list(order)) for order in permutations(sources)} == {expected}
+    assert {derive_license(list(order)) for order in permutations(sources)} == {expected}

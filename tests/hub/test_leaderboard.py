@@ -8,8 +8,8 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
-from unbag.hub.leaderboard import leaderboard_space
-from unbag.hub.leaderboard_page import ALL, build_overview, default_choices, filter_choices, rank_results
+from unbag.hub.leaderboard import build_leaderboard_space
+from unbag.hub.leaderboard_page import ALL, build_overview, choose_defaults, list_filter_choices, rank_results
 
 from ..fork_server import PYTHON
 from .made import plain, swapped
@@ -87,9 +87,9 @@ def test_rank_results_without_interval_shows_empty_cell(results):
 
 
 def test_default_choices_are_most_common_config_and_score(results):
-    assert default_choices(results, "permuted") == ("snli", "p_c")
-    assert filter_choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
-    assert filter_choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
+    assert choose_defaults(results, "permuted") == ("snli", "p_c")
+    assert list_filter_choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
+    assert list_filter_choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
     table, legend = build_overview(results)
     assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
     values = table.set_index("model")
@@ -129,7 +129,9 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     api = HfApi(hub.endpoint, token=ALICE)
     api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
     api.upload_file(
-        path_or_fileobj=results_dataset.merge_result_rows(results_dataset.result_rows([plain(), swapped()]), None),
+        path_or_fileobj=results_dataset.merge_result_rows(
+            results_dataset.build_result_rows([plain(), swapped()]), None
+        ),
         path_in_repo=results_dataset.FILE,
         repo_id=f"org/{results_dataset.NAME}",
         repo_type="dataset",
@@ -149,7 +151,7 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
 
 
 def test_the_card_names_the_data_set_it_reads():
-    space = leaderboard_space("org/board", "org/numbers")
+    space = build_leaderboard_space("org/board", "org/numbers")
     card = space.files["README.md"].decode()
     assert "datasets:\n- org/numbers\n" in card
     assert "sdk_version:" in card

@@ -17,10 +17,10 @@ from unbag.hub.metric_page import (
     iter_lines,
     parse_columns,
     parse_table,
-    scores_html,
+    render_scores,
     select_columns,
 )
-from unbag.hub.metric_space import metric_space
+from unbag.hub.metric_space import build_metric_space
 from unbag.hub.spaces import GRADIO
 from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
@@ -73,7 +73,7 @@ def _write(publication, folder):
 
 @pytest.fixture(scope="module")
 def spaces():
-    return {name: metric_space(name, f"org/{name}") for name in NAMES}
+    return {name: build_metric_space(name, f"org/{name}") for name in NAMES}
 
 
 def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp_path: Path):
@@ -109,7 +109,7 @@ def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
         [cells] = ask(address, "paste", "prediction\tlabel\n1\t0\n")
         [refusal] = ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
     card = MetricCard.parse((folder / "README.md").read_text())
-    assert html == scores_html(swap_consistency(**parse_columns(header, rows), seed=2), card.meanings)
+    assert html == render_scores(swap_consistency(**parse_columns(header, rows), seed=2), card.meanings)
     assert "expected the columns predictions, references, source_id, swapped" in refusal
     assert cells["value"]["headers"] == ["prediction", "label"]
     assert cells["value"]["data"] == [["1", "0"]]
@@ -148,11 +148,11 @@ def test_a_space_is_named_like_a_module():
     with pytest.raises(
         ValueError, match=r"name is a Python module name, such as org/natural_logic, got 'org/natural-logic'"
     ):
-        metric_space("natural_logic", "org/natural-logic")
+        build_metric_space("natural_logic", "org/natural-logic")
 
 
 def test_a_metric_may_have_another_name_there(hub: RunningHub):
-    files = metric_space("natural_logic", "org/mine").files
+    files = build_metric_space("natural_logic", "org/mine").files
     assert "mine.py" in files
     assert b'evaluate.load("org/mine")' in files["README.md"]
 
@@ -165,7 +165,7 @@ def test_a_page_explains_every_score_of_its_example(name):
     assert found
     for line in found:
         assert any(part in card.meanings for part in line.path), line.path
-    html = scores_html(scores, card.meanings)
+    html = render_scores(scores, card.meanings)
     assert html.count("<tr") == html.count("</tr>")
     assert card.lead
     assert card.title
@@ -173,7 +173,7 @@ def test_a_page_explains_every_score_of_its_example(name):
 
 def test_scores_html_escapes_text():
     scores = {"by": [{"kind": "<b>", "accuracy": {"value": -0.5, "low": -1.0, "high": 0.0, "n": 2}}]}
-    html = scores_html(scores, {"by": "`a` < b"})
+    html = render_scores(scores, {"by": "`a` < b"})
     assert "kind &lt;b&gt; · accuracy" in html
     assert "<code>a</code> &lt; b" in html
     assert 'style="left: 0.0%; width: 50.0%"' in html, "drawn from -1 to 1"

@@ -8,7 +8,7 @@ from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag.data import corpora
-from unbag.hub.model import checkpoint_publication, find_base_model
+from unbag.hub.model import build_checkpoint_publication, find_base_model
 from unbag.hub.model_code import remove_code
 from unbag.inference.hub_files import folder_revision
 from unbag.training.recipes import find_recipe, recipes
@@ -82,7 +82,7 @@ def own(folder, made=plain, **more):
     ],
 )
 def test_model_card_inherits_license(run, corpus, base, license, said):
-    found = card(checkpoint_publication(run(*corpus), "me/model", base_license=base))
+    found = card(build_checkpoint_publication(run(*corpus), "me/model", base_license=base))
     assert found.data.license == license
     assert (found.data.get("license_name") is not None) == (license == "other")
     assert said in found.text
@@ -94,7 +94,7 @@ def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
     base = model("org/base", "b" * 40)
     asked_less = replace(swapped(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
-    publication = checkpoint_publication(
+    publication = build_checkpoint_publication(
         folder, "me/model", results=[own(folder), own(folder, swapped)], compare_with=[plain(base, seed=2), asked_less]
     )
     text = card(publication).text
@@ -112,21 +112,21 @@ def test_model_card_compares_results_on_same_pairs(run):
 
 def test_model_card_shows_residual_results_without_eval_results(run):
     folder = run(recipe="hex")
-    publication = checkpoint_publication(folder, "me/model", results=[own(folder, head="residual sha256:1")])
+    publication = build_checkpoint_publication(folder, "me/model", results=[own(folder, head="residual sha256:1")])
     assert "| set | metric | this model | residual head |" in card(publication).text
     assert not [path for path in publication.files if path.startswith(".eval_results/")]
     assert card(publication).data.eval_results is None
 
 
 def test_model_card_thins_long_curve_and_keeps_last_row(run):
-    text = card(checkpoint_publication(run(steps=101), "me/model")).text
+    text = card(build_checkpoint_publication(run(steps=101), "me/model")).text
     rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
     assert len(rows) <= 13
     assert rows[-1].startswith("| 101 (published) |")
 
 
 def test_model_card_describes_recipe_and_word_order(run):
-    text = card(checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
+    text = card(build_checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
     assert "Sinha et al. 2021" in text
     assert "shuffled in each epoch" in text
     assert "| alpha | 1 |\n| permutations | 1 |" in text
@@ -141,9 +141,9 @@ def test_recipes_with_model_have_description():
 def test_results_of_another_model_are_refused(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
-        checkpoint_publication(folder, "me/model", results=[own(other)])
+        build_checkpoint_publication(folder, "me/model", results=[own(other)])
     with pytest.raises(ValueError, match="got results of this model"):
-        checkpoint_publication(folder, "me/model", compare_with=[own(folder)])
+        build_checkpoint_publication(folder, "me/model", compare_with=[own(folder)])
 
 
 def test_labels_in_another_order_are_refused(run):
@@ -152,19 +152,19 @@ def test_labels_in_another_order_are_refused(run):
     turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
     (folder / "config.json").write_text(json.dumps(config | turned))
     with pytest.raises(ValueError, match=r"expected id2label in the order of training.json"):
-        checkpoint_publication(folder, "me/model")
+        build_checkpoint_publication(folder, "me/model")
     (folder / "config.json").write_text(json.dumps(config | {"label2id": {"neutral": 0}}))
     with pytest.raises(ValueError, match="expected label2id to match id2label"):
-        checkpoint_publication(folder, "me/model")
+        build_checkpoint_publication(folder, "me/model")
 
 
 def test_checkpoint_publication_of_other_folder_raises(run, tmp_path):
     with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
-        checkpoint_publication(tmp_path, "me/model")
+        build_checkpoint_publication(tmp_path, "me/model")
     folder = run()
     (folder / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="expected a complete model"):
-        checkpoint_publication(folder, "me/model")
+        build_checkpoint_publication(folder, "me/model")
 
 
 def test_caches_and_hidden_files_stay_behind(run):
@@ -172,7 +172,7 @@ def test_caches_and_hidden_files_stay_behind(run):
     for path in ("evaluation/results.json", "evaluation/predictions/part.parquet", ".cache/a", "README.md"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("{}")
-    files = set(checkpoint_publication(folder, "me/model").files)
+    files = set(build_checkpoint_publication(folder, "me/model").files)
     assert files == {
         *("README.md", "config.json", "evaluation/results.json"),
         *("model.safetensors", "tokenizer_config.json", "training.json"),
@@ -181,31 +181,31 @@ def test_caches_and_hidden_files_stay_behind(run):
 
 def test_model_card_lists_hex_embeddings_as_source(run):
     """The vectors are published with the model, in `hex.safetensors`, and their terms are unknown."""
-    about = card(checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
+    about = card(build_checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
     assert about.data.license == "other"
     assert "| glove.txt | unknown |" in about.text
     assert "| warm start | 0.2 |\n| embeddings | glove.txt |\n| superficial weight | 0 |" in about.text
-    assert "glove" not in card(checkpoint_publication(run(recipe="hex", name="own"), "me/own")).text
+    assert "glove" not in card(build_checkpoint_publication(run(recipe="hex", name="own"), "me/own")).text
 
 
 def test_model_card_of_unbag_architecture_imports_unbag(run):
     folder = run()
     known = "import unbag.models"
-    assert known not in card(checkpoint_publication(folder, "me/model")).text
+    assert known not in card(build_checkpoint_publication(folder, "me/model")).text
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "unbag-esim"}))
-    assert card(checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
+    assert card(build_checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
 
 
 def test_checkpoint_publication_with_code_bundles_architecture(run):
     folder = run()
     with pytest.raises(ValueError, match="whose code is in transformers"):
-        checkpoint_publication(folder, "me/model", with_code=True)
+        build_checkpoint_publication(folder, "me/model", with_code=True)
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
-    publication = checkpoint_publication(folder, "me/model", with_code=True)
+    publication = build_checkpoint_publication(folder, "me/model", with_code=True)
     assert "trust_remote_code=True" in card(publication).text
-    assert "trust_remote_code" not in card(checkpoint_publication(folder, "me/model")).text
+    assert "trust_remote_code" not in card(build_checkpoint_publication(folder, "me/model")).text
     assert json.loads(publication.files["config.json"]) == config | {
         "auto_map": {
             "AutoConfig": "modeling_unbag.EsimConfig",
@@ -214,7 +214,7 @@ def test_checkpoint_publication_with_code_bundles_architecture(run):
     }
     written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # as transformers does
     (folder / "config.json").write_text(written)
-    published = checkpoint_publication(folder, "me/model", with_code=True).files["config.json"]
+    published = build_checkpoint_publication(folder, "me/model", with_code=True).files["config.json"]
     assert remove_code(published) == written.encode(), "by which results of the folder are known as the repository's"
     code = publication.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code

@@ -18,7 +18,7 @@ from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
 from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize
-from unbag.hub.pair_space import pair_space
+from unbag.hub.pair_space import build_pair_space
 from unbag.hub.spaces import GRADIO
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
@@ -46,7 +46,7 @@ def lexical(tmp_path_factory):
 def space(lexical, tmp_path_factory):
     """Write the files of the Space to a folder."""
     folder = tmp_path_factory.mktemp("space")
-    for path, content in pair_space("org/try-a-pair", "org/model", lexical).files.items():
+    for path, content in build_pair_space("org/try-a-pair", "org/model", lexical).files.items():
         (folder / path).write_bytes(content if isinstance(content, bytes) else content.read_bytes())
     return folder
 
@@ -161,4 +161,4 @@ def test_pair_space_with_unsupported_lexical_model_raises(lexical, tmp_path, oth
     model = LexicalModel.load(lexical)
     LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
     with pytest.raises(ValueError, match="expected an English lexical model with words selected by type"):
-        pair_space("org/try-a-pair", "org/model", tmp_path)
+        build_pair_space("org/try-a-pair", "org/model", tmp_path)

@@ -50,8 +50,8 @@ def _published(monkeypatch, *corpus, absent=()):
         found[repo] = [request.config for request in requests]
         return repo
 
-    monkeypatch.setattr("unbag.hub.dataset.dataset_publication", publication)
-    monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
+    monkeypatch.setattr("unbag.hub.dataset.build_dataset_publication", publication)
+    monkeypatch.setattr("unbag.hub.metric_space.build_metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *corpus])
 

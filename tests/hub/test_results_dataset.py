@@ -10,7 +10,7 @@ import pytest
 
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag.hub.cards import split_card
-from unbag.hub.results_dataset import FILE, SCHEMA, merge_result_rows, result_rows, results_publication
+from unbag.hub.results_dataset import FILE, SCHEMA, build_result_rows, build_results_publication, merge_result_rows
 
 
 def table(content):
@@ -18,7 +18,7 @@ def table(content):
 
 
 def test_a_row_for_each_metric():
-    found = result_rows([swapped()])
+    found = build_result_rows([swapped()])
     assert [row["metric"] for row in found] == [
         "skill",
         "accuracy_before",
@@ -40,15 +40,15 @@ def test_a_row_for_each_metric():
 
 def test_result_rows_with_different_options_have_different_keys():
     [_, whole], [_, drawn] = (
-        result_rows([plain()]),
-        result_rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})]),
+        build_result_rows([plain()]),
+        build_result_rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})]),
     )
     assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"max_examples": 5, "sample_seed": 1})
     assert table(merge_result_rows([whole, drawn], None)).num_rows == 2
 
 
 def test_the_order_of_publishers_does_not_matter_and_the_same_again_changes_nothing():
-    ours, theirs = result_rows([plain(), swapped()]), result_rows([plain(model("other/model"))])
+    ours, theirs = build_result_rows([plain(), swapped()]), build_result_rows([plain(model("other/model"))])
     both = merge_result_rows(theirs, merge_result_rows(ours, None))
     assert both == merge_result_rows(ours, merge_result_rows(theirs, None))
     assert table(both).num_rows == 9
@@ -59,7 +59,7 @@ def test_merge_result_rows_replaces_row_with_same_key():
     before, after = plain(seed=1), plain(seed=2)
     assert before.scores["accuracy"] != after.scores["accuracy"]
     [row, _] = table(
-        merge_result_rows(result_rows([after]), merge_result_rows(result_rows([before]), None))
+        merge_result_rows(build_result_rows([after]), merge_result_rows(build_result_rows([before]), None))
     ).to_pylist()
     assert row["value"] == after.scores["accuracy"].value
 
@@ -68,21 +68,21 @@ def test_merge_result_rows_with_other_columns_raises():
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [1]}), file)
     with pytest.raises(ValueError, match="got a; check that the repository is a results dataset"):
-        merge_result_rows(result_rows([plain()]), file.getvalue())
+        merge_result_rows(build_result_rows([plain()]), file.getvalue())
 
 
 def test_results_publication_without_published_results_raises():
     own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
     with pytest.raises(ValueError, match="got only results on your own pairs"):
-        results_publication("org/results", [own])
+        build_results_publication("org/results", [own])
     with pytest.raises(
         ValueError, match=r"expected the Hub id of the folder .*, got none; publish the model and pass its Hub id"
     ):
-        results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
+        build_results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
 
 
 def test_existing_card_gets_configs_entry_only():
-    card = results_publication("org/results", [plain()]).files["README.md"]
+    card = build_results_publication("org/results", [plain()]).files["README.md"]
     fresh = card(None).decode()
     assert 'load_dataset("org/results", split="train")' in fresh
     assert all(f"`{name}`" in fresh for name in SCHEMA.names)

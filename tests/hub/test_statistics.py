@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from unbag.data.labels import LABELS
-from unbag.hub.dataset_card import Statistics
+from unbag.hub.dataset_card import SplitStatistics
 
 ROWS = {
     "source_id": ["a", "a", "b"],
@@ -16,7 +16,7 @@ ROWS = {
 
 def test_counts_are_those_by_hand_however_the_rows_are_cut():
     table = pa.table(ROWS)
-    whole, cut = Statistics(LABELS, "en"), Statistics(LABELS, "en")
+    whole, cut = SplitStatistics(LABELS, "en"), SplitStatistics(LABELS, "en")
     whole.add(table)
     cut.add(table[:2])
     cut.add(table[2:])
@@ -32,14 +32,14 @@ def test_counts_are_those_by_hand_however_the_rows_are_cut():
 
 @pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])
 def test_unique_pairs_depend_on_both_sides(sides, unique):
-    counted = Statistics(LABELS, "en")
+    counted = SplitStatistics(LABELS, "en")
     premises, hypotheses = zip(*sides, strict=True)
     counted.add(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
     assert counted.record()["unique_pairs"] == unique
 
 
 def test_chinese_is_measured_in_characters_and_no_rows_are_none():
-    counted = Statistics(LABELS, "zh")
+    counted = SplitStatistics(LABELS, "zh")
     counted.add(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
     assert counted.record()["lengths"] == {"unit": "characters", "premise": [4, 4.0, 4], "hypothesis": [1, 1.0, 1]}
-    assert Statistics(LABELS, "en").record()["unique_pairs"] == 0
+    assert SplitStatistics(LABELS, "en").record()["unique_pairs"] == 0

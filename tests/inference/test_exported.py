@@ -79,7 +79,7 @@ def folder(exported, tmp_path):
 
 
 def test_exported_model_agrees_with_pytorch(exported):
-    predictor, name = model_loading.predictor_of(str(exported[0]))
+    predictor, name = model_loading.load_predictor(str(exported[0]))
     assert isinstance(predictor, ExportedPredictor)
     assert name == str(exported[0])
     expected = TransformerPredictor.load(exported[1], device="cpu")
@@ -252,7 +252,7 @@ def test_damaged_exported_model_is_rejected(folder):
 
 def test_option_of_pytorch_is_rejected_for_an_exported_model(folder):
     with pytest.raises(ValueError, match="expected no option dtype for an exported model"):
-        model_loading.predictor_of(folder, dtype="bfloat16")
+        model_loading.load_predictor(folder, dtype="bfloat16")
 
 
 def test_found_files_are_those_of_the_usual_layouts():
@@ -263,13 +263,13 @@ def test_found_files_are_those_of_the_usual_layouts():
 _FROM_HUB = """
 import json
 import pathlib
-from unbag.evaluation.model_loading import predictor_of
-from unbag.evaluation.prefetch import missing, of_run
+from unbag.evaluation.model_loading import load_predictor
+from unbag.evaluation.prefetch import fetch_requirements, list_run_requirements
 from unbag.utils.offline import go_offline
 
 def load(model, **options):
     try:
-        predictor = predictor_of(model, **options)[0]
+        predictor = load_predictor(model, **options)[0]
     except ValueError as error:
         return str(error)
     return predictor.identity.get("model_file"), predictor.predict(*PAIRS).tolist()
@@ -277,7 +277,8 @@ def load(model, **options):
 cases = [("org/only", {}), ("org/both", {"model_file": "onnx/model.onnx"}), ("org/several", {})]
 online = [load(model, **options) for model, options in cases]
 go_offline()
-lacking = missing(of_run([], ["org/both"])), missing(of_run([], ["org/both"], model_file="onnx/model.onnx"))
+wanted = list_run_requirements([], ["org/both"]), list_run_requirements([], ["org/both"], model_file="onnx/model.onnx")
+lacking = [fetch_requirements(each) for each in wanted]
 print(json.dumps([online, [load(model, **options) for model, options in cases], lacking, load("org/both")]))
 """
 

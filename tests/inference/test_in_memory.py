@@ -12,7 +12,7 @@ import unbag  # noqa: E402
 from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
 from unbag.challenge_sets.request import Request  # noqa: E402
 from unbag.data.labels import LABELS, LabelError  # noqa: E402
-from unbag.evaluation.model_loading import predictor_of  # noqa: E402
+from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
@@ -48,7 +48,7 @@ def without_truncation(make_model):
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
 def test_the_numbers_are_their_own(made, without_truncation):
     model = made(without_truncation)
-    predictor, name = predictor_of(model)
+    predictor, name = load_predictor(model)
     assert name == without_truncation.name
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), their_answers(model), atol=1e-5)
     assert predictor.identity["kind"] == "transformer", "so its labels are probed"
@@ -59,12 +59,12 @@ def test_the_numbers_are_their_own(made, without_truncation):
 def test_float16_weights_on_a_cpu_are_asked_in_float32_and_that_is_said(made, tiny_bert, caplog):
     model = made(tiny_bert)
     model.model.half()
-    predictor, _ = predictor_of(model)
+    predictor, _ = load_predictor(model)
     assert predictor.identity["dtype"] == "float32"
     assert {each.dtype for each in model.model.parameters()} == {torch.float16}, "what was handed in is left as it is"
     rounded = made(tiny_bert)
     rounded.model.half().float()
-    expected = predictor_of(rounded)[0].predict(PREMISES, HYPOTHESES)
+    expected = load_predictor(rounded)[0].predict(PREMISES, HYPOTHESES)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-6)
     [said] = [each.getMessage() for each in caplog.records if each.name == "unbag.inference.in_memory"]
     assert "has float16 weights on a CPU" in said
@@ -77,7 +77,7 @@ def test_what_was_handed_in_is_left_as_it_was(made, tiny_bert):
     before = their_answers(model)
     weights = list(model.model.state_dict())
     for _ in range(2):
-        predictor_of(model)[0].predict(PREMISES, HYPOTHESES)
+        load_predictor(model)[0].predict(PREMISES, HYPOTHESES)
     assert list(model.model.state_dict()) == weights
     assert (their_answers(model) == before).all()
 
@@ -85,24 +85,24 @@ def test_what_was_handed_in_is_left_as_it_was(made, tiny_bert):
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
 def test_weights_and_tokenizer_are_the_identity(made, tiny_bert, make_model):
     model = made(tiny_bert)
-    first = predictor_of(model)[0].identity
+    first = load_predictor(model)[0].identity
     their_answers(model)  # leaves its truncation and padding in the tokenizer
-    assert predictor_of(model)[0].identity == first
-    assert predictor_of(made(tiny_bert))[0].identity == first
-    others = [predictor_of(made(make_model(seed=1)))[0].identity]
+    assert load_predictor(model)[0].identity == first
+    assert load_predictor(made(tiny_bert))[0].identity == first
+    others = [load_predictor(made(make_model(seed=1)))[0].identity]
     with torch.no_grad():
         next(model.model.parameters())[0, 0] += 1
-    others.append(predictor_of(model)[0].identity)
+    others.append(load_predictor(model)[0].identity)
     model.tokenizer.add_tokens(["unheard"])
-    others.append(predictor_of(model)[0].identity)
+    others.append(load_predictor(model)[0].identity)
     assert len({each["revision"] for each in (first, *others)}) == 4
     assert str(tiny_bert.parent) not in str(first)
 
 
 def test_a_length_that_was_chosen_is_kept(tiny_bert):
-    assert predictor_of(cross_encoder(tiny_bert, max_length=16))[0].max_length == 16
-    assert predictor_of(pipeline(tiny_bert, truncation=True, max_length=16))[0].max_length == 16
-    assert predictor_of(pipeline(tiny_bert), max_length=12)[0].max_length == 12
+    assert load_predictor(cross_encoder(tiny_bert, max_length=16))[0].max_length == 16
+    assert load_predictor(pipeline(tiny_bert, truncation=True, max_length=16))[0].max_length == 16
+    assert load_predictor(pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
@@ -125,13 +125,13 @@ def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
 def test_what_its_outputs_mean_must_be_known(made, make_model):
     unnamed = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(LabelError, match="expected label names in the model's id2label"):
-        predictor_of(made(unnamed))
-    mapped, _ = predictor_of(made(unnamed), label_map=dict(zip("012", ORDER, strict=True)))
+        load_predictor(made(unnamed))
+    mapped, _ = load_predictor(made(unnamed), label_map=dict(zip("012", ORDER, strict=True)))
     assert mapped.order == ORDER
-    two, _ = predictor_of(made(make_model(order=("entailment", "not_entailment"))))
+    two, _ = load_predictor(made(make_model(order=("entailment", "not_entailment"))))
     assert two.label_space == ("entailment", "not_entailment")
     with pytest.raises(ModelError, match="has one output, like models that rank"):
-        predictor_of(made(make_model(order=("LABEL_0",))))
+        load_predictor(made(make_model(order=("LABEL_0",))))
 
 
 def test_options_of_loading_are_refused(tiny_bert):
@@ -139,7 +139,7 @@ def test_options_of_loading_are_refused(tiny_bert):
         ValueError,
         match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long",
     ):
-        predictor_of(pipeline(tiny_bert), dtype="bfloat16")
+        load_predictor(pipeline(tiny_bert), dtype="bfloat16")
 
 
 class WithPredict:
@@ -153,11 +153,11 @@ def test_what_is_no_predictor_is_refused(model):
         ValueError,
         match=r"expected the name of a model .* a CrossEncoder, .*got an object of type \S+; wrap it in a function",
     ):
-        predictor_of(model)
+        load_predictor(model)
 
 
 def test_a_cross_encoder_with_more_than_a_network_is_refused(tiny_bert):
     model = cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())
     with pytest.raises(ModelError, match="layers after it"):
-        predictor_of(model)
+        load_predictor(model)

@@ -12,8 +12,8 @@ import pytest
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.cli.export import Relationship as CommandRelationship
-from unbag.evaluation.quantities import of_result
-from unbag.integrations.every_eval_ever import Evaluator, Relationship, build_record, export_records
+from unbag.evaluation.quantities import collect_metrics
+from unbag.integrations.every_eval_ever import EvaluationAuthor, Relationship, build_record, export_records
 from unbag.integrations.harness.export import HARNESSES
 
 jsonschema = pytest.importorskip("jsonschema")  # absent beside the oldest packages
@@ -139,7 +139,7 @@ def test_a_record_has_every_number_of_its_set_with_interval_bounds_and_direction
     by_set = {record["evaluation_id"].split("/")[0].removeprefix("unbag_"): record for record in records.values()}
     assert set(by_set) == {result.set for result in _read("transformer")}
     for result in _read("transformer"):
-        numbers = {name: each for name, each in of_result(result).items() if each.estimate.value is not None}
+        numbers = {name: each for name, each in collect_metrics(result).items() if each.estimate.value is not None}
         entries = {
             entry["evaluation_result_id"].rsplit("/", 1)[1]: entry for entry in by_set[result.set]["evaluation_results"]
         }
@@ -256,4 +256,4 @@ def test_export_with_arguments_of_the_other_kind_names_them(arguments, message, 
 def test_the_command_offers_the_relationships_of_the_schema():
     assert get_args(CommandRelationship) == get_args(Relationship)
     assert "eee" not in HARNESSES
-    assert Evaluator().relationship in get_args(Relationship)
+    assert EvaluationAuthor().relationship in get_args(Relationship)

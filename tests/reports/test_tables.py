@@ -170,7 +170,7 @@ def test_runs_have_a_line_for_each_number_that_their_sets_describe(folders):
     assert {row["model"] for row in rows} == {"weak", NASTY}
     for name in ("plain", "swapped"):
         of_set = [row["number"] for row in rows if row["set"] == name and row["model"] == "weak"]
-        assert of_set == [each for each in quantities.quantities(name) if each in of_set]
+        assert of_set == [each for each in quantities.describe_metrics(name) if each in of_set]
         assert {"score"} <= set(of_set)
     assert all(row["n"] and row["higher_is_better"] in ("true", "false") for row in rows)
     told = json.loads(exported.text("json"))

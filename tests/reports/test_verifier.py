@@ -115,18 +115,18 @@ def test_table_without_scores_of_a_verifier_is_none():
 
 def test_gates_bound_the_numbers_by_name():
     made = verified(noise=0.3)
-    assert set(quantities.of_result(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
+    assert set(quantities.collect_metrics(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
     bounds = [
         GateBound("plain", "false_entailment", "max", 0.05),
         GateBound("plain", "auroc", "min", 0.8),
         GateBound("plain", "brier", "max", 0.3),
     ]
-    outcomes = [(each.number, each.outcome) for each in gates.check([made], bounds)]
+    outcomes = [(each.number, each.outcome) for each in gates.check_bounds([made], bounds)]
     assert outcomes == [("false_entailment", "fails"), ("auroc", "passes"), ("brier", "passes")]
 
 
 def test_gates_of_labels_alone_are_inconclusive_on_auroc():
-    [checked] = gates.check([verified(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)])
+    [checked] = gates.check_bounds([verified(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)])
     assert checked.outcome not in ("passes", "fails")
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.robustness.command import refused
 from unbag.baselines.lexical.fitting import Recipe, fit_cached
 from unbag.baselines.lexical.hub import open_lexical_model
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 
 FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")
 
@@ -26,7 +26,7 @@ def record(folder, **values):
 
 
 def test_it_answers_as_it_is(model):
-    predictor, _ = predictor_of(model)
+    predictor, _ = load_predictor(model)
     assert predictor.predict(["The a runs."], ["A a is 1 or so."]).shape == (1, 3)
 
 
@@ -39,7 +39,7 @@ def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pip
     monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda *_: pytest.fail("loaded"))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
     with pytest.raises(ValueError, match="whose code would run on this machine; if you trust it"):
-        predictor_of(model)
+        load_predictor(model)
     said = refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
     assert "if you trust it" in said
 
@@ -81,7 +81,7 @@ def test_no_value_in_its_record_is_a_traceback(model, name):
         record(model, **{name: value})
         refusal = ""
         try:
-            predictor_of(model)[0].predict(["A dog runs."], ["A cat runs."])
+            load_predictor(model)[0].predict(["A dog runs."], ["A cat runs."])
         except ValueError as error:
             refusal = str(error)
         assert not refusal or name in refusal or "code would run" in refusal or "spaCy pipeline" in refusal
@@ -95,7 +95,7 @@ def test_no_value_in_its_config_is_a_traceback(model):
             refusal = ""
             try:
                 open_lexical_model(model)
-                predictor_of(model)[0].predict(["A dog runs."], ["A cat runs."])
+                load_predictor(model)[0].predict(["A dog runs."], ["A cat runs."])
             except ValueError as error:
                 refusal = str(error)
             assert refusal, (name, value)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.robustness.command import files_below, refused, some
 from unbag.challenge_sets.request import Request
 from unbag.hub import push
-from unbag.hub.dataset import dataset_publication
-from unbag.hub.push import Plan, Publication
+from unbag.hub.dataset import build_dataset_publication
+from unbag.hub.push import Publication, PublicationPlan
 from unbag.utils.hub_names import validate_config_name, validate_repo, validate_repo_path
 
 CONFIGS = (
@@ -76,7 +76,7 @@ def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
         refused(capsys, *command)
     if config:
         with pytest.raises(ValueError, match="config"):
-            dataset_publication(
+            build_dataset_publication(
                 [Request("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", license="mit"
             )
     assert files_below(tmp_path) == before
@@ -123,7 +123,7 @@ def test_a_repository_is_letters_digits_and_little_else(name):
 def test_nothing_is_deleted_that_was_not_in_the_plan(monkeypatch):
     """A commit of somebody else's comes first, with a file where ours are: theirs stays."""
     made = Publication("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owns=("data/a/*",))
-    seen = Plan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
+    seen = PublicationPlan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
     later = replace(seen, base="1" * 40, deleted=("data/a/old", "data/a/theirs"))
     plans, committed = [seen, later], []
 

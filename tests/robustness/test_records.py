@@ -19,7 +19,7 @@ from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.results import explain_damaged_records
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
-from unbag.hub.model import checkpoint_publication
+from unbag.hub.model import build_checkpoint_publication
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
@@ -80,7 +80,7 @@ def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, nam
             ask(capsys, "compare", folder, run)
             ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
             with suppress(ValueError), explain_damaged_records(folder):
-                results_dataset.results_publication("org/results", results.read(folder / name), model="org/model")
+                results_dataset.build_results_publication("org/results", results.read(folder / name), model="org/model")
 
 
 @pytest.mark.nightly
@@ -142,7 +142,7 @@ def test_no_spoilt_training_record_is_a_traceback(tmp_path):
         said = ""
         try:
             with explain_damaged_records(folder):
-                checkpoint_publication(folder, "org/name", base_license="mit")
+                build_checkpoint_publication(folder, "org/name", base_license="mit")
         except ValueError as error:
             said = str(error)
         assert "\n" not in said
@@ -152,6 +152,6 @@ def test_no_spoilt_training_record_is_a_traceback(tmp_path):
 def test_records_of_released_versions_are_read(version, tmp_path, capsys):
     read = results.read(version / results.FILE)
     assert [result.set for result in read] == ["plain", "permuted"]
-    assert all(samples.read(version, number, result) for number, result in enumerate(read))
+    assert all(samples.read_samples(version, number, result) for number, result in enumerate(read))
     assert ask(capsys, "report", version, "--output", tmp_path / "report.html")[0] == 0
     assert ask(capsys, "compare", version, version)[0] in (0, 1)

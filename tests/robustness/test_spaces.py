@@ -21,9 +21,9 @@ from unbag.hub.leaderboard_page import (
     ALL,
     EXCLUDED,
     build_overview,
-    default_choices,
+    choose_defaults,
     drop_malformed_rows,
-    filter_choices,
+    list_filter_choices,
     rank_results,
 )
 
@@ -54,8 +54,8 @@ def views(rows):
     """Look at all that the page shows of a table."""
     table = drop_malformed_rows(pd.DataFrame(rows, dtype=object))
     shown, meanings = build_overview(table)
-    for name in filter_choices(table, "set", ALL):
-        default_choices(table, name)
+    for name in list_filter_choices(table, "set", ALL):
+        choose_defaults(table, name)
         rank_results(table, name, ALL, ALL)
     return table, f"{meanings} {shown.to_csv()} {rank_results(table, ALL, ALL, ALL).to_csv()}"
 
@@ -107,7 +107,7 @@ def test_no_cell_is_an_error_of_another_kind(rows, options):
     said = ""
     try:
         inputs = metric_page.parse_columns(["predictions", "references", "groups.part"], rows)
-        metric_page.scores_html(metric_page.compute_scores(metric, inputs, options), {})
+        metric_page.render_scores(metric_page.compute_scores(metric, inputs, options), {})
     except ValueError as error:
         said = str(error)
     assert isinstance(said, str)

@@ -9,7 +9,7 @@ from unbag.challenge_sets.failures import Failure
 from unbag.cli import train
 from unbag.cli.train import _show
 from unbag.evaluation import evaluator
-from unbag.evaluation.verdict import of_model, sentence
+from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import PLAIN
@@ -81,7 +81,7 @@ def evaluated(tmp_path, monkeypatch):
     monkeypatch.setattr(seeds.preflight, "check", lambda *_, **__: None)
     monkeypatch.setattr(train, "_quiet", lambda *, first: None)
     monkeypatch.setattr(evaluator, "evaluate_all", evaluate_all)
-    return TrainConfig(model="org/base", output_dir=tmp_path / "model"), sentence(of_model(made))
+    return TrainConfig(model="org/base", output_dir=tmp_path / "model"), format_verdict(compute_model_verdict(made))
 
 
 def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):

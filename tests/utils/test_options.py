@@ -70,6 +70,6 @@ def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
 
 
 def test_a_drive_of_windows_names_a_folder_and_no_function():
-    assert model_loading.kind_of(r"C:\models\nli") is model_loading.CLASSIFIER
-    assert model_loading.kind_of("C:/models/nli") is model_loading.CLASSIFIER
-    assert model_loading.kind_of("my.module:predict") is model_loading.FUNCTION
+    assert model_loading.find_model_type(r"C:\models\nli") is model_loading.CLASSIFIER
+    assert model_loading.find_model_type("C:/models/nli") is model_loading.CLASSIFIER
+    assert model_loading.find_model_type("my.module:predict") is model_loading.FUNCTION

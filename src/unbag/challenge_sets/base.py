@@ -142,7 +142,7 @@ class ChallengeSet:
             then reads each sentence as a pair with itself, labelled entailment (`data.own_text`).
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them
-            (`evaluation.label_check.fit_corpus_rows`).
+            (`evaluation.label_check.check_corpus_rows`).
     """
 
     name: str

@@ -55,12 +55,12 @@ def build(
 
     [request] = pairs.requests([name])
     if offline:
-        prefetch.require(prefetch.of_run([request]))
+        prefetch.validate_offline_requirements(prefetch.list_run_requirements([request]))
     with parallel.set_num_proc(num_proc):
         if engine is not None:
             from unbag.evaluation.ray import building
 
-            record = building.build(request, output)
+            record = building.build_on_cluster(request, output)
         elif is_url(output):
             folder, _, file = output.rpartition("/") if output.endswith(".parquet") else (output, "", "")
             with open_local_copy(folder) as here:

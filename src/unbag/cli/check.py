@@ -94,7 +94,7 @@ def check(
     """
     from unbag.challenge_sets.results import FILE, explain_damaged_records, read
     from unbag.evaluation import gates
-    from unbag.evaluation.verdict import of_model
+    from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import process_group
     from unbag.reports import badge as badges
     from unbag.reports import gates as gate_views
@@ -128,13 +128,13 @@ def check(
         return
     notes: list[str] = []
     with explain_damaged_records(run, *([] if before is None else [before])):
-        results = gates.of_one_model(read(run), str(run))
-        checked = gates.check(results, bounds)
+        results = gates.select_results_of_single_model(read(run), str(run))
+        checked = gates.check_bounds(results, bounds)
         if before is not None:
-            comparisons, notes = gates.no_worse_than(run, before, metric or ())
+            comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
             checked += comparisons
         if badge is not None:
-            badges.write(of_model(results), badge)
+            badges.write(compute_model_verdict(results), badge)
         view = gate_views.view(checked, notes, strict=strict)
         to_paste = gate_views.exported(checked, notes, strict=strict)
     show(form, view, to_paste, as_json=as_json)
@@ -146,7 +146,7 @@ def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]
     from unbag.evaluation import gates
 
     try:
-        return [gates.bound(text, side) for text in texts or ()]
+        return [gates.parse_bound(text, side) for text in texts or ()]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -39,11 +39,11 @@ def demo(
       unbag demo
     """
     from unbag.challenge_sets import names
-    from unbag.evaluation.demo import disagreement, run
+    from unbag.evaluation.demo import find_disagreement, run_demo
     from unbag.reports import html, terminal
 
     with show_progress(len(names()), visible=not as_json, quiet=True) as watched:
-        results = run(
+        results = run_demo(
             output_dir,
             on_set=watched.on_set,
             progress_callback=watched.progress_callback,
@@ -54,7 +54,8 @@ def demo(
         return
     write_tables(results, output_dir)
     terminal.show(
-        [_describe_models(), *terminal.together(results), *_describe_disagreement(disagreement(output_dir))], console()
+        [_describe_models(), *terminal.together(results), *_describe_disagreement(find_disagreement(output_dir))],
+        console(),
     )
     echo(f"Tables of all sets: {output_dir / terminal.FILE}")
     echo(f"Report for a browser: {(output_dir / html.FILE).resolve()}")

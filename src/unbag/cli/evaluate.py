@@ -173,7 +173,7 @@ def evaluate(
       unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
     from unbag.evaluation.backends import open_backend
-    from unbag.evaluation.result_folder import local_folder
+    from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.utils import parallel
 
     model_options.validate(models)
@@ -200,7 +200,7 @@ def evaluate(
     if model_options.offline:
         plan = available_offline(plan)
     with (
-        local_folder(plan.place, further=[config_file.FILE]) as folder,
+        open_local_result_folder(plan.place, further=[config_file.FILE]) as folder,
         parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
@@ -278,8 +278,8 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
 
     in_suite = not (plan.is_named or plan.cross_domain)
     options = plan.model_options
-    prefetch.require(
-        prefetch.of_run(
+    prefetch.validate_offline_requirements(
+        prefetch.list_run_requirements(
             () if in_suite else plan.requests,
             plan.models,
             revision=options.revision,
@@ -291,7 +291,7 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
         return plan
     available, absent = [], []
     for request in plan.requests:
-        if lacking := prefetch.missing(prefetch.of_run([request])):
+        if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
             echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
             absent.append(Failure(request.name, MissingError(reason)))

@@ -106,7 +106,7 @@ def _export_records(
     The timestamp of a record is the modification time of the newest results file.
     """
     from unbag.challenge_sets.results import explain_damaged_records
-    from unbag.integrations.every_eval_ever import Evaluator, export_records
+    from unbag.integrations.every_eval_ever import EvaluationAuthor, export_records
     from unbag.utils.hub_names import validate_push_repo
 
     if not runs:
@@ -121,5 +121,5 @@ def _export_records(
             timestamp=max(int(results_file(run).stat().st_mtime) for run in runs),
             model=model,
             hub=hub,
-            evaluator=Evaluator(*evaluator),
+            evaluator=EvaluationAuthor(*evaluator),
         )

@@ -43,7 +43,7 @@ def sample(
     from unbag.challenge_sets.request import build, validated_builder
     from unbag.data.predictions import SetPredictions
     from unbag.evaluation import human_study
-    from unbag.evaluation.model_loading import predictor_of
+    from unbag.evaluation.model_loading import load_predictor
     from unbag.inference.label_probe import validate_label_order
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.inference.runner import predict_rows
@@ -51,7 +51,7 @@ def sample(
     human_study.validate_pair_count(num_pairs)
     [request] = pairs.requests(["permuted"])
     validated_builder(request)
-    predictor, _ = predictor_of(model, label_map=parse_label_names(label_map))
+    predictor, _ = load_predictor(model, label_map=parse_label_names(label_map))
     built = build(request)
     if (predictor.identity or {}).get("kind") == "transformer":
         validate_label_order(predictor, built.language, mapped=label_map is not None)
@@ -59,8 +59,8 @@ def sample(
         on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=on_rows)
     predictions = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
-    sampled = human_study.draw(built.rows, predictions, pairs=num_pairs, seed=request.seed)
-    human_study.write(sampled, output_dir)
+    sampled = human_study.sample_pairs(built.rows, predictions, pairs=num_pairs, seed=request.seed)
+    human_study.write_sheet(sampled, output_dir)
     if as_json:
         print_json(
             {
@@ -92,7 +92,7 @@ def score(
     from unbag.evaluation import human_study
     from unbag.scoring.bootstrap import to_json
 
-    scored: dict[str, Any] = {sheet.stem: human_study.score(folder, sheet) for sheet in sheets}
+    scored: dict[str, Any] = {sheet.stem: human_study.score_sheet(folder, sheet) for sheet in sheets}
     if as_json:
         print_json(to_json(scored))
         return

@@ -149,7 +149,7 @@ class ModelOptions:
     ] = None
 
     def loading_options(self) -> dict[str, Any]:
-        """Build the options for loading a model (`unbag.evaluation.model_loading.predictor_of`)."""
+        """Build the options for loading a model (`unbag.evaluation.model_loading.load_predictor`)."""
         return {
             "revision": self.revision,
             "dtype": self.dtype,
@@ -176,7 +176,7 @@ class ModelOptions:
         """
         from unbag import challenge_sets
         from unbag.data.corpora import CORPORA
-        from unbag.evaluation.model_loading import BUILT_IN, ENDPOINT, kind_of
+        from unbag.evaluation.model_loading import BUILT_IN, ENDPOINT, find_model_type
 
         # `--sets plain swapped` parses "swapped" as a model.
         for kind, option, names in (
@@ -190,11 +190,11 @@ class ModelOptions:
                 )
         if self.offline and not _is_local_address(self.base_url):
             for model in models:
-                if kind_of(model) is ENDPOINT:
+                if find_model_type(model) is ENDPOINT:
                     raise typer.BadParameter(
                         f"{model}: expected a local model with --offline, got an endpoint; omit one of them"
                     )
-        if self.train_data and not any(kind_of(model) is BUILT_IN for model in models):
+        if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
                 f"--train-data: expected {BUILT_IN.named} among the models, got none; use -o train_data=… for the set "
                 "option"
@@ -206,9 +206,9 @@ class ModelOptions:
 
         Yields None if no model is an endpoint.
         """
-        from unbag.evaluation.model_loading import ENDPOINT, kind_of
+        from unbag.evaluation.model_loading import ENDPOINT, find_model_type
 
-        if not any(kind_of(model) is ENDPOINT for model in models):
+        if not any(find_model_type(model) is ENDPOINT for model in models):
             if self.price_in is not None or self.price_out is not None:
                 raise typer.BadParameter(
                     "--price-in, --price-out: expected a model endpoint:NAME, got none; omit the prices"

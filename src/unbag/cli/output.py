@@ -207,10 +207,10 @@ def show_results(
     views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
         from unbag.challenge_sets.results import FILE, read
-        from unbag.evaluation.quantities import summarize_verdicts, verdicts
+        from unbag.evaluation.quantities import compute_verdicts, summarize_verdicts
 
         file = folder / FILE
-        print_json(json.loads(file.read_text(encoding="utf-8")) | summarize_verdicts(verdicts(read(file))))
+        print_json(json.loads(file.read_text(encoding="utf-8")) | summarize_verdicts(compute_verdicts(read(file))))
         return
     terminal.show(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
@@ -229,12 +229,12 @@ def write_tables(
         cross_domain: Whether the run has a single table of models by corpora.
     """
     from unbag.challenge_sets.results import FILE, read
-    from unbag.evaluation.result_folder import combined
+    from unbag.evaluation.result_folder import combine_results
     from unbag.reports import html, terminal
 
     views = terminal.views(results, crossed=cross_domain)
     # Results of this run come from memory, results of earlier runs from the file.
-    entries = combined(read(folder / FILE), results)
+    entries = combine_results(read(folder / FILE), results)
     others = [entry.result for entry in entries if entry.number is not None]
     summary = [] if cross_domain else terminal.together([entry.result for entry in entries])
     terminal.write([*views, *terminal.views(others), *summary], folder / terminal.FILE)

@@ -77,7 +77,7 @@ def prefetch(
         echo(f"{failure.set}: skipped: {failure.reason}", err=True)
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
-    wanted = prefetch.of_run(
+    wanted = prefetch.list_run_requirements(
         requests,
         models or (),
         revision=revision,
@@ -87,11 +87,11 @@ def prefetch(
     )
     if corpora and models:
         names = {need.name for need in wanted}
-        to_train = prefetch.of_training(models[0], corpora, revision=revision)
+        to_train = prefetch.list_training_requirements(models[0], corpora, revision=revision)
         wanted += [need for need in to_train if need.name not in names]
     lacking: dict[str, str] = {}
     for need in wanted:
-        lacking |= prefetch.missing([need])
+        lacking |= prefetch.fetch_requirements([need])
         if not as_json:
             state = f"missing: {lacking[need.name]}" if need.name in lacking else "available"
             echo(f"{need.name}: {state}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
     from unbag.challenge_sets.results import Result
-    from unbag.hub.push import Outcome, Plan, Publication
+    from unbag.hub.push import Publication, PublicationOutcome, PublicationPlan
 
 logger = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ def _publish_collection(
     }
 
 
-def _print_preview(planned: "Plan") -> None:
+def _print_preview(planned: "PublicationPlan") -> None:
     publication = planned.publication
     out = console()
     if planned.base is None:
@@ -186,7 +186,7 @@ def _print_preview(planned: "Plan") -> None:
             echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
-def print_outcome(outcome: "Outcome", *, err: bool = False) -> None:
+def print_outcome(outcome: "PublicationOutcome", *, err: bool = False) -> None:
     """Print the files and the commit of a publication; to standard error if `err` is true."""
     planned = outcome.plan
     if outcome.commit is None:
@@ -200,7 +200,7 @@ def print_outcome(outcome: "Outcome", *, err: bool = False) -> None:
         echo(f"  - {path}", err=err)
 
 
-def _record(planned: "Plan", outcome: "Outcome | None" = None) -> dict[str, Any]:
+def _record(planned: "PublicationPlan", outcome: "PublicationOutcome | None" = None) -> dict[str, Any]:
     record: dict[str, Any] = {
         "repo": planned.publication.repo,
         "kind": planned.publication.kind,
@@ -268,7 +268,7 @@ def dataset(
       unbag publish dataset swapped --repo-id ORG/NAME --data pairs.csv
     """
     from unbag.challenge_sets.loading import config_name
-    from unbag.hub.dataset import dataset_publication
+    from unbag.hub.dataset import build_dataset_publication
     from unbag.utils import parallel
 
     [request] = pairs.requests([name])
@@ -284,7 +284,7 @@ def dataset(
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
         with parallel.set_num_proc(num_proc):
-            built = dataset_publication(requests, repo, Path(folder), license=license, benchmark=benchmark)
+            built = build_dataset_publication(requests, repo, Path(folder), license=license, benchmark=benchmark)
         publish_all([built], options)
 
 
@@ -308,7 +308,7 @@ def results(
       --pull-request --yes
     """
     from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import model_results_publication
+    from unbag.hub.model_results import build_model_results_publication
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(f"--repo-id: expected the evaluated model, ORG/MODEL, got {options.repo_id!r}")
@@ -316,7 +316,7 @@ def results(
 
     with explain_damaged_records(*files):
         results = read_results(files)
-        publication = model_results_publication(
+        publication = build_model_results_publication(
             options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(results_file, files))
         )
     publish_all([publication], options)
@@ -339,10 +339,10 @@ def results_dataset(
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
     from unbag.challenge_sets.results import explain_damaged_records
-    from unbag.hub.results_dataset import NAME, results_publication
+    from unbag.hub.results_dataset import NAME, build_results_publication
 
     with explain_damaged_records(*files):
-        rows = results_publication(options.repo(NAME), read_results(files), model=model)
+        rows = build_results_publication(options.repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
 
@@ -422,7 +422,7 @@ def model_publication(
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
-    from unbag.hub.model import checkpoint_publication, find_base_model
+    from unbag.hub.model import build_checkpoint_publication, find_base_model
 
     base = find_base_model(folder)
     if results is None:
@@ -431,7 +431,7 @@ def model_publication(
             compare_with = [folder / _BEFORE]
     with explain_damaged_records(folder, *results, *compare_with):
         own_results = read_results(results)
-        return checkpoint_publication(
+        return build_checkpoint_publication(
             folder,
             repo,
             results=own_results,
@@ -464,9 +464,9 @@ def metric(
     unbag publish metric swap_consistency --repo-id ORG --yes
     """
     from unbag import scripts
-    from unbag.hub.metric_space import metric_space
+    from unbag.hub.metric_space import build_metric_space
 
-    publish_all([metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
+    publish_all([build_metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
 
 
 @with_shared_options
@@ -482,11 +482,11 @@ def leaderboard(
 
     unbag publish leaderboard --repo-id ORG --yes
     """
-    from unbag.hub.leaderboard import NAME, leaderboard_space
+    from unbag.hub.leaderboard import NAME, build_leaderboard_space
     from unbag.hub.results_dataset import NAME as DATASET
 
     organization = options.repo_id.partition("/")[0]
-    publish_all([leaderboard_space(options.repo(NAME), results_dataset or f"{organization}/{DATASET}")], options)
+    publish_all([build_leaderboard_space(options.repo(NAME), results_dataset or f"{organization}/{DATASET}")], options)
 
 
 @with_shared_options
@@ -507,9 +507,9 @@ def pair(
 
       unbag publish pair --repo-id ORG --model ORG/NAME --yes
     """
-    from unbag.hub.pair_space import NAME, pair_space
+    from unbag.hub.pair_space import NAME, build_pair_space
 
-    publish_all([pair_space(options.repo(NAME), model, lexical_model or fit_default_lexical_model())], options)
+    publish_all([build_pair_space(options.repo(NAME), model, lexical_model or fit_default_lexical_model())], options)
 
 
 def fit_default_lexical_model() -> Path:
@@ -571,19 +571,19 @@ def everything(
         names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
         for name, requests in _requests_by_set(pairs, names, failures).items():
             publications += _set_publications(requests, options.repo(name), Path(folder) / name, failures)
-        publications += [metric_space.metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
+        publications += [metric_space.build_metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
         if pair_model:
             try:
                 repo = options.repo(pair_space.NAME)
-                publications.append(pair_space.pair_space(repo, pair_model, fit_default_lexical_model()))
+                publications.append(pair_space.build_pair_space(repo, pair_model, fit_default_lexical_model()))
             except Exception as error:
                 logger.debug("%s", pair_space.NAME, exc_info=error)
                 failures.append(Failure(pair_space.NAME, error))
         if results:
             rows = options.repo(results_dataset.NAME)
             with explain_damaged_records(*results):
-                publications.append(results_dataset.results_publication(rows, stored))
-            publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
+                publications.append(results_dataset.build_results_publication(rows, stored))
+            publications.append(leaderboard.build_leaderboard_space(options.repo(leaderboard.NAME), rows))
         # A proposed repository has no content yet, so pull requests leave the collection as it is.
         publish_all(publications, options, None if options.pull_request else options.repo_id)
     for failure in failures:
@@ -626,10 +626,10 @@ def _set_publications(
         failures: List that receives the configs that cannot be built.
     """
     from unbag.challenge_sets.failures import Failure
-    from unbag.hub.dataset import dataset_publication
+    from unbag.hub.dataset import build_dataset_publication
 
     try:
-        return [dataset_publication(requests, repo, folder)]
+        return [build_dataset_publication(requests, repo, folder)]
     except Exception as error:
         [name] = {request.name for request in requests}
         logger.debug("%s", name, exc_info=error)
@@ -639,8 +639,8 @@ def _set_publications(
     usable: list[Request] = []
     for request in requests:  # one by one; built configs come from the cache
         try:
-            dataset_publication([request], repo, folder)
+            build_dataset_publication([request], repo, folder)
             usable.append(request)
         except Exception as error:
             failures.append(Failure(f"{name} of {request.config}", error))
-    return [dataset_publication(usable, repo, folder)] if usable else []
+    return [build_dataset_publication(usable, repo, folder)] if usable else []

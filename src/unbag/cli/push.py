@@ -107,10 +107,10 @@ def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_js
     Raises:
         ValueError: If publishing fails.
     """
-    from unbag.hub.results_dataset import NAME, results_publication
+    from unbag.hub.results_dataset import NAME, build_results_publication
 
     command = f"unbag publish results-dataset {place} --repo-id {repo_id} --yes"
-    _push(lambda: results_publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
+    _push(lambda: build_results_publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
 
 
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:

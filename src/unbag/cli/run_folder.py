@@ -89,10 +89,10 @@ def _non_default_options(request: "Request", *, in_suite: bool) -> dict[str, Any
 
 
 def _model_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    from unbag.evaluation.model_loading import cache_key_config
+    from unbag.evaluation.model_loading import select_cache_key_options
 
     device = options.get("device")  # rounding differs between devices
-    return cache_key_config(options) | ({} if device is None else {"device": device})
+    return select_cache_key_options(options) | ({} if device is None else {"device": device})
 
 
 def _name_parts(options: Mapping[str, Any]) -> list[str]:

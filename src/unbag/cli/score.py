@@ -72,7 +72,7 @@ def score(
     """
     from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
     from unbag.evaluation import evaluator, prefetch
-    from unbag.evaluation.result_folder import local_folder
+    from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.inference.prediction_store import PREDICTIONS
 
     if run_dir is not None:
@@ -102,12 +102,12 @@ def score(
     else:
         [target] = pairs.requests([name or "permuted"])
         if offline:
-            prefetch.require(prefetch.of_run([target]))
+            prefetch.validate_offline_requirements(prefetch.list_run_requirements([target]))
     request = target.request if isinstance(target, BuiltSet) else target
     place = output_dir or str(
         run_folder([str(predictions)], [request], disabled_baselines(lexical_baseline), title=request.name)
     )
-    with local_folder(place) as folder:
+    with open_local_result_folder(place) as folder:
         result = evaluator.evaluate_file(
             predictions, target, output_dir=folder, predictions=RUNS / PREDICTIONS, lexical_baseline=lexical_baseline
         )
@@ -116,13 +116,13 @@ def score(
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     """Score the complete sets of a sharded run and print the results."""
-    from unbag.evaluation.result_folder import local_folder
+    from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.evaluation.sharded import score_tasks
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import StorageFolder
 
     failures: list[Failure] = []
-    with local_folder(place) as folder:
+    with open_local_result_folder(place) as folder:
         results = score_tasks(StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
         show_results(results, folder, as_json=as_json, place=place)
     print_failures(failures, with_model=len({failure.model for failure in failures}) > 1, is_named=True)

@@ -109,7 +109,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if offline:
             from unbag.evaluation import prefetch
 
-            prefetch.require(config.requirements())
+            prefetch.validate_offline_requirements(config.requirements())
         failures = _run(recipe, config, seeds, sets, as_json=as_json)
         if push is not None and _is_first():
             pushing.push_model(config.output_dir, push, as_json=as_json)

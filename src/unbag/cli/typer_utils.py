@@ -182,9 +182,11 @@ def metrics(incomplete: str) -> list[str]:
 def bounds(incomplete: str) -> list[str]:
     """Complete the prefix `SET:METRIC=` of a bound."""
     from unbag import challenge_sets
-    from unbag.evaluation.quantities import quantities
+    from unbag.evaluation.quantities import describe_metrics
 
-    return _completed(incomplete, [f"{name}:{each}=" for name in challenge_sets.names() for each in quantities(name)])
+    return _completed(
+        incomplete, [f"{name}:{each}=" for name in challenge_sets.names() for each in describe_metrics(name)]
+    )
 
 
 def _completed(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from unbag.evaluation.model_loading import Model, predictor_of
+from unbag.evaluation.model_loading import Model, load_predictor
 from unbag.inference.distributed import is_distributed
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.predictor import Predictor
@@ -33,7 +33,7 @@ class Engine(Protocol):
         ...
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
-        """Load a predictor and its display name, as `model_loading.predictor_of` does."""
+        """Load a predictor and its display name, as `model_loading.load_predictor` does."""
         ...
 
     def predict_rows(
@@ -43,7 +43,7 @@ class Engine(Protocol):
         ...
 
 
-class InProcess:
+class InProcessEngine:
     """Engine for a single process, or for the processes of a launcher."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
@@ -55,7 +55,7 @@ class InProcess:
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
         """Load the model in the current process."""
-        return predictor_of(model, **options)
+        return load_predictor(model, **options)
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
@@ -91,7 +91,7 @@ def open_backend(name: str | None, num_gpus: float | None = None) -> Iterator[En
         ImportError: If the engine is not installed.
     """
     if name is None:
-        yield InProcess()
+        yield InProcessEngine()
         return
     from unbag.evaluation.ray.predicting import RayEngine
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.systems import Run, System, assign_letters, load_single_system, load_systems
+from unbag.evaluation.systems import ComparedSystem, LocatedResult, assign_letters, load_single_system, load_systems
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
@@ -36,7 +36,7 @@ FEW: Final = 30
 """Number of source examples below which a note warns that bootstrap p-values are too small."""
 
 
-class Difference(NamedTuple):
+class MetricDifference(NamedTuple):
     """Difference of one metric between two systems.
 
     Attributes:
@@ -94,17 +94,17 @@ class Comparison:
         incomparable_sets: Sets for which some metrics could not be compared on some data, as a note states.
     """
 
-    systems: list[System]
-    differences: list[Difference]
+    systems: list[ComparedSystem]
+    differences: list[MetricDifference]
     notes: list[str]
     level: float = LEVEL
     incomparable_sets: frozenset[str] = frozenset()
 
-    def significant(self, difference: Difference) -> bool | None:
+    def significant(self, difference: MetricDifference) -> bool | None:
         """Check whether a difference is significant after correction. Returns None if it was not tested."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
-    def better(self, difference: Difference) -> str | None:
+    def better(self, difference: MetricDifference) -> str | None:
         """Find the letter of the system that is significantly better in the metric's direction; None if neither is.
 
         A better value of one metric does not show that a model is better: a model that guesses also has a low P^c. Only
@@ -206,7 +206,7 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
 
 
 def _compare_systems(
-    systems: list[System],
+    systems: list[ComparedSystem],
     *,
     across_data: bool,
     quantities: Sequence[str],
@@ -215,7 +215,7 @@ def _compare_systems(
 ) -> Comparison:
     notes: list[str] = []
     pairs = _Pairs(systems, quantities, resamples)
-    differences: list[Difference] = []
+    differences: list[MetricDifference] = []
     alone: dict[_Title, set[str]] = {}
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
@@ -251,8 +251,8 @@ def _describe_missing(quantities: Sequence[str]) -> str:
 
 
 def _matched(
-    one: System, two: System, notes: list[str], alone: dict[_Title, set[str]], *, across: bool
-) -> Iterator[tuple[list[Run], list[Run], bool]]:
+    one: ComparedSystem, two: ComparedSystem, notes: list[str], alone: dict[_Title, set[str]], *, across: bool
+) -> Iterator[tuple[list[LocatedResult], list[LocatedResult], bool]]:
     """Iterate over the runs of both systems on each set, and whether both have the same task.
 
     Sets of only one system are added to `alone`.
@@ -299,15 +299,22 @@ class _Pairs:
         other_baselines: Tasks whose skill scores have different baselines, so that they are not compared.
     """
 
-    def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
+    def __init__(self, systems: Sequence[ComparedSystem], quantities: Sequence[str], resamples: int) -> None:
         self._systems, self._quantities, self._resamples = systems, quantities, resamples
         self.without_examples: dict[_Title, set[str]] = {}
         self.other_baselines: set[_Title] = set()
         self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
 
     def differences(
-        self, one: System, ours: list[Run], two: System, theirs: list[Run], *, same: bool, notes: list[str]
-    ) -> Iterator[Difference]:
+        self,
+        one: ComparedSystem,
+        ours: list[LocatedResult],
+        two: ComparedSystem,
+        theirs: list[LocatedResult],
+        *,
+        same: bool,
+        notes: list[str],
+    ) -> Iterator[MetricDifference]:
         """Iterate over the differences of the metrics that both systems have."""
         first, second = ours[0], theirs[0]
         alone = len(ours) == len(theirs) == 1
@@ -329,7 +336,7 @@ class _Pairs:
             fields = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
             means = (spreads[0].mean, spreads[1].mean)
             deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
-            difference = partial(Difference, *fields, means, deviations, higher_is_better=direction)
+            difference = partial(MetricDifference, *fields, means, deviations, higher_is_better=direction)
             if not alone:
                 seeds = sum(map(len, present))
                 if same:
@@ -360,7 +367,7 @@ class _Pairs:
         described = challenge_sets.find(result.set)
         described_numbers = {} if described is None else described.quantities_by_path()
         if self._quantities:
-            # As in `quantities.quantities`, the metric of the set takes precedence over that of a verifier.
+            # As in `quantities.describe_metrics`, the metric of the set takes precedence over that of a verifier.
             by_name = () if described is None else (SCORE, *described.named_quantities)
             names = {each.path: each.name for each in by_name}
             chosen = [
@@ -379,7 +386,7 @@ class _Pairs:
             if each.path in paths
         }
 
-    def _draws(self, run: Run) -> dict[tuple[Path, int, str], Floats]:
+    def _draws(self, run: LocatedResult) -> dict[tuple[Path, int, str], Floats]:
         """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""
         task = run.task
         if task not in self._drawn:
@@ -396,7 +403,7 @@ class _Pairs:
         return self._drawn[task]
 
 
-def _baselines(run: Run) -> str:
+def _baselines(run: LocatedResult) -> str:
     """Build a key for the baselines of a run's skill score: lexical model, and use of the shuffled control."""
     skill = run.result.scores.get(SKILL) or {}
     return json.dumps([skill.get("lexical_model"), skill.get("shuffled") is not None], sort_keys=True)

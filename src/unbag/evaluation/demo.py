@@ -18,7 +18,7 @@ from unbag.data import demo, readers
 from unbag.data.labels import ENTAILMENT, LABELS, get_label_id
 from unbag.data.sources import Example
 from unbag.evaluation.evaluator import OnProgress, OnResult, OnSet, evaluate_all
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.utils.files import atomic_write
 from unbag.utils.offline import go_offline
 
@@ -33,7 +33,7 @@ _BUILT: Final = {"soswap_addamod": demo.SOSWAP_ADDAMOD, "recombined": demo.RECOM
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: 50 in each of 20 partitions
 
 
-def requests(output_dir: Path) -> list[Request]:
+def build_requests(output_dir: Path) -> list[Request]:
     """Build requests for the sets that the demo builds, in the order of the suite.
 
     Args:
@@ -54,7 +54,7 @@ def requests(output_dir: Path) -> list[Request]:
     return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name not in _BUILT]
 
 
-def sets(output_dir: Path) -> list[Request | BuiltSet]:
+def build_sets(output_dir: Path) -> list[Request | BuiltSet]:
     """List all sets on the demo pairs, in the order of the suite.
 
     Args:
@@ -62,10 +62,10 @@ def sets(output_dir: Path) -> list[Request | BuiltSet]:
     """
     order = suite.names()
     built = map(read_back, _BUILT.values())
-    return sorted([*requests(output_dir), *built], key=lambda each: order.index(each.name))
+    return sorted([*build_requests(output_dir), *built], key=lambda each: order.index(each.name))
 
 
-def run(
+def run_demo(
     output_dir: Path,
     *,
     on_set: OnSet | None = None,
@@ -86,20 +86,20 @@ def run(
         One result per model and set.
     """
     go_offline()
-    fill(output_dir)
+    write_demo_data(output_dir)
     return evaluate_all(
         (ReaderPredictor(), *MODELS[1:]),
-        sets(output_dir),
+        build_sets(output_dir),
         output_dir=output_dir,
         on_set=on_set,
         progress_callback=progress_callback,
         on_result=on_result,
-        **training_options(output_dir),
+        **build_training_options(output_dir),
     )
 
 
-def training_options(output_dir: Path) -> dict[str, Any]:
-    """Build the training options of the bag-of-words models, for `model_loading.predictor_of`.
+def build_training_options(output_dir: Path) -> dict[str, Any]:
+    """Build the training options of the bag-of-words models, for `model_loading.load_predictor`.
 
     Args:
         output_dir: See `requests`.
@@ -107,7 +107,7 @@ def training_options(output_dir: Path) -> dict[str, Any]:
     return {"train_data": (str(output_dir / demo.get_demo_file("train").name),), "pipeline": ALL}
 
 
-def fill(output_dir: Path) -> None:
+def write_demo_data(output_dir: Path) -> None:
     """Write the pairs and the word vectors to the output folder, so that users can inspect and reuse them."""
     for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         with atomic_write(output_dir / path.name) as tmp:
@@ -160,7 +160,7 @@ class Disagreement(NamedTuple):
     example: DisputedPair | None
 
 
-def disagreement(output_dir: Path) -> Disagreement:
+def find_disagreement(output_dir: Path) -> Disagreement:
     """Compare the reader and the bag of words on the unchanged validation pairs of the demo.
 
     Args:
@@ -168,7 +168,7 @@ def disagreement(output_dir: Path) -> Disagreement:
     """
     pairs = list(demo.iter_demo_pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-    bag_of_words, _ = predictor_of("lexical", **training_options(output_dir))
+    bag_of_words, _ = load_predictor("lexical", **build_training_options(output_dir))
     reader, bag = (model.predict(*sentences) for model in (ReaderPredictor(), bag_of_words))  # (n, 3)
     gold = np.array([get_label_id(pair.label) for pair in pairs])
     differs = reader.argmax(axis=1) != bag.argmax(axis=1)

@@ -15,12 +15,18 @@ from unbag.data.labels import LabelError
 from unbag.data.predictions import SetPredictions, validate_label_space
 from unbag.data.sources import validate_corpus_names
 from unbag.evaluation import label_check, model_loading, report_examples, result_folder
-from unbag.evaluation.backends import Engine, InProcess
+from unbag.evaluation.backends import Engine, InProcessEngine
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.model_loading import Model, order_of, recorded_options, validate_lexicon, validate_model
+from unbag.evaluation.model_loading import (
+    Model,
+    build_recorded_options,
+    get_label_order,
+    validate_lexicon,
+    validate_model,
+)
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.scoring import Scored, score_answers, score_predictions, write
+from unbag.evaluation.scoring import Scored, score_answers, score_predictions, write_results
 from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
@@ -100,7 +106,7 @@ def evaluate_all(
         shard: Shard of this process, if unconnected processes share `predictions`.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
-        model_options: Options of `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`,
+        model_options: Options of `unbag.evaluation.model_loading.load_predictor`: `revision`, `dtype`, `device`,
             `label_map`, …
 
     Returns:
@@ -111,16 +117,16 @@ def evaluate_all(
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
-    several, engine = len(models) > 1, engine or InProcess()
+    several, engine = len(models) > 1, engine or InProcessEngine()
     if shard is not None and process_group().world > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
     validate_unsharded(shard, predictions_csv)
-    model_loading.check(models, model_options)
+    model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     names = [str(model) for model in models if isinstance(model, str | Path)]
     if len(names) == len(models):  # raises before any model is loaded
-        result_folder.check(Path(output_dir), dict.fromkeys(names), _names(requests))
+        result_folder.validate_result_folder(Path(output_dir), dict.fromkeys(names), _names(requests))
     for model in models:
         validate_model(model)
         validate_lexicon(model)
@@ -156,14 +162,16 @@ def evaluate_all(
     for model in models:
         own_options = model_loading.select_options(model, model_options)
         predictor, model_name = engine.predictor_of(model, **own_options)
-        if model_loading.kind_of(model) is model_loading.FUNCTION:
+        if model_loading.find_model_type(model) is model_loading.FUNCTION:
             _run_one_pair(predictor)
-        options = recorded_options(model, predictor, own_options)
+        options = build_recorded_options(model, predictor, own_options)
         record = {"name": model_name, **({} if options is None else {"options": options})}
-        if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
-            record["label_order"] = ",".join(order_of(predictor))
+        if model_loading.find_model_type(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
+            record["label_order"] = ",".join(get_label_order(predictor))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
-    result_folder.check(Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid))
+    result_folder.validate_result_folder(
+        Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
+    )
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
     store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
@@ -224,7 +232,7 @@ def evaluate_all(
         )
     if table and predictions_csv is not None:
         table.write(predictions_csv)
-    return write([done[place] for place in sorted(done)], Path(output_dir), failures)
+    return write_results([done[place] for place in sorted(done)], Path(output_dir), failures)
 
 
 def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
@@ -263,24 +271,24 @@ def evaluate_file(
     """
     validate_writable(Path(output_dir), folder=True)
     label_space_of_file(path)  # raises before the set is built
-    result_folder.check(Path(output_dir), {path.name: None}, ())
+    result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
     file_predictions = read_predictions(path, read_column(built.rows, "id"))
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": file_predictions.sha256}
-    result_folder.check(Path(output_dir), {path.name: model}, {built.request.name})
+    result_folder.validate_result_folder(Path(output_dir), {path.name: model}, {built.request.name})
     answers = SetPredictions(
         file_predictions.probabilities, file_predictions.label_space, file_predictions.has_probabilities
     )
-    if (fit := label_check.fit_corpus_rows(built, answers)) is not None:
+    if (fit := label_check.check_corpus_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
-    write([(result, report_examples.select(result, built.rows, answers))], Path(output_dir))
+    write_results([(result, report_examples.select_examples(result, built.rows, answers))], Path(output_dir))
     return result
 
 

@@ -84,7 +84,7 @@ class GateResult:
         return to_json(vars(self))  # type: ignore[no-any-return]
 
 
-def bound(text: str, side: Side) -> GateBound:
+def parse_bound(text: str, side: Side) -> GateBound:
     """Parse a bound such as `permuted:score=.2`.
 
     Args:
@@ -95,7 +95,7 @@ def bound(text: str, side: Side) -> GateBound:
         ValueError: If the text cannot be parsed, if the set or metric does not exist, if the metric cannot have such a
             value, or if the bound is on the wrong side, so that it would favor a worse model.
 
-    >>> bound("swapped:accuracy_after=.6", "min")
+    >>> parse_bound("swapped:accuracy_after=.6", "min")
     GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
     """
     parts = _BOUND.fullmatch(text)
@@ -107,7 +107,7 @@ def bound(text: str, side: Side) -> GateBound:
         raise ValueError(f"--{side}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
     try:
-        numbers = quantities.quantities(set_name)
+        numbers = quantities.describe_metrics(set_name)
     except ValueError as error:
         raise ValueError(f"--{side}: {error}") from None
     if name not in numbers:
@@ -128,17 +128,17 @@ def bound(text: str, side: Side) -> GateBound:
     return GateBound(set_name, name, side, value)
 
 
-def of_one_model(results: Sequence[Result], where: str) -> list[Result]:
+def select_results_of_single_model(results: Sequence[Result], where: str) -> list[Result]:
     """Select the results of the only model. Baselines are ignored unless there are no other models.
 
     Raises:
         ValueError: If there are several models.
     """
-    by_model = quantities.by_model(results)
+    by_model = quantities.group_by_model(results)
     return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], where)
 
 
-def check(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
+def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
     """Check the results of one model against bounds. Each bound applies to every result of its set.
 
     Raises:
@@ -156,7 +156,7 @@ def check(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateRe
     return checked
 
 
-def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
+def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
     """Check whether a run is no worse than an earlier run, with paired tests on the same examples.
 
     A gate fails if its metric is significantly worse (with Holm's correction over these gates). It passes if the
@@ -212,8 +212,8 @@ def _too_few(sources: int) -> str:
 
 def _check_bound(result: Result, bound: GateBound) -> GateResult:
     data = result.corpus
-    number = quantities.of_result(result).get(bound.number)
-    label = quantities.quantities(bound.set)[bound.number].label
+    number = quantities.collect_metrics(result).get(bound.number)
+    label = quantities.describe_metrics(bound.set)[bound.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
         why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples to compute it from"

@@ -43,7 +43,7 @@ class SampledPair(NamedTuple):
     length: str
 
 
-class PeopleScores(TypedDict):
+class AnnotatorScores(TypedDict):
     """Scores of an annotator.
 
     Attributes:
@@ -61,7 +61,9 @@ class PeopleScores(TypedDict):
     d_f: Estimate
 
 
-def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[SampledPair]:
+def sample_pairs(
+    rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13
+) -> list[SampledPair]:
     """Sample permuted pairs that a model accepts, in random order.
 
     Shorter and longer examples of D^c and D^f are one quarter each. Each example occurs once, in one of its accepted
@@ -120,13 +122,13 @@ def validate_pair_count(pairs: int) -> None:
         raise ValueError(f"--num-pairs: expected a positive multiple of {len(_CELLS)}, got {pairs}")
 
 
-def write(sampled: Sequence[SampledPair], folder: Path) -> None:
+def write_sheet(sampled: Sequence[SampledPair], folder: Path) -> None:
     """Write `sheet.csv`, which has an empty column `label` for the annotators, and its key to a folder."""
     _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
     _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
 
 
-def score(folder: Path, sheet: Path) -> PeopleScores:
+def score_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     """Score a filled-in sheet with the key in a folder. Pairs without a label are ignored.
 
     If the key has two-way labels, neutral and contradiction count as not entailment.

@@ -153,7 +153,7 @@ MARGIN: Final = 0.2
 separates entailment from the rest loses 0.25 if its labels are interpreted as contradiction versus the rest."""
 
 
-class LabelFit(NamedTuple):
+class LabelOrderCheck(NamedTuple):
     """Agreement of a file's predictions with the rows that are pairs of a corpus.
 
     Attributes:
@@ -167,7 +167,7 @@ class LabelFit(NamedTuple):
     warning: str | None
 
 
-def fit_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None:
+def check_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelOrderCheck | None:
     """Check the labels of predictions on the set's rows that are pairs of a corpus.
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
@@ -181,12 +181,14 @@ def fit_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None
     labels = read_column(built.rows, "label").to_numpy()[chosen]
     if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
         return None
-    return fit(answers.predicted[chosen], labels, answers.label_space, has_columns=answers.has_probabilities)
+    return compare_label_orders(
+        answers.predicted[chosen], labels, answers.label_space, has_columns=answers.has_probabilities
+    )
 
 
-def fit(
+def compare_label_orders(
     predicted: NDArray[np.intp], labels: NDArray[np.intp], declared: Sequence[str], *, has_columns: bool
-) -> LabelFit:
+) -> LabelOrderCheck:
     """Compare the label order of a file with every other order.
 
     Args:
@@ -209,7 +211,7 @@ def fit(
             f"named in the wrong order; if so, change {renamed} in the file"
         )
     gold = [list(declared).index(fold_label(label, declared)) for label in LABELS]
-    return LabelFit(int((predicted == np.array(gold)[labels]).sum()), len(labels), warning)
+    return LabelOrderCheck(int((predicted == np.array(gold)[labels]).sum()), len(labels), warning)
 
 
 def _balanced(predicted: NDArray[np.intp], labels: NDArray[np.intp], order: tuple[str, ...]) -> float:

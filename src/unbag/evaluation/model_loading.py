@@ -19,7 +19,7 @@ from unbag.utils.safe_io import validate_file
 from unbag.utils.user_code import build_user_code_error
 
 
-class Kind(NamedTuple):
+class ModelType(NamedTuple):
     """Type of a model: its description, the form of its names, and its options."""
 
     what: str
@@ -29,13 +29,13 @@ class Kind(NamedTuple):
 
 _OF_NETWORKS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
 # Copies of the loaders' options, since importing the loaders is too slow for validating a name. A test compares them.
-CLASSIFIER: Final = Kind(
+CLASSIFIER: Final = ModelType(
     "a classifier",
     "a Hub id or a folder",
     _OF_NETWORKS
     | {"revision", "dtype", "device", "head", "threshold", "long_premise", "trust_remote_code", "model_file"},
 )
-CAUSAL: Final = Kind(
+CAUSAL: Final = ModelType(
     "a causal language model",
     "causal:ORG/LM",
     frozenset(
@@ -51,25 +51,25 @@ CAUSAL: Final = Kind(
         }
     ),
 )
-ENDPOINT: Final = Kind(
+ENDPOINT: Final = ModelType(
     "a model behind an endpoint",
     "endpoint:NAME",
     frozenset({"base_url", "num_fewshot", "concurrency", "retries", "spending", "cache"}),
 )
-BUILT_IN: Final = Kind(
+BUILT_IN: Final = ModelType(
     "a built-in model",
     "lexical, hypothesis-only or majority",
     frozenset({"train_data", "language", "pipeline", "tags", "hypothesis_only", "max_train_pairs", "l2", "seed"}),
 )
-IN_MEMORY: Final = Kind(
+IN_MEMORY: Final = ModelType(
     "a classifier in memory", "a CrossEncoder or a pipeline", _OF_NETWORKS | {"threshold", "long_premise"}
 )
-FUNCTION: Final = Kind("a function", "module:function", frozenset({"label_map", "long_premise"}))
-PREDICTOR: Final = Kind("a predictor", "an object", frozenset())
+FUNCTION: Final = ModelType("a function", "module:function", frozenset({"label_map", "long_premise"}))
+PREDICTOR: Final = ModelType("a predictor", "an object", frozenset())
 KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PREDICTOR)
 
 
-def kind_of(model: Any) -> Kind:
+def find_model_type(model: Any) -> ModelType:
     """Determine the type of a model given by name or as an object."""
     if isinstance(model, str):
         return _kind_by_name(model)
@@ -80,7 +80,7 @@ def kind_of(model: Any) -> Kind:
     return PREDICTOR if isinstance(model, Predictor) and not isclass(model) else FUNCTION
 
 
-def _kind_by_name(name: str) -> Kind:
+def _kind_by_name(name: str) -> ModelType:
     from unbag.baselines.lexical.predictors import BASELINES
 
     before, colon, _ = name.partition(":")
@@ -91,10 +91,10 @@ def _kind_by_name(name: str) -> Kind:
 
 def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Select the options that apply to the model's type."""
-    return {name: value for name, value in options.items() if name in kind_of(model).options}
+    return {name: value for name, value in options.items() if name in find_model_type(model).options}
 
 
-def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
+def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) -> None:
     """Validate that each option applies to at least one of the models.
 
     Args:
@@ -104,12 +104,12 @@ def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
     Raises:
         ValueError: If an option applies to no model; the message lists the valid options of the first model.
 
-    >>> check(["my:model"], {"head": "plain"})
+    >>> validate_model_options(["my:model"], {"head": "plain"})
     Traceback (most recent call last):
         ...
     ValueError: head is for a Hub id or a folder; my:model is a function, which takes only label_map, long_premise
     """
-    kinds = {_display_name(model): kind_of(model) for model in models}
+    kinds = {_display_name(model): find_model_type(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):
         if any(option in kind.options for kind in kinds.values()):
             continue
@@ -120,12 +120,12 @@ def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
         raise ValueError(f"{whose or f'no model has an option {option}; '}{model} is {kind.what}, which {taken}")
 
 
-def is_recognised(model: Any) -> bool:
+def has_stable_identity(model: Any) -> bool:
     """Check whether a model has a stable identity, which later runs need to reuse its stored predictions.
 
     Anonymous functions have none.
     """
-    if kind_of(model) in (FUNCTION, PREDICTOR):
+    if find_model_type(model) in (FUNCTION, PREDICTOR):
         return getattr(model, "identity", None) is not None
     return True
 
@@ -151,10 +151,10 @@ _NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending"
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
 """A Hub id, a folder, a built-in model, `module:function` as text, a predictor, a function, or a classifier in memory;
-see `predictor_of`."""
+see `load_predictor`."""
 
 
-def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
+def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
     """Load the predictor of a model, and its display name.
 
     Args:
@@ -173,7 +173,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    check([model], options)
+    validate_model_options([model], options)
     long_premise = options.pop("long_premise", DEFAULTS["long_premise"])
     predictor, name = _predictor_of(model, options)
     if long_premise == DEFAULTS["long_premise"]:
@@ -207,16 +207,16 @@ def validate_model(model: Model) -> None:
     """
     if not isinstance(model, str | Path):
         return
-    if kind_of(model) is FUNCTION:
+    if find_model_type(model) is FUNCTION:
         _function(str(model))
-    if kind_of(model) not in (CLASSIFIER, CAUSAL, ENDPOINT):
+    if find_model_type(model) not in (CLASSIFIER, CAUSAL, ENDPOINT):
         return
     name = str(model)
-    if kind_of(model) is not CLASSIFIER:
+    if find_model_type(model) is not CLASSIFIER:
         before, _, name = name.partition(":")
         if not name.strip():
             raise ValueError(f"{before}: expected the name of a model after the colon, got none")
-        if kind_of(model) is ENDPOINT:
+        if find_model_type(model) is ENDPOINT:
             return
     path = Path(name).expanduser()
     if path.is_dir():
@@ -232,13 +232,13 @@ def validate_lexicon(model: Model) -> None:
         ImportError: If NLTK is not installed; the message names the extra.
         ValueError: If WordNet is not installed; the message states how to install it.
     """
-    if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
+    if find_model_type(model) is BUILT_IN and model in _OF_WORDNET:
         from unbag.baselines.wordnet.database import validate_wordnet
 
         validate_wordnet()
 
 
-def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
+def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Select the non-default options that affect a model's predictions. The device is excluded."""
     return {
         name: value
@@ -247,7 +247,7 @@ def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
+def build_recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Build the record of the options of a model given by name; None for an object.
 
     The revision is omitted, since the predictor's identity contains its commit. A label map is recorded as the order of
@@ -255,19 +255,19 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
     """
     if not isinstance(model, str | Path):
         return None
-    recorded = cache_key_config({name: value for name, value in options.items() if name != "revision"})
+    recorded = select_cache_key_options({name: value for name, value in options.items() if name != "revision"})
     if "label_map" in recorded:
-        recorded["label_map"] = ",".join(order_of(predictor))
+        recorded["label_map"] = ",".join(get_label_order(predictor))
     return recorded
 
 
-def order_of(predictor: Predictor) -> tuple[str, ...]:
+def get_label_order(predictor: Predictor) -> tuple[str, ...]:
     """List the labels of a model's outputs, in order. The default is `label_space`."""
     return tuple(getattr(predictor, "order", predictor.label_space))
 
 
 def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
-    kind = kind_of(model)
+    kind = find_model_type(model)
     if kind is BUILT_IN:
         return _baseline(str(model), options)
     if kind is CLASSIFIER:

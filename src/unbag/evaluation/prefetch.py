@@ -16,7 +16,7 @@ from unbag.utils.hub import describe_missing_repo
 _CONFIG: Final = "config.json"
 
 
-def of_run(
+def list_run_requirements(
     requests: Iterable[Request],
     models: Sequence[str] = (),
     *,
@@ -40,13 +40,13 @@ def of_run(
         builder = loading.builder(request.name, request.config, **request.options)
         requirements += builder.requirements()
         if lexical_baseline:
-            requirements += of_lexical_baseline(builder.config.sentences_in)
+            requirements += iter_baseline_requirements(builder.config.sentences_in)
     for model in models:
-        requirements += of_model(model, revision=revision, train_data=train_data, model_file=model_file)
+        requirements += iter_model_requirements(model, revision=revision, train_data=train_data, model_file=model_file)
     return list({each.name: each for each in requirements}.values())
 
 
-def of_model(
+def iter_model_requirements(
     model: str,
     *,
     revision: str | None = None,
@@ -81,7 +81,7 @@ def of_model(
         yield requirements.pipeline(parser)
 
 
-def of_lexical_baseline(language: str) -> Iterator[Requirement]:
+def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
     """Iterate over the requirements of the lexical baseline of a language (`evaluation.lexical_baseline`)."""
     from unbag.baselines.lexical.words import ALL
     from unbag.evaluation.lexical_baseline import PAIRS
@@ -93,10 +93,10 @@ def of_lexical_baseline(language: str) -> Iterator[Requirement]:
             yield requirements.pipeline(pipeline)
 
 
-def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
+def list_training_requirements(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
     """List the requirements for training a model: its files, and the splits of the corpora."""
     return [
-        *of_model(model, revision=revision),
+        *iter_model_requirements(model, revision=revision),
         *requirements.train_splits(corpora),
         *(
             each
@@ -107,7 +107,7 @@ def of_training(model: str, corpora: Sequence[str], *, revision: str | None = No
     ]
 
 
-def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
+def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
     """Fetch requirements. Returns the error messages of those that cannot be fetched, by name."""
     reasons = {}
     for each in wanted:
@@ -118,13 +118,13 @@ def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
     return reasons
 
 
-def require(wanted: Iterable[Requirement]) -> None:
+def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
     """Validate, offline, that all requirements are available locally.
 
     Raises:
         MissingError: If any requirement is missing; the message lists all of them.
     """
-    if lacking := missing(wanted):
+    if lacking := fetch_requirements(wanted):
         raise MissingError(
             f"expected all files to be available offline, got {len(lacking)} missing: {'; '.join(lacking)}; download "
             "them while online with `unbag prefetch` and the same arguments"

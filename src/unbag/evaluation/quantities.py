@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE, SKILL, Quantity
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.verdict import SetVerdict, of_model, sentence
+from unbag.evaluation.verdict import SetVerdict, compute_model_verdict, format_verdict
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import iter_estimates
 
@@ -15,7 +15,7 @@ SCORE_NAME: Final = "score"
 """Name of the skill score among the metrics of a set."""
 
 
-class Number(NamedTuple):
+class MetricValue(NamedTuple):
     """Metric of a result, with its value.
 
     Attributes:
@@ -33,7 +33,7 @@ class Number(NamedTuple):
     sources: int
 
 
-def quantities(set_name: str) -> dict[str, Quantity]:
+def describe_metrics(set_name: str) -> dict[str, Quantity]:
     """Collect the descriptions of a challenge set's metrics by name: `score`, and the metrics of its `SET`.
 
     Raises:
@@ -42,28 +42,28 @@ def quantities(set_name: str) -> dict[str, Quantity]:
     return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get(set_name).named_quantities}
 
 
-def of_result(result: Result) -> dict[str, Number]:
+def collect_metrics(result: Result) -> dict[str, MetricValue]:
     """Collect the metrics of a result by name. For a set that is not installed, these are its top-level scores.
 
     The skill score is included for every set that defines it, even if its value is None.
     """
     if challenge_sets.find(result.set) is None:
         top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
-        return {path: Number(path, path, None, estimate, estimate.n) for path, estimate in top.items()}
+        return {path: MetricValue(path, path, None, estimate, estimate.n) for path, estimate in top.items()}
     numbers = {}
-    for name, quantity in quantities(result.set).items():
+    for name, quantity in describe_metrics(result.set).items():
         if (estimate := quantity.value(result.scores)) is not None:
             sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else estimate.n
-            numbers[name] = Number(name, quantity.label, quantity.higher_is_better, estimate, sources)
+            numbers[name] = MetricValue(name, quantity.label, quantity.higher_is_better, estimate, sources)
     return numbers
 
 
-def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
+def compute_verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
     """Compute the verdicts on each model, by model name."""
-    return {name: of_model(of_one) for name, of_one in by_model(results).items()}
+    return {name: compute_model_verdict(of_one) for name, of_one in group_by_model(results).items()}
 
 
-def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
+def build_metric_records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
     """Convert the metrics of the models' results to flat records.
 
     `standing` is set only for the skill score (`verdict`).
@@ -84,7 +84,7 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
                 "options": json.dumps(to_json(result.config), sort_keys=True, ensure_ascii=False),
                 "data_sha256": result.data["sha256"],
             }
-            for number in of_result(result).values():
+            for number in collect_metrics(result).values():
                 is_score = number.name == SCORE_NAME
                 rows.append(
                     fields
@@ -97,11 +97,11 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
 
 def summarize_verdicts(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str, Any]:
     """Build the JSON summary of runs: all metrics by name, and each model's verdict as a sentence."""
-    sentences = {name: sentence(of_one) for name, of_one in verdicts.items()}
-    return {"numbers": records(verdicts), "verdicts": sentences}
+    sentences = {name: format_verdict(of_one) for name, of_one in verdicts.items()}
+    return {"numbers": build_metric_records(verdicts), "verdicts": sentences}
 
 
-def by_model(results: Sequence[Result]) -> Mapping[str, list[Result]]:
+def group_by_model(results: Sequence[Result]) -> Mapping[str, list[Result]]:
     """Group results by model name, in order of first appearance."""
     groups: dict[str, list[Result]] = {}
     for result in results:

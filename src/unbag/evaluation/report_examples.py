@@ -18,7 +18,7 @@ FILE: Final = "examples.json"
 _LISTS: Final = ("examples", "candidates")
 
 
-def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
+def select_examples(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
     """Select examples of a scored set for the report.
 
     Args:
@@ -39,14 +39,14 @@ def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelecti
     )
 
 
-def write(selections: Sequence[ExampleSelection], path: Path) -> None:
+def write_selections(selections: Sequence[ExampleSelection], path: Path) -> None:
     """Write example selections as JSON, in the order of the results."""
     record = {"schema": SCHEMA, "selections": [asdict(each) for each in selections]}
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read(path: Path) -> list[ExampleSelection]:
+def read_selections(path: Path) -> list[ExampleSelection]:
     """Read example selections that `write` has written.
 
     Raises:

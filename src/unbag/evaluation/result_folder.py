@@ -27,7 +27,7 @@ _VERSION: Final = ("revision", "sha256")
 _REMEDY: Final = "use another --output-dir"
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """Result in a results folder.
 
     Attributes:
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     number: int | None
 
 
-def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
+def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
     """Read the results and the skipped sets of a folder. Both are empty without a results file.
 
     Raises:
@@ -54,7 +54,7 @@ def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
         raise ValueError(f"{error}; {_REMEDY}, or remove the file") from None
 
 
-def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
+def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
     """Validate that a run neither loses results of a folder nor mixes results of different weights.
 
     Args:
@@ -66,8 +66,8 @@ def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Co
         ValueError: If the folder has results of another model, of the same model with other options, or of an earlier
             version of the model on sets that are not part of the run.
     """
-    earlier, _ = read(folder)
-    stored = quantities.by_model(earlier)
+    earlier, _ = read_result_folder(folder)
+    stored = quantities.group_by_model(earlier)
     if not (stored.keys() <= models.keys() or models.keys() <= stored.keys()):
         raise ValueError(
             f"{folder}: expected only results of {_listed(models)}, got results of {_listed(stored)}; "
@@ -90,7 +90,7 @@ def check(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Co
             )
 
 
-def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
+def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[FolderEntry]:
     """Combine the results of a folder with the results of another run of its models.
 
     Args:
@@ -103,11 +103,11 @@ def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
     """
     versions = {result.model["name"]: _version(result.model) for result in new}
     repeated = {_slot(result) for result in new}
-    entries = [Entry(result, None) for result in new]
+    entries = [FolderEntry(result, None) for result in new]
     for number, result in enumerate(earlier):
         version = _version(result.model)
         if _slot(result) not in repeated and versions.get(result.model["name"], version) == version:
-            entries.append(Entry(result, number))
+            entries.append(FolderEntry(result, number))
     has_all_models = {result.model["name"] for result in earlier} <= versions.keys()
     in_order = [*new, *earlier] if has_all_models else [*earlier, *new]
     models = list(dict.fromkeys(result.model["name"] for result in in_order))
@@ -115,7 +115,7 @@ def combined(earlier: Sequence[Result], new: Sequence[Result]) -> list[Entry]:
     return sorted(entries, key=lambda each: (models.index(each.result.model["name"]), slots.index(_slot(each.result))))
 
 
-def replaced(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
+def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
     """Describe the earlier results that a run replaces even though rows, options or weights differ."""
     described = []
     for result in new:
@@ -127,7 +127,7 @@ def replaced(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
 
 
 @contextmanager
-def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
+def open_local_result_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
     """Provide a local folder for a run. Files at a URL are downloaded first, and uploaded at the end.
 
     Args:
@@ -136,11 +136,11 @@ def local_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
     """
     with open_local_copy(place, last=results.FILE) as folder:
         if is_url(place):
-            receive(place, folder, further=further)
+            download_result_folder(place, folder, further=further)
         yield folder
 
 
-def receive(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
+def download_result_folder(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
     """Download the files of earlier runs from a URL to a local folder, so that another run can extend them.
 
     Args:

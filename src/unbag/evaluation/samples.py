@@ -31,7 +31,7 @@ _META: Final = b"unbag.sources"
 _CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; samples of another result differ by more
 
 
-def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = MappingProxyType({})) -> None:
+def write_samples(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = MappingProxyType({})) -> None:
     """Write the samples of newly scored results to a run's folder, and remove files without a result.
 
     Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
@@ -66,7 +66,7 @@ def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = Map
             old.unlink()
 
 
-def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
+def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
     """Read the samples of each quantity of a result, by path. Returns None if the run stored none.
 
     Args:

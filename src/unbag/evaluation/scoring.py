@@ -92,7 +92,7 @@ def score_predictions(
     result = score_answers(built, answers, {**model, **counts}, words, draws, entailment)
     if table is not None:
         table.add(result, built.rows, answers)
-    return result, report_examples.select(result, built.rows, answers)
+    return result, report_examples.select_examples(result, built.rows, answers)
 
 
 def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
@@ -138,14 +138,14 @@ def score_answers(
     )
 
 
-def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
+def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
     """Add results to a folder. Does nothing if there are no results.
 
     results.json is written last, so that the folder is complete if the file exists.
 
     Args:
         each: Results with their examples, in order.
-        output_dir: Folder to write to (`evaluation.result_folder.combined` determines which earlier results remain).
+        output_dir: Folder to write to (`result_folder.combine_results` determines which earlier results remain).
         failures: Sets without a result.
 
     Returns:
@@ -155,18 +155,18 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
     if not done:
         return done
     with locks.hold_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
-        earlier, before = result_folder.read(output_dir)
-        if replaced := result_folder.replaced(earlier, done):
+        earlier, before = result_folder.read_result_folder(output_dir)
+        if replaced := result_folder.describe_replaced_results(earlier, done):
             logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))
-        entries = result_folder.combined(earlier, done)
+        entries = result_folder.combine_results(earlier, done)
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
         selections = _selections(output_dir) if stays else {}
         selections |= {(chosen.set, chosen.model, chosen.sha256): chosen for _, chosen in each}
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
         examples = [selections[key] for key in keys if key in selections]
-        report_examples.write(examples, output_dir / report_examples.FILE)
-        samples.write(together, output_dir, stays)
+        report_examples.write_selections(examples, output_dir / report_examples.FILE)
+        samples.write_samples(together, output_dir, stays)
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         evaluated = {result.set for result in together}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
@@ -177,7 +177,7 @@ def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] 
 def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
     """Read the selected examples of a folder. If the file has another version, logs a warning and returns none."""
     try:
-        chosen = report_examples.read(folder / report_examples.FILE)
+        chosen = report_examples.read_selections(folder / report_examples.FILE)
     except ValueError as error:
         logger.warning("%s", error)
         return {}

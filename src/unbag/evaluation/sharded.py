@@ -22,7 +22,7 @@ from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import Scored, score_predictions, write
+from unbag.evaluation.scoring import Scored, score_predictions, write_results
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
 from unbag.inference.runner import PredictionJob, chunk_hashes, select_model_columns
@@ -99,7 +99,7 @@ class ShardedEvaluation:
         """
         tables = (item.rows,) if control is None else (item.rows, control)
         jobs = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in tables)
-        task = Task(
+        task = StoredTask(
             request=_to_json(asdict(item.request)),
             model=dict(record),
             threshold=getattr(model.predictor, "threshold", None),
@@ -164,7 +164,7 @@ class ShardedEvaluation:
 
 
 @dataclass(frozen=True)
-class Task:
+class StoredTask:
     """Stored task: one model on one set.
 
     Attributes:
@@ -187,7 +187,7 @@ class Task:
     schema: int = _SCHEMA
 
     @classmethod
-    def read(cls, folder: StorageFolder, name: str) -> "Task":
+    def read(cls, folder: StorageFolder, name: str) -> "StoredTask":
         """Load a stored task.
 
         Raises:
@@ -249,7 +249,7 @@ def score_tasks(
     items = dict(built or {})
     baselines: dict[str, LexicalBaseline] = {}
     words: dict[tuple[str, str], BaselinePredictions] = {}
-    for task in (Task.read(predictions / _TASKS, name) for name in names if only is None or name in only):
+    for task in (StoredTask.read(predictions / _TASKS, name) for name in names if only is None or name in only):
         request, fitted_to = _request_key(task), json.dumps(task.fitted_to)
         try:
             predicted = Predictions.open(predictions / task.key)
@@ -280,7 +280,7 @@ def score_tasks(
         done.append(each)
         if on_result is not None:
             on_result(each[0])
-    return write(done, output_dir, failures)
+    return write_results(done, output_dir, failures)
 
 
 def _validate_complete(store: Store, rows: Any) -> None:
@@ -309,7 +309,7 @@ def _file(place: tuple[int, int]) -> str:
     return f"{model:03}-{of_set:03}.json"
 
 
-def _request_key(task: Task) -> str:
+def _request_key(task: StoredTask) -> str:
     """Build the key of a task's set."""
     return json.dumps(task.request, sort_keys=True)
 

@@ -22,7 +22,7 @@ _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result'
 
 
 @dataclass(frozen=True)
-class Run:
+class LocatedResult:
     """Result with its location.
 
     Attributes:
@@ -40,7 +40,7 @@ class Run:
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
         """The examples behind the metrics; None if the run stored none."""
-        return paired_samples.read(self.file.parent, self.number, self.result)
+        return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
     def task(self) -> str:
@@ -52,7 +52,7 @@ class Run:
     def _labels(self) -> Any:
         return self.result.scores.get("labels")
 
-    def describe_difference(self, other: "Run") -> str:
+    def describe_difference(self, other: "LocatedResult") -> str:
         """List the fields in which the tasks of two results differ."""
         ours, theirs = (
             {f"data {name}": run.result.data.get(name) for name in _SAME}
@@ -65,7 +65,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class System:
+class ComparedSystem:
     """Model, or recipe trained with several seeds.
 
     Attributes:
@@ -76,20 +76,20 @@ class System:
 
     letter: str
     name: str
-    runs: list[Run] = field(default_factory=list)
+    runs: list[LocatedResult] = field(default_factory=list)
 
     @property
     def seeds(self) -> list[str]:
         """Sorted training seeds; empty if the model's name has none."""
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
-    def tasks(self) -> dict[str, list[Run]]:
+    def tasks(self) -> dict[str, list[LocatedResult]]:
         """Group the runs by task.
 
         Raises:
             ValueError: If two runs of a seed have the same task.
         """
-        by_task: dict[str, list[Run]] = {}
+        by_task: dict[str, list[LocatedResult]] = {}
         for run in self.runs:
             same = by_task.setdefault(run.task, [])
             if any(run.seed == other.seed for other in same):
@@ -103,7 +103,7 @@ class System:
         return by_task
 
 
-def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
+def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]]:
     """Read results and group them by system. Returns each system with the path from which it was read.
 
     Raises:
@@ -117,7 +117,7 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
     for path in paths:
         if not isinstance(path, str | PathLike):
             raise ValueError(f"expected the path of a results folder or file, got {path!r}")
-    systems: dict[tuple[str, str], System] = {}
+    systems: dict[tuple[str, str], ComparedSystem] = {}
     for path in map(Path, paths):
         for file in _files(path):
             for number, result in enumerate(results.read(file)):
@@ -125,14 +125,14 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
                 seeded = _SEED.fullmatch(name)
                 key = ("recipe", seeded["recipe"]) if seeded else (str(path), name)
                 title = (seeded["recipe"] or "models") if seeded else name
-                system = systems.setdefault(key, System("", title))
-                system.runs.append(Run(result, file, number, seeded["seed"] if seeded else None))
+                system = systems.setdefault(key, ComparedSystem("", title))
+                system.runs.append(LocatedResult(result, file, number, seeded["seed"] if seeded else None))
     if not systems:
         raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty results files; evaluate again")
     return [(where, system) for (where, _), system in systems.items()]
 
 
-def assign_letters(systems: Sequence[tuple[str, System]]) -> list[System]:
+def assign_letters(systems: Sequence[tuple[str, ComparedSystem]]) -> list[ComparedSystem]:
     """Assign a letter to each system. Systems with equal names get their path in the name."""
     names = [system.name for _, system in systems]
     return [
@@ -157,7 +157,7 @@ def _files(path: Path) -> list[Path]:
     raise ValueError(f"expected a {results.FILE} file or a results folder of `unbag evaluate`, got {path}")
 
 
-def load_single_system(path: Path | str) -> tuple[str, System]:
+def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
     """Load the only system of a path. Baselines are ignored unless there are no other models."""
     systems = [(system.name, system.runs[0].result, system) for _, system in load_systems([path])]
     return str(path), select_single_model(systems, str(path))

@@ -87,7 +87,7 @@ class SetVerdict(NamedTuple):
         return described is None or described.has_shuffled_control
 
 
-def of_model(results: Sequence[Result]) -> list[SetVerdict]:
+def compute_model_verdict(results: Sequence[Result]) -> list[SetVerdict]:
     """Compute the verdict on one model for each set, in the order of the results.
 
     The intervals of the challenge sets are simultaneous (Bonferroni); that of the corpus itself is not widened. A set
@@ -97,7 +97,7 @@ def of_model(results: Sequence[Result]) -> list[SetVerdict]:
     Args:
         results: Results of one model, one per set.
 
-    >>> of_model([])
+    >>> compute_model_verdict([])
     []
     """
     skills: list[Any] = [result.scores.get(SKILL) for result in results]
@@ -136,14 +136,16 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
     return Estimate(score.value, score.value + below, min(1.0, score.value + above), score.n).of(score.sample), least
 
 
-def sentence(verdicts: Sequence[SetVerdict]) -> str:
+def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
     """Format the verdict on a model as text. The corpus itself does not count as a challenge set.
 
     The last sentence lists the sets with truncated pairs, and the share of truncated pairs.
     """
     evaluated = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
-    listed = ", ".join(f"{_title(each.result, verdicts)} ({percentage(each.result.truncated_share)})" for each in cut)
+    listed = ", ".join(
+        f"{_title(each.result, verdicts)} ({format_percentage(each.result.truncated_share)})" for each in cut
+    )
     truncated = [f"Truncated pairs: {listed}."] if cut else []
     if not evaluated:
         return " ".join(["No challenge set was evaluated.", *truncated])
@@ -157,10 +159,10 @@ def sentence(verdicts: Sequence[SetVerdict]) -> str:
     return " ".join(parts + truncated)
 
 
-def percentage(share: float) -> str:
+def format_percentage(share: float) -> str:
     """Format a share above 0 as a percentage. A share below 1 is never formatted as 100 %.
 
-    >>> [percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
+    >>> [format_percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
     ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']
     """
     if share == 1:
@@ -168,7 +170,7 @@ def percentage(share: float) -> str:
     return "under 0.1 %" if share < 0.001 else "over 99.9 %" if share > 0.999 else f"{100 * share:.1f} %"
 
 
-def scale(verdicts: Sequence[SetVerdict]) -> str:
+def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
     """Describe the meaning of skill scores 0 and 1 for the given results."""
     scored = [each for each in verdicts if each.score.value is not None]
     parts = ["chance", "a constant prediction"]

@@ -24,11 +24,11 @@ class Benchmark(NamedTuple):
     config: str
 
 
-def published_config_name(result: Result) -> str | None:
+def find_published_config(result: Result) -> str | None:
     """Find the published config of a result; None for user-provided pairs.
 
     >>> data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
-    >>> published_config_name(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
+    >>> find_published_config(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
     'snli-test-hypothesis'
     """
     name, split = result.data["name"], result.data["split"]
@@ -46,7 +46,7 @@ def published_config_name(result: Result) -> str | None:
 
 def find_benchmark(result: Result, organization: str) -> Benchmark | None:
     """Find the benchmark of a result in the organization that publishes the sets; None for user-provided pairs."""
-    config = published_config_name(result)
+    config = find_published_config(result)
     return None if config is None else Benchmark(f"{organization}/{result.set}", config)
 
 
@@ -59,7 +59,7 @@ def find_deviations(result: Result) -> dict[str, Any]:
     sampled = {name: value for name, value in result.config.items() if name == _MAX_EXAMPLES}
     if result.data["name"] == OFFICIAL:
         return sampled
-    config = published_config_name(result) or ""
+    config = find_published_config(result) or ""
     defaults = {option.name: option.default for option in loading.described_options(result.set) if option.default != ""}
     changed = {
         name: value
@@ -69,7 +69,7 @@ def find_deviations(result: Result) -> dict[str, Any]:
     return changed | sampled
 
 
-def published_options(result: Result) -> dict[str, Any]:
+def collect_published_options(result: Result) -> dict[str, Any]:
     """Collect the set options of a result, including size and seed of the sample if only a sample was evaluated.
 
     Files are listed without their folders, which are meaningless to other users.

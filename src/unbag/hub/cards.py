@@ -135,28 +135,28 @@ _RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")
 _ARXIV: Final = re.compile(r"arxiv\.org/abs/(\d{4}\.\d{4,5})|eprint = \{(\d{4}\.\d{4,5})\}")
 
 
-def project_url() -> str | None:
+def find_project_url() -> str | None:
     """Find the project URL in the metadata of the installed distribution; None if there is none."""
     entries = [entry.partition(",") for entry in metadata(_PACKAGE).get_all("Project-URL") or []]
     urls = {label.strip().lower(): url.strip() for label, _, url in entries}
     return next((urls[name] for name in _URL_LABELS if name in urls), None)
 
 
-def package_link() -> str:
+def build_package_link() -> str:
     """Build the package name in Markdown, with a link if the project has a URL."""
-    url = project_url()
+    url = find_project_url()
     return f"[{_PACKAGE}]({url})" if url else f"`{_PACKAGE}`"
 
 
 def describe_package() -> str:
     """Build the Markdown sentence that describes unbag on all cards."""
-    return f"{package_link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
+    return f"{build_package_link()} (`{INSTALL}`) is a Python package: {metadata(_PACKAGE)['Summary']}."
 
 
-def arxiv_tags(texts: Iterable[str]) -> list[str]:
+def collect_arxiv_tags(texts: Iterable[str]) -> list[str]:
     """Collect the Hub tags of arXiv papers in BibTeX entries or links, without duplicates.
 
-    >>> arxiv_tags(["eprint = {2101.00010}, archivePrefix = {arXiv}", "[x](https://arxiv.org/abs/1811.07033)"])
+    >>> collect_arxiv_tags(["eprint = {2101.00010}, archivePrefix = {arXiv}", "[x](https://arxiv.org/abs/1811.07033)"])
     ['arxiv:2101.00010', 'arxiv:1811.07033']
     """
     numbers = (match[1] or match[2] for text in texts for match in _ARXIV.finditer(text))

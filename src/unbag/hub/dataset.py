@@ -17,7 +17,7 @@ from unbag.challenge_sets.results import environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
-from unbag.hub.dataset_card import ConfigCard, Statistics, merge_card
+from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 from unbag.hub.licenses import choose_license
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Merge, Publication
@@ -30,7 +30,7 @@ _SIZES: Final = ("bytes", "stored")  # sizes of the rows in memory and of their 
 _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 
 
-def dataset_publication(
+def build_dataset_publication(
     requests: Sequence[Request], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
 ) -> Publication:
     """Build configs of a challenge set as the files of a repository.
@@ -51,7 +51,7 @@ def dataset_publication(
     cards: list[ConfigCard] = []
     citation = ""
     validate_repo(repo)
-    names = [validate_config_name(published_name(request)) for request in requests]
+    names = [validate_config_name(choose_config_name(request)) for request in requests]
     if duplicate := next((config for config in names if names.count(config) > 1), None):
         raise ValueError(f"--config: expected each config once, got {duplicate} twice")
     for request in requests:  # building takes long, so all requests are validated before the first one is built
@@ -73,14 +73,14 @@ def dataset_publication(
     )
 
 
-def published_name(request: Request) -> str:
+def choose_config_name(request: Request) -> str:
     """Choose the config name of a request in a repository: its own name, or the name of user-provided data or text.
 
-    >>> published_name(Request("permuted", "snli-test"))
+    >>> choose_config_name(Request("permuted", "snli-test"))
     'snli-test'
-    >>> published_name(Request("permuted", options={"data": "a b/my.csv"}))
+    >>> choose_config_name(Request("permuted", options={"data": "a b/my.csv"}))
     'my'
-    >>> published_name(Request("recombined", options={"text": ["a.md", "b.md"]}))
+    >>> choose_config_name(Request("recombined", options={"text": ["a.md", "b.md"]}))
     'a-and-1-more'
     """
     if request.config:
@@ -102,7 +102,7 @@ def _prepare(request: Request, license: str | None) -> tuple[Request, Any, str, 
     own = request.own_names
     to_build = replace(request, config=None) if own else request
     builder = validated_builder(to_build)
-    origin = own[0] if len(own) == 1 else str(builder.config.corpus or published_name(request))
+    origin = own[0] if len(own) == 1 else str(builder.config.corpus or choose_config_name(request))
     return to_build, builder, origin, choose_license(origin, builder.info.license or "", license)
 
 
@@ -115,7 +115,7 @@ def _build_config(
     shards: dict[str, Path] = {}
     split_records: dict[str, Any] = {}
     for split, rows in splits_of(built).items():
-        statistics = Statistics(rows.features["label"].names, built.language)
+        statistics = SplitStatistics(rows.features["label"].names, built.language)
         paths, sizes = _write_split(rows, folder, f"data/{config}/{split}", statistics)
         split_records[split] = statistics.record() | sizes
         shards |= paths
@@ -150,7 +150,9 @@ def _build_config(
     return card, shards, type(builder).CITATION
 
 
-def _write_split(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
+def _write_split(
+    rows: Any, folder: Path, stem: str, statistics: SplitStatistics
+) -> tuple[dict[str, Path], dict[str, int]]:
     """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes.
 
     With the same version of pyarrow, equal rows produce equal bytes, regardless of how they are cached. Publishing the

@@ -22,7 +22,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.data.labels import LABELS
 from unbag.hub.cards import (
-    arxiv_tags,
+    collect_arxiv_tags,
     describe_package,
     find_blocks,
     join_card,
@@ -36,7 +36,7 @@ SIDES: Final = ("premise", "hypothesis")
 _UNSPACED: Final = ("zh",)  # languages written without spaces between words
 
 
-class Statistics:
+class SplitStatistics:
     """Statistics of a split, updated table by table. Uses one number of memory per row.
 
     Args:
@@ -119,7 +119,7 @@ class ConfigCard:
         data_files: File pattern of each split, by split name.
         dataset_info: Entry of `dataset_info` in the front matter: features, splits, sizes.
         record: Build record as JSON: `licenses`, `languages`, `sources`, the creators of `labels` and `sentences`,
-            `splits` (see `Statistics`) and all other data that determine the rows.
+            `splits` (see `SplitStatistics`) and all other data that determine the rows.
         citation: BibTeX of the source corpus.
         sample: First rows of the config.
         license_link: URL of the terms if the license is `other`.
@@ -239,7 +239,7 @@ def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequen
         text = set_block(text, _CONFIG + config.name, build_config_text(config), before=_CITATION)
     after = parse_records(text)
     metadata = _merge_metadata(metadata, repo, set_name, configs, before, after)
-    metadata["tags"] = _union(metadata["tags"], arxiv_tags([text]))
+    metadata["tags"] = _union(metadata["tags"], collect_arxiv_tags([text]))
     text = set_block(text, _SET, _build_set_text(repo, set_name, metadata))
     return join_card(metadata, text)
 

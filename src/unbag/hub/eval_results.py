@@ -16,10 +16,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.verdict import of_model, scale
+from unbag.evaluation.verdict import compute_model_verdict, describe_scale
 from unbag.hub import cards
 from unbag.hub.benchmark_file import PublishedTask, fetch_published_tasks
-from unbag.hub.benchmarks import Benchmark, find_benchmark, find_deviations, published_config_name, published_options
+from unbag.hub.benchmarks import (
+    Benchmark,
+    collect_published_options,
+    find_benchmark,
+    find_deviations,
+    find_published_config,
+)
 from unbag.scoring.bootstrap import Estimate
 
 if TYPE_CHECKING:
@@ -121,9 +127,9 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             dataset_type=target.repo,
             dataset_name=f"{result.set}, {target.config}",
             dataset_config=target.config,
-            dataset_args=published_options(result)
+            dataset_args=collect_published_options(result)
             | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
-            metric_type=hub_metric_name(quantity.name),
+            metric_type=get_hub_metric_name(quantity.name),
             metric_name=quantity.label,
             metric_value=estimate.value,
             metric_args=_interval(estimate),
@@ -167,10 +173,10 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
     return updated
 
 
-def hub_metric_name(metric: str) -> str:
+def get_hub_metric_name(metric: str) -> str:
     """Map a metric to its name on the Hub, if there is one.
 
-    >>> hub_metric_name("accuracy_cs_0.7"), hub_metric_name("p_c")
+    >>> get_hub_metric_name("accuracy_cs_0.7"), get_hub_metric_name("p_c")
     ('accuracy', 'p_c')
     """
     return next((name for name in _HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
@@ -178,7 +184,7 @@ def hub_metric_name(metric: str) -> str:
 
 def _exclusion_reason(result: Result) -> str:
     """Explain why a result is not a benchmark result."""
-    if published_config_name(result) is None:
+    if find_published_config(result) is None:
         return "because the pairs are your own; only published sets have a benchmark"
     differences = ", ".join(f"{name} = {value}" for name, value in find_deviations(result).items())
     return (
@@ -209,7 +215,7 @@ def _build_notes(result: Result, main: Measurement) -> str:
     parts = [main.quantity.label, f"n = {n:,}"]
     if low is not None and high is not None:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
-    parts.append(scale(of_model([result])).removesuffix("."))
+    parts.append(describe_scale(compute_model_verdict([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
     return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.environment['unbag']}"])
 

@@ -5,7 +5,7 @@ from typing import Final
 from unbag.hub.cards import describe_package
 from unbag.hub.push import Publication
 from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
-from unbag.hub.vendoring import source_notice
+from unbag.hub.vendoring import build_source_notice
 
 NAME: Final = "unbag-leaderboard"
 _PAGE: Final = "leaderboard_page"
@@ -52,7 +52,7 @@ You can also open a pull request to the dataset.
 """
 
 
-def leaderboard_space(repo: str, results: str) -> Publication:
+def build_leaderboard_space(repo: str, results: str) -> Publication:
     """Build the leaderboard Space.
 
     Args:
@@ -63,8 +63,8 @@ def leaderboard_space(repo: str, results: str) -> Publication:
         "README.md": add_space_settings(
             _CARD.format(results=results, about=describe_package()), datasets=[results], pinned=True
         ),
-        f"{_PAGE}.py": source_notice() + read_page_source(_PAGE),
-        "app.py": source_notice() + _APP.format(page=_PAGE, results=results),
+        f"{_PAGE}.py": build_source_notice() + read_page_source(_PAGE),
+        "app.py": build_source_notice() + _APP.format(page=_PAGE, results=results),
         "requirements.txt": build_requirements("datasets"),
     }
     contents = {path: text.encode() for path, text in files.items()}

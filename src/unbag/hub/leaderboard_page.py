@@ -179,13 +179,13 @@ def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
     return rows[(rows[_KEY_COLUMNS] == most).all(axis=1)]
 
 
-def filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
+def list_filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
     """List the choices of a filter: `ALL`, and the values of a column for a set."""
     rows = results if set_name == ALL else results[results["set"] == set_name]
     return [ALL, *sorted(rows[column].unique())]
 
 
-def default_choices(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
+def choose_defaults(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
     """Choose the config on which most models were evaluated, and the metric that is the set's score."""
     rows = _comparable_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
@@ -216,7 +216,7 @@ def page(repo: str) -> gr.Blocks:
             results = load_results(repo)
         except Exception as error:
             raise gr.Error(f"{repo} could not be loaded: {' '.join(str(error).split())}; try again later") from error
-        sets = filter_choices(results, "set", ALL)
+        sets = list_filter_choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
         if excluded := results.attrs[EXCLUDED]:
@@ -232,10 +232,10 @@ def page(repo: str) -> gr.Blocks:
         )
 
     def select_set(results: pd.DataFrame, set_name: str) -> tuple[Any, ...]:
-        config, metric = default_choices(results, set_name)
+        config, metric = choose_defaults(results, set_name)
         return (
-            gr.Dropdown(filter_choices(results, "config", set_name), value=config),
-            gr.Dropdown(filter_choices(results, "metric", set_name), value=metric),
+            gr.Dropdown(list_filter_choices(results, "config", set_name), value=config),
+            gr.Dropdown(list_filter_choices(results, "metric", set_name), value=metric),
             rank_results(results, set_name, config, metric),
         )
 

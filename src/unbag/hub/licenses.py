@@ -15,10 +15,10 @@ _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commer
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
-def license_conditions(license: str) -> frozenset[str]:
+def parse_license_conditions(license: str) -> frozenset[str]:
     """Parse the conditions of a Creative Commons license; empty for any other license.
 
-    >>> sorted(license_conditions("cc-by-nc-sa-3.0"))
+    >>> sorted(parse_license_conditions("cc-by-nc-sa-3.0"))
     ['attribution', 'no commercial use', 'share-alike']
     """
     family, *parts = license.lower().split("-")
@@ -31,7 +31,7 @@ def is_laxer(license: str, inherited: str) -> bool:
     >>> is_laxer("mit", "cc-by-sa-4.0"), is_laxer("cc-by-nc-sa-4.0", "cc-by-sa-4.0")
     (True, False)
     """
-    return bool(license_conditions(inherited) - license_conditions(license))
+    return bool(parse_license_conditions(inherited) - parse_license_conditions(license))
 
 
 def choose_license(name: str, inherited: str, requested: str | None) -> str:
@@ -58,7 +58,7 @@ def choose_license(name: str, inherited: str, requested: str | None) -> str:
             raise ValueError(f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested!r}")
         return requested
     if requested and requested != inherited:
-        lost = sorted(license_conditions(inherited) - license_conditions(requested))
+        lost = sorted(parse_license_conditions(inherited) - parse_license_conditions(requested))
         drops = f", which drops {' and '.join(lost)}" if lost else ""
         raise ValueError(
             f"--license: expected {inherited}, the license inherited from {name}, got {requested}{drops}; "
@@ -73,14 +73,14 @@ OTHER: Final = "other"
 _PERMISSIVE: Final = frozenset({"apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "isc", "cc0-1.0", "unlicense"})
 
 
-def inherited_license(licenses: Sequence[str | None]) -> str:
+def derive_license(licenses: Sequence[str | None]) -> str:
     """Choose the license of a work derived from sources with the given licenses (Hub ids; None if unknown).
 
-    >>> inherited_license(["apache-2.0", "cc-by-sa-4.0"]), inherited_license(["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"])
+    >>> derive_license(["apache-2.0", "cc-by-sa-4.0"]), derive_license(["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"])
     ('cc-by-sa-4.0', 'cc-by-nc-sa-3.0')
-    >>> inherited_license(["cc-by-sa-4.0", "cc-by-nc-4.0"]), inherited_license(["mit", None])
+    >>> derive_license(["cc-by-sa-4.0", "cc-by-nc-4.0"]), derive_license(["mit", None])
     ('other', 'other')
-    >>> inherited_license(["mit", "apache-2.0"])
+    >>> derive_license(["mit", "apache-2.0"])
     'mit'
     """
     usable = [license for license in dict.fromkeys(licenses) if license is not None and _can_be_passed_on(license)]
@@ -88,21 +88,21 @@ def inherited_license(licenses: Sequence[str | None]) -> str:
         return OTHER
     # The license with the fewest conditions among those that meet all conditions; the first one in case of ties.
     candidates = [license for license in usable if all(_meets_conditions(license, other) for other in usable)]
-    return min(candidates, key=lambda license: len(license_conditions(license)), default=OTHER)
+    return min(candidates, key=lambda license: len(parse_license_conditions(license)), default=OTHER)
 
 
 def _can_be_passed_on(license: str) -> bool:
     """Check whether a license has known conditions and permits derivatives."""
     return license in _PERMISSIVE or (
-        license.startswith("cc-by-") and "no derivatives" not in license_conditions(license)
+        license.startswith("cc-by-") and "no derivatives" not in parse_license_conditions(license)
     )
 
 
 def _meets_conditions(license: str, other: str) -> bool:
     """Check whether material under `other` may be part of a work under `license`."""
-    if "share-alike" in license_conditions(other):  # share-alike requires the same license
+    if "share-alike" in parse_license_conditions(other):  # share-alike requires the same license
         return license == other
-    return license_conditions(other) <= license_conditions(license)
+    return parse_license_conditions(other) <= parse_license_conditions(license)
 
 
 def fetch_model_license(repo: str, revision: str | None = None) -> str | None:

@@ -268,7 +268,7 @@ def _format_number(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
+def render_scores(scores: Scores, meanings: Mapping[str, str]) -> str:
     """Render scores as an HTML table with values, intervals (as bars and numbers) and descriptions."""
     body = []
     group = ""
@@ -325,7 +325,7 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
             inputs, others = select_columns(metric, parse_columns(list(cells.columns), cells.to_numpy().tolist()))
             scores = compute_scores(metric, inputs, options)
             unused = f"<p>Columns not used: {escape(', '.join(others))}.</p>" if others else ""
-            return scores_html(scores, card.meanings) + unused
+            return render_scores(scores, card.meanings) + unused
         except ValueError as error:
             return f"<p>⚠️ {escape(str(error))}</p>"
 

@@ -6,7 +6,7 @@ from unbag import challenge_sets, scripts
 from unbag.hub.cards import describe_package, strip_relative_links
 from unbag.hub.push import Publication
 from unbag.hub.spaces import add_space_settings, build_requirements, read_page_source
-from unbag.hub.vendoring import bundle_modules, rewrite_imports, source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules, rewrite_imports
 
 _FOLDER: Final = "metrics"
 _SCORING: Final = "unbag_scoring"
@@ -23,7 +23,7 @@ if __name__ == "__main__":
 """
 
 
-def metric_space(name: str, repo: str) -> Publication:
+def build_metric_space(name: str, repo: str) -> Publication:
     """Build the Space for a metric in `metrics/`.
 
     The Space contains the metric's module and a copy of the unbag functions that it imports (`hub.vendoring`), so that
@@ -49,10 +49,10 @@ def metric_space(name: str, repo: str) -> Publication:
     card = add_space_settings(f"{readme}\n\n## Challenge sets\n\n{_related_sets(name, repo)}\n\n## unbag\n\n{origin}\n")
     files = {
         "README.md": card.replace(f'evaluate.load("{_FOLDER}/{name}")', f'evaluate.load("{repo}")'),
-        f"{module}.py": source_notice() + source,
-        f"{_SCORING}.py": source_notice() + bundle_modules(needed),
-        f"{_PAGE}.py": source_notice() + read_page_source(_PAGE),
-        "app.py": source_notice() + _APP.format(page=_PAGE, scoring=_SCORING, function=name),
+        f"{module}.py": build_source_notice() + source,
+        f"{_SCORING}.py": build_source_notice() + bundle_modules(needed),
+        f"{_PAGE}.py": build_source_notice() + read_page_source(_PAGE),
+        "app.py": build_source_notice() + _APP.format(page=_PAGE, scoring=_SCORING, function=name),
         "example.csv": (folder / "example.csv").read_text(encoding="utf-8"),
         "requirements.txt": build_requirements("numpy"),
     }

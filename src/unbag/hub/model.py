@@ -10,7 +10,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import ModelCardContent, build_model_card
-from unbag.hub.ownership import FOLDER, is_own_head, result_model_name
+from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
 from unbag.hub.push import Publication
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
@@ -32,7 +32,7 @@ _OWNS: Final = (
 )
 
 
-def checkpoint_publication(
+def build_checkpoint_publication(
     folder: Path,
     repo: str,
     *,
@@ -74,13 +74,13 @@ def checkpoint_publication(
             )
     config = _read_config(folder)
     code = _code_files(config) if with_code else {}
-    own = [result for result in results if is_own_head(result)]
+    own = [result for result in results if is_standard_head(result)]
     organization = organization or repo.partition("/")[0]
     about = ModelCardContent(
         repo=repo,
         record=record,
         own=own,
-        residual=[result for result in results if not is_own_head(result)],
+        residual=[result for result in results if not is_standard_head(result)],
         compare_with=_by_model(compare_with, revision),
         organization=organization,
         base_license=base_license,
@@ -188,7 +188,7 @@ def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result
     for result in results:
         if result.model.get("revision") == revision:
             raise ValueError("--compare-with: expected results of other models, got results of this model")
-        head = "" if is_own_head(result) else ", residual head"
-        name = result_model_name(result) or Path(result.model["name"]).name
+        head = "" if is_standard_head(result) else ", residual head"
+        name = find_result_model_name(result) or Path(result.model["name"]).name
         by_model.setdefault(f"{name}{head}", []).append(result)
     return by_model

@@ -13,8 +13,8 @@ from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
-from unbag.hub.cards import arxiv_tags, describe_package
-from unbag.hub.licenses import OTHER, inherited_license
+from unbag.hub.cards import collect_arxiv_tags, describe_package
+from unbag.hub.licenses import OTHER, derive_license
 from unbag.hub.ownership import FOLDER
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.recipes import find_recipe
@@ -90,7 +90,7 @@ class ModelCardContent:
     @property
     def license(self) -> str:
         """License that the model inherits."""
-        return inherited_license(list(self.sources.values()))
+        return derive_license(list(self.sources.values()))
 
     @property
     def sources(self) -> dict[str, str | None]:
@@ -144,7 +144,7 @@ def _metadata(content: ModelCardContent) -> "ModelCardData":
         license_link=f"https://huggingface.co/{content.repo}#license" if content.license == OTHER else None,
         tags=[
             *("natural-language-inference", "unbag", content.record["recipe"].replace("_", "-")),
-            *arxiv_tags([find_recipe(content.record["recipe"]).about, *_cited_works(content)]),
+            *collect_arxiv_tags([find_recipe(content.record["recipe"]).about, *_cited_works(content)]),
         ],
         widget=[
             {"text": f"{premise}{content.separator}{hypothesis}", "example_title": title}
@@ -397,9 +397,9 @@ def _results(content: ModelCardContent) -> str:
 def _verdict_lines(content: ModelCardContent) -> list[str]:
     """Build the list items on the verdict of each head and the scale of the skill score."""
     heads = {"this model": content.own, RESIDUAL: content.residual}
-    verdicts = {name: verdict.of_model(results) for name, results in heads.items() if results}
-    items = [f"- {name}: {verdict.sentence(each)}" for name, each in verdicts.items()]
-    return [*items, f"- skill score: {verdict.scale([one for each in verdicts.values() for one in each])}"]
+    verdicts = {name: verdict.compute_model_verdict(results) for name, results in heads.items() if results}
+    items = [f"- {name}: {verdict.format_verdict(each)}" for name, each in verdicts.items()]
+    return [*items, f"- skill score: {verdict.describe_scale([one for each in verdicts.values() for one in each])}"]
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from unbag.hub.vendoring import bundle_modules, source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules
 
 FILE: Final = "modeling_unbag.py"
 
@@ -52,4 +52,4 @@ def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     }
     title = f"{network.__name__}, which can be loaded without unbag."
     code = bundle_modules([network.__module__], title=title, allowed=_ALLOWED, instead=_REPLACEMENTS)
-    return {**config, "auto_map": auto_map}, source_notice() + code
+    return {**config, "auto_map": auto_map}, build_source_notice() + code

@@ -6,7 +6,7 @@ from typing import Final
 from unbag.challenge_sets.results import Result
 from unbag.hub import cards, eval_results
 from unbag.hub.cards import split_card
-from unbag.hub.ownership import is_own_head, select_model_results
+from unbag.hub.ownership import is_standard_head, select_model_results
 from unbag.hub.push import Publication
 
 MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
@@ -15,7 +15,7 @@ MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve
 _INDEX: Final = "model-index"
 
 
-def model_results_publication(
+def build_model_results_publication(
     repo: str, results: Sequence[Result], organization: str, about: eval_results.ResultContext | None = None
 ) -> Publication:
     """Build the publication that adds results to a model repository. The rest of the card is not changed.
@@ -29,7 +29,7 @@ def model_results_publication(
     Raises:
         ValueError: If there are no results of the model, or none on the published pairs of a challenge set.
     """
-    own = [result for result in select_model_results(repo, results) if is_own_head(result)]
+    own = [result for result in select_model_results(repo, results) if is_standard_head(result)]
     index = eval_results.build_model_index(own, organization)
     if not index:
         raise ValueError(

@@ -15,12 +15,12 @@ FOLDER: Final = "folder"
 _HEAD: Final = "head"
 
 
-def is_own_head(result: Result) -> bool:
+def is_standard_head(result: Result) -> bool:
     """Check whether predictions come from the model's standard head, as loaded with transformers."""
     return _HEAD not in result.model
 
 
-def result_model_name(result: Result) -> str | None:
+def find_result_model_name(result: Result) -> str | None:
     """Find the Hub id of a result's model, or the name of a built-in model or of predictions; None for a folder."""
     name: str = result.model.get("model", result.model["name"])
     return None if name == FOLDER else name
@@ -40,17 +40,18 @@ def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
     own = [
         result
         for result in results
-        if result_model_name(result) == repo or (result_model_name(result) is None and result.model["revision"] == held)
+        if find_result_model_name(result) == repo
+        or (find_result_model_name(result) is None and result.model["revision"] == held)
     ]
     if not own:
-        others = sorted({result_model_name(result) or f"the folder {result.model['name']}" for result in results})
+        others = sorted({find_result_model_name(result) or f"the folder {result.model['name']}" for result in results})
         hint = "; publish the model of the folder first (unbag publish model)" if _has_folder_results(results) else ""
         raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
 
 
 def _has_folder_results(results: Iterable[Result]) -> bool:
-    return any(result_model_name(result) is None for result in results)
+    return any(find_result_model_name(result) is None for result in results)
 
 
 def fetch_files_revision(repo: str) -> str | None:

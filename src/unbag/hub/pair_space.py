@@ -10,7 +10,7 @@ from unbag.hub.cards import describe_package
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import Publication
 from unbag.hub.spaces import GRADIO, add_space_settings, build_requirements, read_page_source
-from unbag.hub.vendoring import bundle_modules, source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules
 from unbag.utils.files import read_json_object
 from unbag.utils.hub_names import validate_repo
 
@@ -72,7 +72,7 @@ A single pair says nothing about a model. The challenge sets have thousands of p
 """
 
 
-def pair_space(repo: str, model: str, lexical: Path) -> Publication:
+def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
     """Build the Space for single pairs.
 
     Args:
@@ -95,11 +95,11 @@ def pair_space(repo: str, model: str, lexical: Path) -> Publication:
     fitted = f"{record['pairs']:,} pairs of {origins}"  # only file names, since their folders are private
     files: dict[str, bytes | Path] = {
         "README.md": add_space_settings(_CARD.format(about=describe_package(), fitted=fitted), models=[model]).encode(),
-        f"{_PAGE}.py": (source_notice() + read_page_source(_PAGE)).encode(),
+        f"{_PAGE}.py": (build_source_notice() + read_page_source(_PAGE)).encode(),
         f"{_OURS}.py": (
-            source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed=_ALLOWED)
+            build_source_notice() + bundle_modules(_MODULES, title="Words and their orders.", allowed=_ALLOWED)
         ).encode(),
-        "app.py": (source_notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
+        "app.py": (build_source_notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
         "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),
         "lexical.safetensors": lexical / WEIGHTS_FILE,
         "requirements.txt": (

@@ -202,7 +202,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteRepository:
     """Hub repository at one commit.
 
     Attributes:
@@ -247,7 +247,7 @@ class Remote:
         return _read(self.repo, self.kind, fetch)
 
 
-def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
+def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> RemoteRepository | None:
     """Fetch the file list of a repository at a revision; None if the repository does not exist.
 
     Raises:
@@ -272,7 +272,7 @@ def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> Remote | None
         for entry in listed
         if hasattr(entry, "blob_id")  # folders have no blob id
     }
-    return Remote(repo, kind, info.sha, bool(info.private), files)
+    return RemoteRepository(repo, kind, info.sha, bool(info.private), files)
 
 
 def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
@@ -287,7 +287,7 @@ _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILE
 
 
 @dataclass(frozen=True)
-class Plan:
+class PublicationPlan:
     """Planned changes of a publication.
 
     Attributes:
@@ -317,7 +317,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PublicationOutcome:
     """Result of a publication.
 
     Attributes:
@@ -326,12 +326,12 @@ class Outcome:
         commit: Id of the new commit; None if nothing changed.
     """
 
-    plan: Plan
+    plan: PublicationPlan
     url: str
     commit: str | None
 
 
-def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Plan:
+def plan_publication(publication: Publication, *, private: bool = False, pull_request: bool = False) -> PublicationPlan:
     """Plan the changes of `publish_files` without writing anything.
 
     Raises:
@@ -341,7 +341,7 @@ def plan_publication(publication: Publication, *, private: bool = False, pull_re
         return _plan(publication, private=private, pull_request=pull_request)
 
 
-def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> Outcome:
+def publish_files(publication: Publication, *, private: bool = False, pull_request: bool = False) -> PublicationOutcome:
     """Publish files in one commit. A missing repository is created.
 
     Publishing the same files again creates no commit. An interrupted publication can be repeated at any time; finished
@@ -381,7 +381,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
             if planned.is_empty:
                 # After a failed attempt, an up-to-date repository means that the commit succeeded and only its response
                 # was lost.
-                return Outcome(planned, _url(planned), planned.base if faults else None)
+                return PublicationOutcome(planned, _url(planned), planned.base if faults else None)
             try:
                 done = _commit(planned, pull_request=pull_request)
             except Exception as error:
@@ -398,10 +398,10 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
                     raise
                 wait_before_retry(seconds, error)
                 continue
-            return Outcome(planned, done.pr_url or _url(planned), done.oid)
+            return PublicationOutcome(planned, done.pr_url or _url(planned), done.oid)
 
 
-def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Plan:
+def _plan(publication: Publication, *, private: bool, pull_request: bool) -> PublicationPlan:
     kind, repo = publication.kind, publication.repo
     ref = _open_pull_request(publication) if pull_request else None
     remote = fetch_remote(repo, kind, ref or _MAIN)
@@ -415,7 +415,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
     contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
     existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
-    return Plan(
+    return PublicationPlan(
         publication=publication,
         base=remote.commit if remote else None,
         private=remote.private if remote else private,
@@ -432,14 +432,14 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
 
 
 def _resolve_content(
-    file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: Remote | None
+    file: bytes | Path | Callable[[bytes | None], bytes], path: str, remote: RemoteRepository | None
 ) -> bytes | Path:
     if isinstance(file, bytes | Path):
         return file
     return file(remote.read(path) if remote else None)
 
 
-def _commit(planned: Plan, *, pull_request: bool) -> Any:
+def _commit(planned: PublicationPlan, *, pull_request: bool) -> Any:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
     publication = planned.publication
@@ -486,7 +486,7 @@ def _open_pull_request(publication: Publication) -> str | None:
     return f"refs/pr/{max(ours)}" if ours else None
 
 
-def _url(planned: Plan) -> str:
+def _url(planned: PublicationPlan) -> str:
     from huggingface_hub import constants
 
     publication = planned.publication

@@ -14,9 +14,9 @@ from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
-from unbag.hub.benchmarks import published_config_name, published_options
+from unbag.hub.benchmarks import collect_published_options, find_published_config
 from unbag.hub.cards import describe_package, split_card
-from unbag.hub.ownership import is_own_head, result_model_name, select_model_results
+from unbag.hub.ownership import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import Publication
 
 NAME: Final = "unbag-results"
@@ -114,7 +114,7 @@ The results are published under CC0.
 """
 
 
-def results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
+def build_results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
     """Build the publication that adds results to a results dataset. A missing dataset is created.
 
     Args:
@@ -126,7 +126,7 @@ def results_publication(repo: str, results: Sequence[Result], *, model: str | No
         ValueError: If no result is on the published pairs of a challenge set, or if a result belongs to a folder and
             `model` is not given.
     """
-    added = result_rows(results, model=model)
+    added = build_result_rows(results, model=model)
     if not added:
         raise ValueError("expected results on a published challenge set, got only results on your own pairs")
     return Publication(
@@ -137,17 +137,17 @@ def results_publication(repo: str, results: Sequence[Result], *, model: str | No
     )
 
 
-def result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
-    """Build the rows of results. `model` is as in `results_publication`."""
-    results = [result for result in results if published_config_name(result) is not None]
-    if folders := [result for result in results if result_model_name(result) is None]:
+def build_result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
+    """Build the rows of results. `model` is as in `build_results_publication`."""
+    results = [result for result in results if find_published_config(result) is not None]
+    if folders := [result for result in results if find_result_model_name(result) is None]:
         if model is None:
             raise ValueError(
                 f"--model: expected the Hub id of the folder {folders[0].model['name']}, got none; publish "
                 "the model and pass its Hub id with --model"
             )
         select_model_results(model, folders)
-    return [row for result in results for row in _rows_of_result(result, result_model_name(result) or str(model))]
+    return [row for result in results for row in _rows_of_result(result, find_result_model_name(result) or str(model))]
 
 
 def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
@@ -162,8 +162,8 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
         "head": _describe_head(result),
         "dtype": about.get("dtype", ""),
         "set": result.set,
-        "config": published_config_name(result),
-        "options": json.dumps(published_options(result), sort_keys=True, ensure_ascii=False),
+        "config": find_published_config(result),
+        "options": json.dumps(collect_published_options(result), sort_keys=True, ensure_ascii=False),
         "data_revision": result.data["revision"],
         "data_sha256": result.data["sha256"],
         "unbag_version": result.environment["unbag"],
@@ -185,7 +185,7 @@ def _describe_head(result: Result) -> str:
     """Describe the head of the model, including the threshold of a model with one output."""
     if threshold := result.model.get("threshold"):
         return f"threshold {threshold}"
-    return "plain" if is_own_head(result) else "residual"
+    return "plain" if is_standard_head(result) else "residual"
 
 
 def merge_result_rows(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:

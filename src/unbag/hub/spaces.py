@@ -5,7 +5,7 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub.cards import arxiv_tags
+from unbag.hub.cards import collect_arxiv_tags
 
 GRADIO: Final = "6.31.0"
 """gradio version with which the pages are tested and which the Hub runs."""
@@ -31,7 +31,7 @@ def add_space_settings(card: str, **more: Any) -> str:
     from huggingface_hub import SpaceCard
 
     space = SpaceCard(card)
-    if papers := arxiv_tags([card]):
+    if papers := collect_arxiv_tags([card]):
         space.data["tags"] = [*(space.data.get("tags") or []), *papers]
     settings = {
         "emoji": "🛍️",

@@ -76,22 +76,22 @@ class BuiltChallengeSet:
         values_by_name: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)
         for quantity, estimate in self.described.measurements(scores, "quoted"):
-            values = dict(zip(metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
+            values = dict(zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
         return values_by_name
 
 
-def metric_names(quantity: Quantity) -> tuple[str, str, str]:
+def build_metric_names(quantity: Quantity) -> tuple[str, str, str]:
     """Build the names of a metric and of the ends of its interval."""
     name = SKILL_NO_LEXICAL if quantity is SCORE else quantity.name
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
 
-def logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
+def iter_logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
     """Iterate over all `<set>_<metric>` names that may be logged, including interval ends, with their quantities."""
     for request in requests:
         for quantity in challenge_sets.get(request.name).quantities_with_role("quoted"):
-            for name in metric_names(quantity):
+            for name in build_metric_names(quantity):
                 yield f"{request.name}_{name}", quantity
 
 
@@ -170,7 +170,7 @@ def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> Built
     return built
 
 
-def output_labels(network: Any) -> tuple[str, ...]:
+def get_output_labels(network: Any) -> tuple[str, ...]:
     """Look up the labels of a classifier's outputs, in output order, in its config.
 
     Raises:
@@ -182,10 +182,10 @@ def output_labels(network: Any) -> tuple[str, ...]:
             "model: expected a transformers sequence classifier with id2label in its config, got "
             f"{type(network).__module__}.{type(network).__qualname__}"
         )
-    return labels_by_name(id2label)
+    return resolve_label_names(id2label)
 
 
-def labels_by_name(id2label: Mapping[int, str]) -> tuple[str, ...]:
+def resolve_label_names(id2label: Mapping[int, str]) -> tuple[str, ...]:
     """Resolve a model's label names to NLI labels, in output order.
 
     Raises:

@@ -10,7 +10,7 @@ from unbag import challenge_sets
 from unbag.data.columns import read_numbers
 from unbag.data.labels import LABELS, find_label_space, fold_label
 from unbag.data.predictions import SetPredictions
-from unbag.integrations.built_sets import BuiltChallengeSet, labels_by_name
+from unbag.integrations.built_sets import BuiltChallengeSet, resolve_label_names
 
 Evaluated = Any  # a `transformers.EvalPrediction`, or another pair of predictions and label ids
 
@@ -45,7 +45,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     built = BuiltChallengeSet(challenge_sets.get(name), rows)
     if missing := [column for column in ("label", *built.described.columns) if column not in rows.column_names]:
         raise ValueError(f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}")
-    order = labels_by_name(id2label)
+    order = resolve_label_names(id2label)
     space = find_label_space(order)
     expected = np.array([order.index(fold_label(label, space)) for label in LABELS])[read_numbers(rows, "label")]
 

@@ -24,8 +24,8 @@ from unbag.inference.predictor import validate_probabilities
 from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
     build_set,
-    logged_quantities,
-    output_labels,
+    get_output_labels,
+    iter_logged_quantities,
     parse_requests,
 )
 from unbag.utils.files import atomic_write
@@ -81,7 +81,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         requests = parse_requests(sets, max_examples)
-        quantities = dict(logged_quantities(requests))
+        quantities = dict(iter_logged_quantities(requests))
         self._numbers = list(quantities)
         primary = next(iter(quantities)) if primary is None else primary
         if primary not in quantities:
@@ -108,7 +108,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
             ValueError: If the model's outputs are not finite, or the CSV file belongs to other sets.
                 `data.labels.LabelError` if the model's config does not contain NLI labels.
         """
-        order = output_labels(model.model)
+        order = get_output_labels(model.model)
         space = find_label_space(order)
         numbers: dict[str, float] = {}
         for each in self._sets:

@@ -21,10 +21,10 @@ from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets.base import SCORE, Quantity
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA
-from unbag.evaluation.quantities import Number, of_result, quantities
-from unbag.hub.benchmarks import find_benchmark, find_deviations, published_options
+from unbag.evaluation.quantities import MetricValue, collect_metrics, describe_metrics
+from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_deviations
 from unbag.hub.local_paths import strip_folders
-from unbag.hub.ownership import result_model_name
+from unbag.hub.ownership import find_result_model_name
 from unbag.utils.files import write_json
 
 VERSION: Final = "0.3.0"
@@ -49,7 +49,7 @@ _SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
 
 
 @dataclass(frozen=True)
-class Evaluator:
+class EvaluationAuthor:
     """Author of the evaluation.
 
     Attributes:
@@ -68,7 +68,7 @@ def export_records(
     timestamp: int,
     model: str | None = None,
     hub: str | None = None,
-    evaluator: Evaluator = Evaluator(),
+    evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> list[str]:
     """Write one record per model and challenge set. Returns the paths relative to the folder.
 
@@ -118,7 +118,7 @@ def build_record(
     *,
     timestamp: int,
     hub: str | None = None,
-    evaluator: Evaluator = Evaluator(),
+    evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> dict[str, Any]:
     """Build the record of one model on one challenge set.
 
@@ -159,7 +159,7 @@ def _model_id(result: Result, given: str | None) -> str:
     """Find the `developer/name` id of a result's model, since the format stores records by developer and model."""
     if is_baseline(result.model):
         return f"unbag/{result.model['name']}"
-    recorded = result_model_name(result)
+    recorded = find_result_model_name(result)
     found = given or recorded or ""
     if not _SAFE_ID.fullmatch(found):
         raise ValueError(
@@ -173,7 +173,7 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     about = result.model
     kind = about.get("kind")
     is_remote = "base_url" in about
-    is_hub = kind in _LOADED and result_model_name(result) is not None
+    is_hub = kind in _LOADED and find_result_model_name(result) is not None
     # A record does not contain the provider of an endpoint or the origin of a predictions file.
     deployment = "unknown" if is_remote or kind == "file" else "self_deployed"
     info: dict[str, Any] = {
@@ -195,12 +195,12 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 
 def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     """Build one entry per metric of a result that has a value."""
-    described = quantities(result.set)
+    described = describe_metrics(result.set)
     meanings = _meanings(result)
     source = _source_data(result, hub)
     generation = _generation_config(result.model)
     entries = []
-    for number in of_result(result).values():
+    for number in collect_metrics(result).values():
         estimate = number.estimate
         if estimate.value is None:
             continue
@@ -219,7 +219,7 @@ def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
     return entries
 
 
-def _metric_config(set_name: str, quantity: Quantity, number: Number, meaning: str | None) -> dict[str, Any]:
+def _metric_config(set_name: str, quantity: Quantity, number: MetricValue, meaning: str | None) -> dict[str, Any]:
     question = challenge_sets.get(set_name).question
     is_common = number.name in _COMMON_METRICS
     low, high = (_bound(limit) for limit in quantity.limits)
@@ -240,7 +240,7 @@ def _metric_config(set_name: str, quantity: Quantity, number: Number, meaning: s
     return config | ({"additional_details": {"meaning": meaning}} if meaning else {})
 
 
-def _uncertainty(number: Number) -> dict[str, Any]:
+def _uncertainty(number: MetricValue) -> dict[str, Any]:
     _, low, high, n = number.estimate
     found: dict[str, Any] = {"num_samples": n}
     if low is not None and high is not None:
@@ -256,7 +256,7 @@ def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
         "corpus": strip_folders(data["name"]),
         "corpus_revision": data["revision"],
         "rows_sha256": data["sha256"],
-        "options": json.dumps(published_options(result), sort_keys=True, ensure_ascii=False),
+        "options": json.dumps(collect_published_options(result), sort_keys=True, ensure_ascii=False),
     }
     name = f"{result.set} of {strip_folders(result.corpus)}"
     published = find_benchmark(result, hub) if hub and not find_deviations(result) else None

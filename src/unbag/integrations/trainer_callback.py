@@ -18,8 +18,8 @@ from unbag.integrations.built_sets import (
     DEFAULT_EXAMPLES,
     BuiltChallengeSet,
     build_sets,
-    logged_quantities,
-    output_labels,
+    get_output_labels,
+    iter_logged_quantities,
     parse_requests,
 )
 from unbag.utils.options import validate_int
@@ -157,7 +157,7 @@ class UnbagCallback(TrainerCallback):
     def _classifier(self, model: Any) -> LiveClassifier:
         model = self._trainer.model if model is None else model
         tokenizer, device = self._trainer.processing_class, self._trainer.args.device
-        return LiveClassifier(model, output_labels(unwrap_model(model)), tokenizer, device, self._batch_tokens)
+        return LiveClassifier(model, get_output_labels(unwrap_model(model)), tokenizer, device, self._batch_tokens)
 
     def _check(self, model: Any) -> None:
         self._classifier(model)
@@ -167,7 +167,7 @@ class UnbagCallback(TrainerCallback):
         name = best if best.startswith("eval_") else f"eval_{best}"
         if not name.startswith(PREFIX):
             return
-        logged = {f"{PREFIX}{each}": quantity for each, quantity in logged_quantities(self._requests)}
+        logged = {f"{PREFIX}{each}": quantity for each, quantity in iter_logged_quantities(self._requests)}
         if name not in logged:
             raise ValueError(f"metric_for_best_model: expected one of {', '.join(logged)}, got {best!r}")
         greater, higher = self._trainer.args.greater_is_better, logged[name].higher_is_better

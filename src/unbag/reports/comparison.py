@@ -10,7 +10,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.views.tables import with_direction
-from unbag.evaluation.comparison import Comparison, Difference
+from unbag.evaluation.comparison import Comparison, MetricDifference
 from unbag.reports.formats import ExportedTable, Table
 from unbag.scoring.bootstrap import Estimate
 
@@ -73,7 +73,7 @@ def verdict(comparison: Comparison, *, named: bool = False) -> str:
     return f"Verdict: {counts}: {', '.join(phrases)}."
 
 
-def _direction(comparison: Comparison, difference: Difference, *, named: bool) -> str:
+def _direction(comparison: Comparison, difference: MetricDifference, *, named: bool) -> str:
     """Describe which system is better, or has the higher value if the number has no direction."""
     names = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
     better = comparison.better(difference)
@@ -90,7 +90,7 @@ def _remarks(comparison: Comparison, *, significant: str = "significant") -> lis
     return [_method(comparison, significant), *([LOWER] if lower else [])]
 
 
-def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, notes: Sequence[str]) -> Table:
+def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *, notes: Sequence[str]) -> Table:
     first, second = (comparison.name(letter) for letter in (differences[0].first, differences[0].second))
     groups = []
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
@@ -119,14 +119,14 @@ def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, note
     )
 
 
-def _name_of_better(comparison: Comparison, difference: Difference) -> str:
+def _name_of_better(comparison: Comparison, difference: MetricDifference) -> str:
     better, significant = comparison.better(difference), comparison.significant(difference)
     if better is not None:
         return comparison.name(better)
     return "not tested" if significant is None else "no direction" if significant else "not significant"
 
 
-def _record(comparison: Comparison, difference: Difference) -> dict[str, Any]:
+def _record(comparison: Comparison, difference: MetricDifference) -> dict[str, Any]:
     """Convert a difference to a flat record."""
     better = comparison.better(difference)
     return {
@@ -154,7 +154,7 @@ def _record(comparison: Comparison, difference: Difference) -> dict[str, Any]:
     }
 
 
-def _table(comparison: Comparison, differences: Sequence[Difference]) -> RenderableType:
+def _table(comparison: Comparison, differences: Sequence[MetricDifference]) -> RenderableType:
     first, second = differences[0].first, differences[0].second
     names = ("", first, second, f"{second} − {first} [95 %]", "p", "Holm")
     parts: list[RenderableType] = [Text(" ".join(map(_aligned, names, _WIDTHS)), style="bold"), Text("─" * _LINE)]
@@ -182,11 +182,11 @@ def _aligned(cell: str, width: int) -> str:
     return cell.ljust(-width) if len(cell) <= -width else f"{cell[: -width - 1]}…"
 
 
-def _cells(difference: Difference) -> list[str]:
+def _cells(difference: MetricDifference) -> list[str]:
     return [*_values(difference), gap(difference.difference), p_value(difference.p), p_value(difference.p_holm)]
 
 
-def _values(difference: Difference) -> list[str]:
+def _values(difference: MetricDifference) -> list[str]:
     return [f"{value:.3f}" if value is not None else "–" for value in difference.values]
 
 
@@ -210,7 +210,7 @@ def p_value(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def _name_of(difference: Difference) -> str:
+def _name_of(difference: MetricDifference) -> str:
     return f"{challenge_sets.display_name(difference.set)} · {difference.data} {difference.label}"
 
 

@@ -34,14 +34,14 @@ def fragment(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> s
         results: Results of one model.
         skipped: Sets without a result.
     """
-    standings = verdict.of_model(results)
+    standings = verdict.compute_model_verdict(results)
     parts = ['<div style="font-family:system-ui,sans-serif;line-height:1.4;max-width:52em">']
     if results:
         name = escape(str(results[0].model["name"]))
         parts += [
-            f'<p style="margin:.3em 0"><b>{name}</b>: {escape(verdict.sentence(standings))}</p>',
+            f'<p style="margin:.3em 0"><b>{name}</b>: {escape(verdict.format_verdict(standings))}</p>',
             _table(standings, results),
-            f'<p style="{_QUIET}">{escape(verdict.scale(standings))}</p>',
+            f'<p style="{_QUIET}">{escape(verdict.describe_scale(standings))}</p>',
             *(_numbers(result, results) for result in results),
         ]
     parts += [f'<p style="{_QUIET}">Skipped: {escape(each.set)} ({escape(each.reason)})</p>' for each in skipped]
@@ -105,7 +105,7 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
         f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
         f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
-        for number in quantities.of_result(result).values()
+        for number in quantities.collect_metrics(result).values()
     )
     title = escape(f"{terminal.name_of(result, results)}: {challenge_sets.get(result.set).question}")
     return (

@@ -56,7 +56,7 @@ class Report(Sequence[Result]):
     @property
     def verdict(self) -> str:
         """The verdict as a sentence: the sets on which the model is better than its baseline."""
-        return verdict.sentence(verdict.of_model(self.results))
+        return verdict.format_verdict(verdict.compute_model_verdict(self.results))
 
     def to_pandas(self) -> "pd.DataFrame":
         """Convert the numbers of all sets to a data frame, one row per number, by the names that gates use.
@@ -77,7 +77,7 @@ class Report(Sequence[Result]):
                 _DIRECTIONS[number.higher_is_better],
             )
             for result in self.results
-            for number in quantities.of_result(result).values()
+            for number in quantities.collect_metrics(result).values()
         ]
         table = pd.DataFrame(rows, columns=columns)
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})

@@ -10,7 +10,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.data.labels import get_positive_label
-from unbag.evaluation.verdict import percentage
+from unbag.evaluation.verdict import format_percentage
 from unbag.inference.single_output import describe_ranking
 
 _COMMIT: Final = 40  # hexadecimal digits
@@ -162,8 +162,8 @@ def remarks(result: Result) -> list[str]:
     if result.truncated_share:
         limit = f"{model['max_length']} tokens that" if "max_length" in model else "longest input that"
         sentences.append(
-            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than the "
-            f"{limit} {model['name']} reads; they were truncated."
+            f"{format_percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than "
+            f"the {limit} {model['name']} reads; they were truncated."
         )
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")

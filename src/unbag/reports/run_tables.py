@@ -8,8 +8,8 @@ from unbag.challenge_sets.base import VERIFIER, Quantity
 from unbag.challenge_sets.views.figures import Group
 from unbag.challenge_sets.views.tables import interval, with_direction
 from unbag.evaluation import quantities
-from unbag.evaluation.quantities import Number
-from unbag.evaluation.verdict import SetVerdict, scale
+from unbag.evaluation.quantities import MetricValue
+from unbag.evaluation.verdict import SetVerdict, describe_scale
 from unbag.reports.comparison import LOWER
 from unbag.reports.formats import ExportedTable, Table
 from unbag.reports.html.data import ReportData, gather, standings
@@ -29,7 +29,7 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
     summary = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
-        f"Values with 95 % intervals. Skill score: {scale(everything)}",
+        f"Values with 95 % intervals. Skill score: {describe_scale(everything)}",
         LOWER,
         *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )
@@ -61,9 +61,9 @@ def _table(gathered: ReportData, title: str, chosen: Callable[[Quantity], bool],
 
 def _rows(group: Group, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
     """Build the rows of one group."""
-    by_model = {each.model.name: quantities.of_result(each.result) for each in group.scored}
+    by_model = {each.model.name: quantities.collect_metrics(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
-    for name, quantity in quantities.quantities(group.set).items():
+    for name, quantity in quantities.describe_metrics(group.set).items():
         if not chosen(quantity):
             continue
         numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
@@ -89,7 +89,7 @@ def _is_of_verifier(quantity: Quantity) -> bool:
     return quantity in VERIFIER
 
 
-def _counts(numbers: Sequence[Number]) -> str:
+def _counts(numbers: Sequence[MetricValue]) -> str:
     """Format the number of examples: one count if all models have the same, otherwise one per model."""
     counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in numbers))
     return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in numbers)

@@ -16,8 +16,8 @@ from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import count, interval, value
-from unbag.evaluation.quantities import verdicts
-from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
+from unbag.evaluation.quantities import compute_verdicts
+from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_scale, format_verdict
 from unbag.reports.reproduce import remarks
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import create_console
@@ -31,18 +31,20 @@ def summary(results: Sequence[Result]) -> RenderableType:
 
     One model is shown with intervals and its baselines, several models with their values side by side.
     """
-    by_model = verdicts(results)
+    by_model = compute_verdicts(results)
     names = list(by_model)
-    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in by_model.items()]
+    sentences = [
+        Text(f"Verdict{_of(name, names)}: {format_verdict(each)}", style="bold") for name, each in by_model.items()
+    ]
     every = [each for of_one in by_model.values() for each in of_one]
     if len(names) > 1:
-        return Group(_several(by_model, results), Text(f"{scale(every)} {_LEGEND}.", style="dim"), *sentences)
+        return Group(_several(by_model, results), Text(f"{describe_scale(every)} {_LEGEND}.", style="dim"), *sentences)
     if len(every) == 1:
         [one] = every
         if one.score.value is None:
             line = f"No skill score: {TOO_FEW_ROWS}."
         else:
-            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {scale(every)}"
+            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {describe_scale(every)}"
         return Group(Text(line), *sentences)
     table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
     few = next((each.reason for each in every if each.reason), "")
@@ -53,7 +55,7 @@ def summary(results: Sequence[Result]) -> RenderableType:
     if all(each.score.value is None for each in every):
         note = f"No skill score: {TOO_FEW_ROWS}."
         return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
-    note = f"In the first three columns 0 is chance. Skill score: {scale(every)}"
+    note = f"In the first three columns 0 is chance. Skill score: {describe_scale(every)}"
     note += f" * Inconclusive whatever the interval: {few}." if few else ""
     return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 

@@ -305,7 +305,7 @@ class TrainConfig:
 
         corpora = [parse_weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [
-            *prefetch.of_training(str(self.model), corpora, revision=self.revision),
+            *prefetch.list_training_requirements(str(self.model), corpora, revision=self.revision),
             *([requirements.pipeline("")] if self.augment else []),
             *([requirements.wordnet()] if needs_wordnet(self.augment) else []),
         ]

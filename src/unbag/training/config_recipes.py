@@ -427,4 +427,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         from unbag.challenge_sets.request import Request
         from unbag.evaluation import prefetch
 
-        return [*super().requirements(), *prefetch.of_run([Request("resnli", self.corpus[0], self.rearrangement())])]
+        return [
+            *super().requirements(),
+            *prefetch.list_run_requirements([Request("resnli", self.corpus[0], self.rearrangement())]),
+        ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.evaluation.verdict import of_model, sentence
+from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.inference.distributed import process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
@@ -134,5 +134,5 @@ def _evaluate(
     folder = model / EVALUATION
     results = evaluate_all([model], sets, output_dir=folder, progress_callback=progress_callback, on_failure=on_failure)
     scores = {name: estimate for result in results for name, estimate in iter_estimates(result.scores, result.set)}
-    verdict = sentence(of_model(results)) if results else None
+    verdict = format_verdict(compute_model_verdict(results)) if results else None
     return {"scores": scores, "verdict": verdict, "evaluation": str(folder)}

@@ -3,7 +3,7 @@ import pytest
 from tools.natlog_pairs import made
 from unbag.baselines.natlog.sentences import Labeller, NatlogPredictor, explanation
 from unbag.data.labels import LABELS
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.predictor import Predictor, validate_probabilities
 
 
@@ -113,7 +113,7 @@ def test_predictor_gives_equal_probabilities_to_uncovered_pairs(labeller):
 
 
 def test_natlog_is_a_model_name(shared, wordnet):
-    predictor, name = predictor_of("natlog", pipeline=str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
+    predictor, name = load_predictor("natlog", pipeline=str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
     assert name == "natlog"
     assert predictor.identity["lexicon"] == wordnet.identity
 

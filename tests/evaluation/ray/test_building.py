@@ -10,7 +10,7 @@ import pytest
 
 from unbag.challenge_sets.request import Request, export
 from unbag.data import demo
-from unbag.evaluation.ray.building import build
+from unbag.evaluation.ray.building import build_on_cluster
 from unbag.utils.safe_io import DataError
 
 pytestmark = pytest.mark.nightly
@@ -46,7 +46,7 @@ def test_rows_and_record_are_those_of_our_own_build(name, pairs, tmp_path):
     vectors = {"embeddings": str(demo.VECTORS)} if name == "resnli" else {}
     asked = request(pairs, name, **vectors)
     own = export(asked, tmp_path / "own")
-    made = build(asked, tmp_path / "ray")
+    made = build_on_cluster(asked, tmp_path / "ray")
     assert made == own
     assert json.loads((tmp_path / "ray/record.json").read_text()) == own
     for split in own["splits"]:
@@ -55,23 +55,23 @@ def test_rows_and_record_are_those_of_our_own_build(name, pairs, tmp_path):
 
 
 def test_a_build_that_was_stopped_makes_what_is_missing(pairs, tmp_path):
-    first = build(request(pairs), tmp_path)
+    first = build_on_cluster(request(pairs), tmp_path)
     files = sorted(tmp_path.glob("*.parquet"))
     before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     files[1].unlink()
     files[2].write_bytes(files[2].read_bytes()[:1000])
-    assert build(request(pairs), tmp_path) == first
+    assert build_on_cluster(request(pairs), tmp_path) == first
     after = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     assert [content for content, _ in after] == [content for content, _ in before]
     assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False, True]
 
 
 def test_build_parts_of_other_options_are_rebuilt_and_other_files_rejected(pairs, tmp_path):
-    build(request(pairs), tmp_path)
-    other = build(request(pairs, seed=5), tmp_path)
+    build_on_cluster(request(pairs), tmp_path)
+    other = build_on_cluster(request(pairs, seed=5), tmp_path)
     assert other == export(request(pairs, seed=5), tmp_path / "own")
     with pytest.raises(ValueError, match=r"expected no files of other sets, got data-00000-of-00004\.parquet"):
-        build(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
+        build_on_cluster(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
 
 
 def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
@@ -80,7 +80,7 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
     with pytest.raises(DataError) as own:
         export(request(wrong), tmp_path / "own")
     with pytest.raises(DataError) as made:
-        build(request(wrong), tmp_path / "ray")
+        build_on_cluster(request(wrong), tmp_path / "ray")
     assert str(made.value) == str(own.value)
     assert "line 1202" in str(made.value)
 
@@ -88,27 +88,27 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
 def test_an_id_that_comes_again_in_another_part_is_refused(tmp_path):
     rows = demo_rows()
     with pytest.raises(DataError, match="expected unique ids, got 'p3' for the second time"):
-        build(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
+        build_on_cluster(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
 
 
 def test_damaged_part_is_rejected(pairs, tmp_path):
-    build(request(pairs), tmp_path)
+    build_on_cluster(request(pairs), tmp_path)
     part = tmp_path / "data-00002-of-00004.parquet"
     content = bytearray(part.read_bytes())
     content[2_000] ^= 1
     part.write_bytes(content)
     with pytest.raises(DataError, match=r"data-00002-of-00004.parquet: expected a readable file.*; remove"):
-        build(request(pairs), tmp_path)
+        build_on_cluster(request(pairs), tmp_path)
 
 
 def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
     """As the memory of a process."""
     with pytest.raises(ValueError, match="got memory://set, in which data-00000-of-00004"):
-        build(request(pairs), "memory://set")
+        build_on_cluster(request(pairs), "memory://set")
 
 
 def test_build_unsupported_options_are_rejected(pairs, tmp_path):
     with pytest.raises(ValueError, match="omit --max-examples"):
-        build(Request("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
+        build_on_cluster(Request("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
     with pytest.raises(ValueError, match=r"omit \.parquet"):
-        build(request(pairs), tmp_path / "set.parquet")
+        build_on_cluster(request(pairs), tmp_path / "set.parquet")

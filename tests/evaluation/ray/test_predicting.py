@@ -10,7 +10,7 @@ from tests.inference.conftest import PAIRS
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli.app import run
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.evaluation.ray.predicting import RayEngine
 from unbag.inference.loading import ModelError
 from unbag.inference.runner import predict_rows
@@ -30,7 +30,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def own(tiny_bert, rows, tmp_path_factory):
-    return predict_rows(rows, predictor_of(tiny_bert)[0], tmp_path_factory.mktemp("own"))
+    return predict_rows(rows, load_predictor(tiny_bert)[0], tmp_path_factory.mktemp("own"))
 
 
 def files_in(folder):
@@ -102,7 +102,7 @@ def test_predictor_of_invalid_model_fails_at_once(tmp_path):
     with RayEngine() as engine:
         engine.validate_device("bfloat16", "cuda:99")  # which a node may have
         with pytest.raises(ModelError) as own:
-            predictor_of(str(tmp_path))
+            load_predictor(str(tmp_path))
         with pytest.raises(ModelError) as there:
             engine.predictor_of(str(tmp_path))
         assert str(there.value) == str(own.value)

@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 from unbag.data.labels import LABELS  # noqa: E402
-from unbag.evaluation.model_loading import predictor_of  # noqa: E402
+from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference import BatchPredictor  # noqa: E402
 from unbag.inference.llm.causal import CausalPredictor, _Question  # noqa: E402
 from unbag.inference.llm.prompts import WORDS, Prompt  # noqa: E402
@@ -118,23 +118,23 @@ def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
 
 
 def test_what_decides_the_numbers_is_in_the_identity(make_lm, tiny_lm):
-    first = predictor_of(f"causal:{tiny_lm}")[0].identity
-    assert predictor_of(f"causal:{tiny_lm}", num_fewshot=0, apply_chat_template=False)[0].identity == first
+    first = load_predictor(f"causal:{tiny_lm}")[0].identity
+    assert load_predictor(f"causal:{tiny_lm}", num_fewshot=0, apply_chat_template=False)[0].identity == first
     others = [{"num_fewshot": 3}, {"dtype": "bfloat16"}, {"max_length": 500}, {"batch_tokens": 100}]
-    identities = [predictor_of(f"causal:{tiny_lm}", **options)[0].identity for options in others]
-    identities.append(predictor_of(f"causal:{make_lm(seed=1)}")[0].identity)
+    identities = [load_predictor(f"causal:{tiny_lm}", **options)[0].identity for options in others]
+    identities.append(load_predictor(f"causal:{make_lm(seed=1)}")[0].identity)
     assert len({tuple(sorted(identity.items())) for identity in [first, *identities]}) == 6
 
 
 def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
     with pytest.raises(ModelError, match=r"causal language model \(LlamaForCausalLM\).*causal:"):
-        predictor_of(str(tiny_lm))
+        load_predictor(str(tiny_lm))
     with pytest.raises(ModelError, match="no chat template"):
         CausalPredictor.load(tiny_lm, apply_chat_template=True)
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME; causal:x is a causal language model"):
-        predictor_of("causal:x", base_url="http://localhost/v1")
+        load_predictor("causal:x", base_url="http://localhost/v1")
     with pytest.raises(ValueError, match="the name of a model after causal:"):
-        predictor_of("causal:")
+        load_predictor("causal:")
 
 
 def test_a_classifier_is_refused(tmp_path):

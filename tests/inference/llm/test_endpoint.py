@@ -17,7 +17,7 @@ from tests.fork_server import PYTHON
 from tests.timeouts import wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
-from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.model_loading import load_predictor
 from unbag.inference import BatchPredictor, probe
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm import endpoint as endpoint_module
@@ -327,4 +327,4 @@ def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm)
         models[1], [request], output_dir=tmp_path / "one", base_url=endpoint.base_url, num_fewshot=3
     )
     assert alone.scores == both[1].scores
-    assert predictor_of(models[1], base_url=endpoint.base_url, num_fewshot=3)[0].identity["num_fewshot"] == "3"
+    assert load_predictor(models[1], base_url=endpoint.base_url, num_fewshot=3)[0].identity["num_fewshot"] == "3"

@@ -9,12 +9,12 @@ import pytest
 from unbag import challenge_sets
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
-from unbag.integrations.harness.tasks import Task, scoring_source
+from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 from unbag.scoring.nested import iter_estimates
 
 # As harnesses are given them: one module that imports nothing of ours.
 _WRITTEN = {}
-exec(scoring_source([Task(name, "org/sets", None, "test") for name in challenge_sets.names()]), _WRITTEN)
+exec(build_scoring_source([HarnessTask(name, "org/sets", None, "test") for name in challenge_sets.names()]), _WRITTEN)
 COLUMNS, HIGHER_IS_BETTER, SCORES_OF = (_WRITTEN[name] for name in ("COLUMNS", "HIGHER_IS_BETTER", "SCORES_OF"))
 
 N = 240

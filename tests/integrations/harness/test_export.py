@@ -17,14 +17,14 @@ from unbag.data.labels import LABELS
 from unbag.inference.llm.prompts import WORDS, Prompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.export import HARNESSES, export_tasks
-from unbag.integrations.harness.tasks import Task, scoring_source
+from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
     for who in ("big", "small", "brown")
     for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
 )
-TASKS = [Task(name, f"org/{name}", "snli", "test") for name in challenge_sets.names()]
+TASKS = [HarnessTask(name, f"org/{name}", "snli", "test") for name in challenge_sets.names()]
 
 
 @pytest.fixture(autouse=True)
@@ -91,10 +91,13 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
     assert group == {"group": "unbag", "task": ["unbag_permuted", "unbag_swapped"]}
 
 
-@pytest.mark.parametrize("files", [lm_eval.files, lighteval.files, inspect_ai.files])
+@pytest.mark.parametrize("files", [lm_eval.build_files, lighteval.build_files, inspect_ai.build_files])
 def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
     harnesses = {"numpy", "lighteval", "inspect_ai"}
-    ours = {node.name for node in ast.parse(scoring_source(TASKS)).body if hasattr(node, "name")} | {"SHOTS", "WORDS"}
+    ours = {node.name for node in ast.parse(build_scoring_source(TASKS)).body if hasattr(node, "name")} | {
+        "SHOTS",
+        "WORDS",
+    }
     [code] = [text for path, text in files(TASKS, Prompt(6)).items() if path.endswith(".py")]
     tree = ast.parse(code)
     compile(code, "tasks", "exec")
@@ -107,7 +110,7 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
     import sys
 
     assert roots - sys.stdlib_module_names <= harnesses
-    shell = tree.body[len(ast.parse(scoring_source(TASKS)).body) :]
+    shell = tree.body[len(ast.parse(build_scoring_source(TASKS)).body) :]
     taken = {node.name for node in shell if hasattr(node, "name")}
     taken |= {t.id for node in shell if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
     taken |= {alias.asname or alias.name for node in shell if isinstance(node, ast.ImportFrom) for alias in node.names}
@@ -116,19 +119,19 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
 
 
 def test_every_set_is_a_task_of_every_harness():
-    yamls = {path: text for path, text in lm_eval.files(TASKS, Prompt()).items() if path.endswith(".yaml")}
+    yamls = {path: text for path, text in lm_eval.build_files(TASKS, Prompt()).items() if path.endswith(".yaml")}
     assert len(yamls) == len(TASKS) + 1
     for task in TASKS:
         read = yaml.load(yamls[f"{task.id}.yaml"], Loader)
         assert (read["dataset_path"], read["dataset_name"], read["test_split"]) == (f"org/{task.name}", "snli", "test")
-    [code] = lighteval.files(TASKS, Prompt()).values()
+    [code] = lighteval.build_files(TASKS, Prompt()).values()
     assert all(f"_task({task.name!r}, 'org/{task.name}', 'snli', 'test')" in code for task in TASKS)
-    code = inspect_ai.files(TASKS, Prompt())["unbag_tasks.py"]
+    code = inspect_ai.build_files(TASKS, Prompt())["unbag_tasks.py"]
     assert all(f"@task\ndef {task.id}() -> Task:" in code for task in TASKS)
 
 
 def test_eval_yaml_is_for_sets_that_accuracy_speaks_for():
-    files = inspect_ai.files(TASKS, Prompt())
+    files = inspect_ai.build_files(TASKS, Prompt())
     found = {path.partition("/")[0] for path in files if path.endswith("eval.yaml")}
     assert found == {"breaking_nli", "cs_lambda", "plain", "resnli", "soswap_addamod"}
     read = yaml.safe_load(files["plain/eval.yaml"])

@@ -41,7 +41,7 @@ def _config(path: Path) -> Any:
 
 def _sheet(path: Path) -> Any:
     (path.parent / human_study.KEY).write_text("number,id,label,drawn_from\n0,a,neutral,D^c\n1,b,neutral,D^f\n")
-    return human_study.score(path.parent, path)
+    return human_study.score_sheet(path.parent, path)
 
 
 def _lexical(path: Path) -> Any:
@@ -71,7 +71,7 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "vectors.txt": ("words.txt", read_word_vectors),
     "vectors.zip": ("words.zip", read_word_vectors),
     "results.json": (results.FILE, results.read),
-    "examples.json": (report_examples.FILE, report_examples.read),
+    "examples.json": (report_examples.FILE, report_examples.read_selections),
     "training.json": ("training.json", lambda path: results.read_record(path, results.TrainingRecord, "the record")),
     "config.yaml": ("run.yaml", _config),
     "sheet.csv": ("sheet.csv", _sheet),

@@ -22,8 +22,8 @@ from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
 from unbag.data.columns import count_distinct
 from unbag.data.sources import PairSource
-from unbag.evaluation.ray.cluster import cluster, pack_outcome, unpack_outcome, validate_ray
-from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
+from unbag.evaluation.ray.cluster import connect_to_cluster, pack_outcome, unpack_outcome, validate_ray
+from unbag.evaluation.ray.rows_in_parts import META, PartitionedRows, read_metadata
 from unbag.utils.storage import StorageFolder
 
 RECORD: Final = "record.json"
@@ -38,7 +38,7 @@ _COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
 
-class Part(NamedTuple):
+class SplitPart(NamedTuple):
     """File with a part of a split's rows.
 
     Attributes:
@@ -52,7 +52,7 @@ class Part(NamedTuple):
     spans: list[Any]
 
 
-def build(request: Request, output: str | Path) -> dict[str, Any]:
+def build_on_cluster(request: Request, output: str | Path) -> dict[str, Any]:
     """Build a challenge set as a folder of Parquet files, like `request.export`. Returns its record.
 
     Rows, order, ids and hash equal those of `request.export` on any cluster. A stopped build resumes from the existing
@@ -79,7 +79,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
         parts = {split.name: _parts(builder, split) for split in splits}
         wanted = {part.file for each in parts.values() for part in each}
         _validate_folder(folder, wanted)
-        with cluster() as ray:
+        with connect_to_cluster() as ray:
             part_counts = [
                 each
                 for split in splits
@@ -89,7 +89,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
         for number, counts in enumerate(part_counts):
             for kind in _COUNT_KINDS:
                 build_stats.save_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
-        rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
+        rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
         built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
@@ -99,7 +99,7 @@ def build(request: Request, output: str | Path) -> dict[str, Any]:
 
 
 def _build_parts(
-    ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[Part], folder: StorageFolder
+    ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[SplitPart], folder: StorageFolder
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
@@ -125,16 +125,16 @@ def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, b
     """Build a part in a task, unless it exists. Returns the index of the part and its counts as an outcome."""
     import ray
 
-    number, part = int(row["number"]), Part(*json.loads(row["part"]))
+    number, part = int(row["number"]), SplitPart(*json.loads(row["part"]))
     builder_spec, plan, folder, driver_folder = ray.get(shared.reference)
     return {"outcome": pack_outcome(lambda: (number, _write_part(builder_spec, plan, folder, part)), driver_folder)}
 
 
 def _write_part(
-    builder_spec: str, plan: Mapping[str, Any], folder: StorageFolder, part: Part
+    builder_spec: str, plan: Mapping[str, Any], folder: StorageFolder, part: SplitPart
 ) -> dict[str, dict[str, int]]:
     """Write a part unless its file exists with the same key. Returns its counts."""
-    stored = meta_of(folder, part.file)
+    stored = read_metadata(folder, part.file)
     if stored is not None and stored["key"] == part.key:
         stored_counts: dict[str, dict[str, int]] = stored["noted"]
         return stored_counts
@@ -178,13 +178,13 @@ def _create_build_folder(tmp: str) -> str:
     return str(folder)
 
 
-def _parts(builder: Any, split: Any) -> list[Part]:
+def _parts(builder: Any, split: Any) -> list[SplitPart]:
     spans = split.gen_kwargs["spans"]
     size = max(1, min(_MOST_SPANS, len(spans) // _LEAST_PARTS))
     groups = [spans[start : start + size] for start in range(0, len(spans), size)]
     keys = [json.dumps([builder.dataset_name, builder.config_id, builder.hash, split.name, group]) for group in groups]
     return [
-        Part(f"{split.name}-{number:05}-of-{len(groups):05}.parquet", sha256(key.encode()).hexdigest(), group)
+        SplitPart(f"{split.name}-{number:05}-of-{len(groups):05}.parquet", sha256(key.encode()).hexdigest(), group)
         for number, (key, group) in enumerate(zip(keys, groups, strict=True))
     ]
 

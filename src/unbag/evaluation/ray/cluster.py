@@ -26,7 +26,7 @@ def validate_ray() -> None:
 
 
 @contextmanager
-def cluster() -> Iterator[Any]:
+def connect_to_cluster() -> Iterator[Any]:
     """Connect `ray` to a cluster within this block. An existing connection stays open afterwards.
 
     The cluster is the one at `RAY_ADDRESS`, the one that `ray start` started on this machine, or otherwise a new local

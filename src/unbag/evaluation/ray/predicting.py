@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.evaluation.model_loading import ENDPOINT, Model, kind_of, predictor_of, validate_model
+from unbag.evaluation.model_loading import ENDPOINT, Model, find_model_type, load_predictor, validate_model
 from unbag.evaluation.ray.cluster import (
-    cluster,
+    connect_to_cluster,
     count_workers,
     pack_outcome,
     translate_ray_errors,
@@ -118,7 +118,7 @@ class RayEngine:
     @cached_property
     def ray(self) -> Any:
         """The `ray` module, connected on first use, since building sets may fork, which Ray's threads make unsafe."""
-        return self._stack.enter_context(cluster())
+        return self._stack.enter_context(connect_to_cluster())
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Accept any device. Nodes validate it when they load the model, since their devices may differ from ours."""
@@ -134,7 +134,7 @@ class RayEngine:
                 f"--engine ray: expected the name of a model, got an object of type {type(model).__qualname__}; pass a "
                 "Hub id, a folder or module:function"
             )
-        if kind_of(model) is ENDPOINT:
+        if find_model_type(model) is ENDPOINT:
             raise ValueError(f"--engine ray: expected no endpoint, got {model}; omit --engine and use --concurrency")
         validate_model(model)
         options = {name: value for name, value in options.items() if value is not None}
@@ -258,7 +258,7 @@ class _PredictionActor:
     def _predictor(self) -> Predictor:
         task = self._task
         _validate_shared_folder(task.store.folder, task.marker)
-        predictor, _ = predictor_of(task.model, **task.options)
+        predictor, _ = load_predictor(task.model, **task.options)
         expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
@@ -280,7 +280,7 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
 
 def _run_with_model(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:
     """Load a model in a remote task, and run a function with it."""
-    return pack_outcome(lambda: work(predictor_of(model, **options)[0], *arguments), folder)
+    return pack_outcome(lambda: work(load_predictor(model, **options)[0], *arguments), folder)
 
 
 def _read_attributes(predictor: Predictor) -> dict[str, Any]:

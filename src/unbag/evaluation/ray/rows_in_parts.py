@@ -19,7 +19,7 @@ META: Final = b"unbag.part"
 
 
 @dataclass(frozen=True)
-class RowsInParts:
+class PartitionedRows:
     """Rows of several files, in order.
 
     Attributes:
@@ -41,11 +41,11 @@ class RowsInParts:
         with self.folder.open(self.files[0]) as file:
             return list(pq.read_schema(file).names)
 
-    def select_columns(self, names: str | Sequence[str]) -> "RowsInParts":
+    def select_columns(self, names: str | Sequence[str]) -> "PartitionedRows":
         """Select columns of the rows."""
         return replace(self, columns=[names] if isinstance(names, str) else list(names))
 
-    def with_format(self, form: str) -> "RowsInParts":
+    def with_format(self, form: str) -> "PartitionedRows":
         """Return the rows unchanged: Arrow is their only format."""
         assert form == "arrow"
         return self
@@ -84,7 +84,7 @@ class RowsInParts:
         return rows
 
 
-def meta_of(folder: StorageFolder, name: str) -> dict[str, Any] | None:
+def read_metadata(folder: StorageFolder, name: str) -> dict[str, Any] | None:
     """Read unbag's metadata of a file. Returns None if the file is missing, corrupted, or has no metadata."""
     try:
         with folder.open(name) as file:

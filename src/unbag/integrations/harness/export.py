@@ -20,11 +20,15 @@ from unbag.data.corpora import CORPORA
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
 from unbag.inference.llm.prompts import Prompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
-from unbag.integrations.harness.tasks import Task
+from unbag.integrations.harness.tasks import HarnessTask
 from unbag.utils.files import atomic_write
 from unbag.utils.hub_names import validate_push_repo
 
-HARNESSES: Final = {"lm-eval": lm_eval.files, "lighteval": lighteval.files, "inspect-ai": inspect_ai.files}
+HARNESSES: Final = {
+    "lm-eval": lm_eval.build_files,
+    "lighteval": lighteval.build_files,
+    "inspect-ai": inspect_ai.build_files,
+}
 """Functions that build task files (text by path), by the name of the harness package."""
 
 _SPLIT: Final = "test"
@@ -86,7 +90,7 @@ _COMMANDS: Final = {
 }
 
 
-def _built(request: Request, folder: Path) -> Task:
+def _built(request: Request, folder: Path) -> HarnessTask:
     file = folder / "data" / request.name / f"{_SPLIT}.parquet"
     if "data" in request.options and any(
         NOT_ENTAILMENT in source.labels for source in validated_builder(request).sources()
@@ -96,10 +100,10 @@ def _built(request: Request, folder: Path) -> Task:
             f"({', '.join(TWO_WAY)})"
         )
     export(request, file)
-    return Task(request.name, str(file.parent.resolve()), None, _SPLIT)
+    return HarnessTask(request.name, str(file.parent.resolve()), None, _SPLIT)
 
 
-def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
+def _on_hub(request: Request, hub: str, names: Sequence[str]) -> HarnessTask:
     from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
@@ -111,4 +115,4 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
         )
     builder = loading.builder(request.name, request.config, **request.options)
     split = builder.EVALUATED or builder.split_name(next(iter(builder.sources())))
-    return Task(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)
+    return HarnessTask(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from unbag.data.labels import LABELS, get_label_id
 from unbag.inference.llm.prompts import INSTRUCTION, WORDS, Prompt
-from unbag.integrations.harness.tasks import Task, scoring_source
+from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 _SHELL = '''
 
@@ -79,9 +79,9 @@ def {task}() -> Task:
 """
 
 
-def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
+def build_files(tasks: Sequence[HarnessTask], prompt: Prompt) -> dict[str, str]:
     """Build `unbag_tasks.py`, and `<set>/eval.yaml` for sets on the Hub whose score is accuracy."""
-    code = scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
+    code = build_scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
     contents = {}
     for task in tasks:
         code += _PER_TASK.format(task=task.id, **task._asdict())
@@ -90,7 +90,7 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     return {**contents, "unbag_tasks.py": code}
 
 
-def _eval_yaml(task: Task) -> str:
+def _eval_yaml(task: HarnessTask) -> str:
     """Build the `eval.yaml` of a dataset, with one task that asks for the label id in the rows."""
     numbered = ", ".join(f"{get_label_id(label)} for {WORDS[label]}" for label in LABELS)
     template = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"

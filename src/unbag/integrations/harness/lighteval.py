@@ -8,7 +8,7 @@ lighteval would bootstrap each score over rows, which would separate the rows of
 from collections.abc import Sequence
 
 from unbag.inference.llm.prompts import Prompt
-from unbag.integrations.harness.tasks import Task, scoring_source
+from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 _SHELL = '''
 
@@ -78,9 +78,9 @@ TASKS_TABLE = [
 '''
 
 
-def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
+def build_files(tasks: Sequence[HarnessTask], prompt: Prompt) -> dict[str, str]:
     """Build the file `unbag_tasks.py` with all tasks."""
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks
     )
-    return {"unbag_tasks.py": scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot, tasks=table)}
+    return {"unbag_tasks.py": build_scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot, tasks=table)}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from unbag.data.labels import LABELS
 from unbag.inference.llm.prompts import WORDS, Prompt
-from unbag.integrations.harness.tasks import Task, scoring_source
+from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 _CODE = "unbag_scores"
 
@@ -45,9 +45,9 @@ def {function}(records: Sequence[Record]) -> float:
 """
 
 
-def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
+def build_files(tasks: Sequence[HarnessTask], prompt: Prompt) -> dict[str, str]:
     """Build the task files by path: `unbag_<set>.yaml`, the group `unbag.yaml`, and `unbag_scores.py`."""
-    code = scoring_source(tasks) + _SHELL
+    code = build_scoring_source(tasks) + _SHELL
     contents = {}
     for task in tasks:
         code += _PER_SET.format(name=task.name)
@@ -58,11 +58,11 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     return {**contents, "unbag.yaml": f"group: unbag\ntask:\n{members}", f"{_CODE}.py": code}
 
 
-def _function(task: Task, score: str) -> str:
+def _function(task: HarnessTask, score: str) -> str:
     return f"{task.name}_{score.replace('.', '_')}"
 
 
-def _yaml(task: Task, prompt: Prompt) -> str:
+def _yaml(task: HarnessTask, prompt: Prompt) -> str:
     """Build the YAML of a task. Strings are JSON, which is valid YAML. Tags, which JSON does not have, are appended."""
     question = prompt.text("{{premise}}", "{{hypothesis}}")
     lines = {

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.hub.vendoring import bundle_modules, source_notice
+from unbag.hub.vendoring import build_source_notice, bundle_modules
 
 _BUNDLED = ("unbag.integrations.harness.collected", "unbag.inference.llm.reading")
 
@@ -27,7 +27,7 @@ SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
 """
 
 
-class Task(NamedTuple):
+class HarnessTask(NamedTuple):
     """Challenge set as a harness task.
 
     Attributes:
@@ -58,7 +58,7 @@ class Task(NamedTuple):
         return {quantity.name: quantity.higher_is_better for quantity in self.described.quantities_with_role("harness")}
 
 
-def scoring_source(tasks: Sequence[Task]) -> str:
+def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
     """Build the source of the scoring module, with metrics and answer parsing. It needs only numpy."""
     described = {task.name: task.described for task in tasks}
     modules = [f"{each.package}.scores" for each in described.values()]
@@ -71,4 +71,4 @@ def scoring_source(tasks: Sequence[Task]) -> str:
         },
         functions=", ".join(f"{name!r}: {name}_scores" for name in described),
     )
-    return f"{source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"
+    return f"{build_source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"

@@ -13,7 +13,7 @@ from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.evaluation import report_examples
-from unbag.evaluation.verdict import SetVerdict, of_model
+from unbag.evaluation.verdict import SetVerdict, compute_model_verdict
 from unbag.scoring.bootstrap import to_json
 
 _RUN_KEYS: Final = (
@@ -92,7 +92,7 @@ def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], l
         raise ValueError(f"{folder}: expected a {results.FILE}, got none; name a folder written by `unbag evaluate`")
     scored, skipped = results.read_with_skipped(path)
     has_examples = (folder / report_examples.FILE).is_file()
-    selections = report_examples.read(folder / report_examples.FILE) if has_examples else []
+    selections = report_examples.read_selections(folder / report_examples.FILE) if has_examples else []
     by_result = {(each.set, each.model, each.sha256): each for each in selections}
     pairs = [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
     return pairs, skipped
@@ -137,7 +137,7 @@ def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in gathered.models:
         own = gathered.of_model(model)
-        verdicts = of_model([scored.result for _, scored in own])
+        verdicts = compute_model_verdict([scored.result for _, scored in own])
         by_model[model.name] = {group.key: verdict for (group, _), verdict in zip(own, verdicts, strict=True)}
     return by_model
 

@@ -159,7 +159,7 @@ def render(gathered: ReportData) -> str:
         models=[(swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
         lead=lead(gathered, stand),
         cards=cards(gathered, stand, _readings(gathered)),
-        scale=verdict.scale(list(stand[gathered.subject.name].values())),
+        scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
         skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
@@ -174,7 +174,7 @@ def render(gathered: ReportData) -> str:
 
 def lead(gathered: ReportData, stand: Standings) -> str:
     """Format the verdict on the report's subject."""
-    return verdict.sentence(list(stand[gathered.subject.name].values()))
+    return verdict.format_verdict(list(stand[gathered.subject.name].values()))
 
 
 def profile(stand: Standings, gathered: ReportData) -> Figure:
@@ -190,7 +190,7 @@ def profile(stand: Standings, gathered: ReportData) -> Figure:
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
-        about=f"{verdict.scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
+        about=f"{verdict.describe_scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
         x="set",
         y="skill score",
         kind="dots",
