@@ -30,11 +30,12 @@ NONE: Final = "none"
 
 _PAIRS: Final = """
 import csv
-from unbag.data.demo import pairs
+from unbag.data.demo import iter_demo_pairs
 with open("pairs.csv", "w", newline="", encoding="utf-8") as file:
     writer = csv.writer(file)
     writer.writerow(["premise", "hypothesis", "label"])
-    writer.writerows([pair.premise, pair.hypothesis, pair.label] for pair, _ in zip(pairs("validation"), range(60)))
+    pairs = zip(iter_demo_pairs("validation"), range(60))
+    writer.writerows([pair.premise, pair.hypothesis, pair.label] for pair, _ in pairs)
 with open("chinese.csv", "w", newline="", encoding="utf-8") as file:
     writer = csv.writer(file)
     writer.writerow(["premise", "hypothesis", "label"])

@@ -3,11 +3,11 @@
 A model is a Hub id, a folder, a classifier in memory, or any function of premises and hypotheses:
 
 >>> import unbag
->>> from unbag.data.demo import file  # bundled pairs; use `corpus="snli"` for SNLI
+>>> from unbag.data.demo import get_demo_file  # bundled pairs; use `corpus="snli"` for SNLI
 >>> def model(premises, hypotheses):
 ...     return ["neutral" for _ in premises]
 >>> options = {"max_examples": 300, "lexical_baseline": False, "progress": False}
->>> report = unbag.evaluate(model, "swapped", data=file("validation"), **options)
+>>> report = unbag.evaluate(model, "swapped", data=get_demo_file("validation"), **options)
 >>> print(report.verdict)
 Better than the baseline on 0 of 1 challenge set. No better: Swapped.
 >>> report.to_pandas()[["number", "value", "n", "direction"]].round(3).head(2)

@@ -159,11 +159,11 @@ def evaluate(
         ValueError: If an argument is invalid or does not fit the model. `data.labels.LabelError` if the label order is
             unknown or contradicted by the label probe.
 
-    >>> from unbag.data.demo import file
+    >>> from unbag.data.demo import get_demo_file
     >>> def model(premises, hypotheses):
     ...     return ["entailment" if len(h) < len(p) else "neutral" for p, h in zip(premises, hypotheses)]
     >>> options = {"max_examples": 60, "lexical_baseline": False, "progress": False}
-    >>> report = evaluate(model, "swapped", data=file("validation"), **options)
+    >>> report = evaluate(model, "swapped", data=get_demo_file("validation"), **options)
     >>> report.results[0].scores["n_examples"]
     60
     """

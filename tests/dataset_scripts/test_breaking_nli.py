@@ -207,10 +207,14 @@ def test_another_file_is_refused(official, tmp_path):
 @pytest.mark.parametrize(
     ("config", "options", "words"),
     [
-        ("official", {"wordnet": True}, "does not support wordnet; omit it"),
+        ("official", {"wordnet": True}, "wordnet: expected a corpus, got the config 'official'"),
         ("official", {"words": "held_out"}, "has the authors' words, got 'held_out'"),
         ("snli-test", {"words": "new"}, "words: expected one of all, training, held_out, got 'new'"),
-        ("official", {"neutral": True, "bigrams": ("snli",)}, "does not support neutral or bigrams; omit them"),
+        (
+            "official",
+            {"neutral": True, "bigrams": ("snli",)},
+            "neutral, bigrams: expected a corpus, got the config 'official'",
+        ),
         (None, {"data": "pairs.csv", "min_similarity": 0.5}, "got 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),

@@ -86,9 +86,9 @@ def test_the_scores_by_hand(options, tmp_path):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ({"kind": "swap"}, "expected one of the kinds both, soswap, addamod, got 'swap'"),
+        ({"kind": "swap"}, "kind: expected one of both, soswap, addamod, got 'swap'"),
         ({"min_count": 0}, "min_count: expected at least 1, got 0"),
-        ({"language": "zh"}, "English sentences"),
+        ({"language": "zh"}, "English pairs"),
         ({"attested_split": "train"}, "attested_split: expected a corpus"),
     ],
 )

@@ -263,13 +263,13 @@ def test_found_files_are_those_of_the_usual_layouts():
 _FROM_HUB = """
 import json
 import pathlib
-from unbag.evaluation.model_loading import predictor_of
-from unbag.evaluation.prefetch import missing, of_run
+from unbag.evaluation.model_loading import load_predictor
+from unbag.evaluation.prefetch import fetch_requirements, list_run_requirements
 from unbag.utils.offline import go_offline
 
 def load(model, **options):
     try:
-        predictor = predictor_of(model, **options)[0]
+        predictor = load_predictor(model, **options)[0]
     except ValueError as error:
         return str(error)
     return predictor.identity.get("model_file"), predictor.predict(*PAIRS).tolist()
@@ -277,7 +277,8 @@ def load(model, **options):
 cases = [("org/only", {}), ("org/both", {"model_file": "onnx/model.onnx"}), ("org/several", {})]
 online = [load(model, **options) for model, options in cases]
 go_offline()
-lacking = missing(of_run([], ["org/both"])), missing(of_run([], ["org/both"], model_file="onnx/model.onnx"))
+wanted = list_run_requirements([], ["org/both"]), list_run_requirements([], ["org/both"], model_file="onnx/model.onnx")
+lacking = [fetch_requirements(each) for each in wanted]
 print(json.dumps([online, [load(model, **options) for model, options in cases], lacking, load("org/both")]))
 """
 

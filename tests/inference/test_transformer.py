@@ -248,10 +248,10 @@ for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tin
     found, missing, plain_404, without_revision = run.stdout.splitlines()
     assert found == commit
     assert missing.startswith(
-        "org/missing: expected a model on the Hub, got none; check the spelling, or if it is private, "
+        "model org/missing: expected a repository on the Hub, got none; check the spelling, or if it is private, "
     )
     assert plain_404.startswith(
-        "missing: expected a model on the Hub, got none; check the spelling, or if it is private, "
+        "model missing: expected a repository on the Hub, got none; check the spelling, or if it is private, "
     )
     assert without_revision.startswith("the model org/tiny has no revision 'v9'")
 

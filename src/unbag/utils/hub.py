@@ -71,14 +71,14 @@ def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | N
 
     chain = list(iter_causes(error))
     if any(isinstance(cause, GatedRepoError) for cause in chain):
-        return f"{name}: expected access to the {kind}, got a gated one; request access on its page, then {_LOG_IN}"
+        return f"{kind} {name}: expected access, got a gated repository; request access on its page, then {_LOG_IN}"
     if not any(map(is_missing, chain)):
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
     private = (
         f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token that may read it"
     )
-    return f"{name}: expected a {kind} on the Hub, got none; check the spelling, or {private}"
+    return f"{kind} {name}: expected a repository on the Hub, got none; check the spelling, or {private}"
 
 
 def describe_hub_failure(error: BaseException) -> str | None:

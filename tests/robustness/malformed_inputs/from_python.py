@@ -69,9 +69,9 @@ _CALLS = (
     ("import unbag\nunbag.Request('plain', options=VALUE)", "options"),
     ("import unbag\nunbag.Request('plain', max_examples=VALUE)", "max_examples"),
     ("import unbag\nunbag.Request('plain', seed=VALUE)", "seed"),
-    ("from unbag.evaluation.gates import bound\nbound(str(VALUE), 'min')", "bound"),
+    ("from unbag.evaluation.gates import parse_bound\nparse_bound(str(VALUE), 'min')", "bound"),
     ("from unbag.data.labels import parse_label_map\nparse_label_map(str(VALUE))", "label map"),
-    ("from unbag.data.labels import canonical\ncanonical(str(VALUE))", "label"),
+    ("from unbag.data.labels import resolve_label\nresolve_label(str(VALUE))", "label"),
 )
 _ANSWERS = (
     *(

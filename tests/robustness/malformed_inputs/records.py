@@ -220,10 +220,10 @@ def trainings(ground: Path) -> Any:
     """Return what draws spoilt records of a training, as the card of its model reads them."""
     record = json.loads((ground / "trained/training.json").read_text())
     code = (
-        "from pathlib import Path\nfrom unbag.hub.model import checkpoint_publication\n"
+        "from pathlib import Path\nfrom unbag.hub.model import build_checkpoint_publication\n"
         "from unbag.challenge_sets.results import explain_damaged_records\n"
         "with explain_damaged_records(Path('trained')):\n"
-        "    checkpoint_publication(Path('trained'), 'org/name', base_license='mit')"
+        "    build_checkpoint_publication(Path('trained'), 'org/name', base_license='mit')"
     )
 
     def draw(rng: random.Random) -> Input:
