@@ -167,7 +167,8 @@ def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[F
 
     Args:
         each: Results with their examples, in order.
-        output_dir: Folder to write to (`evaluation.result_folder.combine_results` determines which earlier results remain).
+        output_dir: Folder to write to. `evaluation.result_folder.combine_results` determines which earlier results
+            remain.
         failures: Sets without a result.
 
     Returns:

@@ -122,8 +122,8 @@ def _describe_error(error: Exception, repo: str) -> str:
         if isinstance(error, ValueError):
             return " ".join(str(error).split())  # error message of the client, for example about a card
         return (
-            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {extract_first_line(error)}); check the network "
-            f"and HF_ENDPOINT, and rerun the command; {_RESUMES}"
+            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {extract_first_line(error)}); check the "
+            f"network and HF_ENDPOINT, and rerun the command; {_RESUMES}"
         )
     status = answer.response.status_code
     text = answer.server_message or extract_first_line(answer)

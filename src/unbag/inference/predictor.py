@@ -126,7 +126,8 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
-            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); give one probability per label"
+            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); give one "
+            "probability per label"
         ) from None
     if array.shape != (rows, len(label_space)):
         raise ValueError(

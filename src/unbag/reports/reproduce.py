@@ -175,8 +175,8 @@ def list_remarks(result: Result) -> list[str]:
     if result.truncated_share:
         limit = f" ({model['max_length']} tokens)" if "max_length" in model else ""
         sentences.append(
-            f"{format_percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) exceed the maximum "
-            f"input length of {model['name']}{limit} and were truncated."
+            f"{format_percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) exceed the "
+            f"maximum input length of {model['name']}{limit} and were truncated."
         )
     if "trusted_code" in model:
         sentences.append(f"{model['name']} ran Python code from its repository (--trust-remote-code).")

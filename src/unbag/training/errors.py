@@ -41,8 +41,8 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
             raise OutOfMemoryError(_no_memory(config, error)) from error
         if (death := _worker_death(error, config)) is not None:
             raise WorkerError(
-                f"a data loading process died ({extract_first_line(death)}), perhaps killed for lack of memory; use fewer "
-                f"(--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
+                f"a data loading process died ({extract_first_line(death)}), perhaps killed for lack of memory; use "
+                f"fewer (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, extract_first_line(error)) from error

@@ -162,8 +162,8 @@ def load_embeddings(name: str, *, language: str = "en") -> EmbeddingTable:
         return _read(location, language)
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
         raise ValueError(
-            f"{location.path}: expected an embedding table, got a corrupted one ({extract_first_line(error)}); download it "
-            "again"
+            f"{location.path}: expected an embedding table, got a corrupted one ({extract_first_line(error)}); "
+            "download it again"
         ) from error
 
 

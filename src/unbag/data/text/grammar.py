@@ -333,8 +333,8 @@ def pluralize_phrase(phrase: str) -> str:
 def is_plural_phrase(phrase: str) -> bool:
     """Check whether a noun phrase without a determiner is plural, based on the form of its head.
 
-    >>> is_plural_phrase("big waves of the sea"), is_plural_phrase("pack of dogs"), is_plural_phrase("bus"), is_plural_phrase("fish")
-    (True, False, False, False)
+    >>> [is_plural_phrase(phrase) for phrase in ("big waves of the sea", "pack of dogs", "bus", "fish")]
+    [True, False, False, False]
     """
     words = phrase.split()
     head = words[_head(words)]
@@ -351,8 +351,8 @@ def _head(words: list[str]) -> int:
 def pluralize_noun(noun: str) -> str:
     """Build the plural of a noun, or of a noun phrase whose head is the last word.
 
-    >>> pluralize_noun("policeman"), pluralize_noun("school bus"), pluralize_noun("boy"), pluralize_noun("puppy"), pluralize_noun("old man")
-    ('policemen', 'school buses', 'boys', 'puppies', 'old men')
+    >>> [pluralize_noun(noun) for noun in ("policeman", "school bus", "boy", "puppy", "old man")]
+    ['policemen', 'school buses', 'boys', 'puppies', 'old men']
     """
     *before, last = noun.split(" ")
     return " ".join([*before, _plural(last)])

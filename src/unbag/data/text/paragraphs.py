@@ -68,7 +68,8 @@ def iter_markdown_paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
     Headings, code blocks, tables, HTML blocks, link definitions and the front matter are excluded.
 
-    >>> list(iter_markdown_paragraphs(["# Dogs", "A **dog** [sleeps](a.md).", "", "- It `rains`.", "```", "x = 1", "```"]))
+    >>> lines = ["# Dogs", "A **dog** [sleeps](a.md).", "", "- It `rains`.", "```", "x = 1", "```"]
+    >>> list(iter_markdown_paragraphs(lines))
     ['A dog sleeps.', 'It `rains`.']
     """
     block: list[str] = []

@@ -43,8 +43,10 @@ def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, third: b
         person: Person of the new subject.
         third: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
 
-    >>> conjugate_verb("is", "be", Person.PLURAL, third=True), conjugate_verb("carry", "carry", Person.SINGULAR, third=False)
-    ('are', 'carries')
+    >>> conjugate_verb("is", "be", Person.PLURAL, third=True)
+    'are'
+    >>> conjugate_verb("carry", "carry", Person.SINGULAR, third=False)
+    'carries'
     >>> [conjugate_verb(verb, lemma, Person.PLURAL, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
     ['lie', 'ride']
     """

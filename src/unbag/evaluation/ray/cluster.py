@@ -85,7 +85,8 @@ def _connect(ray: Any) -> None:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises a plain Exception if starting takes over half a minute
         raise ValueError(
-            f"--engine ray: expected a reachable Ray cluster, got an error ({extract_first_line(error)}); check RAY_ADDRESS"
+            f"--engine ray: expected a reachable Ray cluster, got an error ({extract_first_line(error)}); "
+            "check RAY_ADDRESS"
         ) from error
 
 
