@@ -35,9 +35,9 @@ class NegationConfig(SourceConfig):
     Attributes:
         seed: Random seed of the sentences and words that are added to a premise.
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
-        words: Vocabulary of the pairs: `all`; `held_out`, where subject, verb, added sentence and negation are all in
-            the half of the vocabulary that `unbag train mend` does not use; or `training`, where they are in the half
-            that it uses.
+        words: Vocabulary of the pairs: `all`; `held_out`, where subject, verb, added noun and negation are all in the
+            half of the vocabulary that builds no pair of `unbag train mend`; or `training`, where they are in the half
+            that does.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from unbag.challenge_sets.perturbations.negation import TEMPLATES
 from unbag.challenge_sets.perturbations.negation_operations import NO_CLAIM, OPERATIONS, OTHER_WORDS, negation_pairs
 from unbag.challenge_sets.perturbations.negation_rows import SCHEMA, negation_tables
 from unbag.challenge_sets.perturbations.negation_words import (
@@ -236,6 +237,9 @@ def test_rows_of_the_two_halves_share_no_premise_noun_and_negation(parser):
     assert halves[HELD_OUT]
     first, second = ({row["premise"] for row in rows} for rows in halves.values())
     assert first.isdisjoint(second)
+    trained = {template for template in TEMPLATES if vocabulary_half(template) == TRAINING}
+    assert trained
+    assert trained.isdisjoint(row["negation"] for row in halves[HELD_OUT])
 
 
 def test_negation_tables_count_premises_operations_and_exclusions(parser):
