@@ -230,6 +230,7 @@ def test_wrong_usage_exits_with_2(arguments):
             "expected a split of snli (validation, test, train)",
         ),
         (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, got 'nowhere:predict'"),
+        (["evaluate", "mine.py:predict", "--data", "pairs.csv"], "got 'mine.py:predict'; pass mine:predict"),
         (
             ["evaluate", "always:predict", "--data", "pairs.csv", "--dtype", "float16"],
             "dtype is for a Hub id",

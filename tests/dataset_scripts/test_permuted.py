@@ -142,7 +142,8 @@ def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, o
     options = ["-o", "mode=clumped_75", "-o", "q=70"]
     built = CliRunner().invoke(app, ["build", "permuted", "--data", str(few_orders), *options, "--output", str(out)])
     assert built.exit_code == 0
-    told = "1 examples, 71 rows (4 rows; excluded 1 too short to permute, 2 with fewer than 70 different permutations)"
+    excluded = "1 too short to permute, 2 with fewer than 70 different permutations"
+    told = f"1 examples, 71 rows; source: 4 rows; excluded {excluded}"
     assert told in " ".join(built.output.split())
     record = json.loads(pq.read_schema(out).metadata[b"unbag"])
     assert record["data"]["excluded"] == reasons

@@ -223,7 +223,10 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 
     from unbag.baselines.lexical import embeddings
 
-    with pytest.raises(ValueError, match="no embeddings nobody/nothing on the Hub; check the spelling, or if "):
+    with pytest.raises(
+        ValueError,
+        match="embeddings nobody/nothing: expected a repository on the Hub, got none; check the spelling, or if ",
+    ):
         embeddings.find_embeddings("nobody/nothing")
 
 

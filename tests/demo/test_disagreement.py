@@ -23,7 +23,7 @@ class Says:
 def between(monkeypatch, tmp_path):
     def ask(reader, bag):
         monkeypatch.setattr(room, "ReaderPredictor", lambda: Says(reader))
-        monkeypatch.setattr(room, "predictor_of", lambda name, **_: (Says(bag), name))
+        monkeypatch.setattr(room, "load_predictor", lambda name, **_: (Says(bag), name))
         return room.find_disagreement(tmp_path)
 
     return ask

@@ -238,7 +238,7 @@ def test_a_row_names_the_number_the_interval_n_and_the_verdict_within_80_columns
     row = next(line for line in said.splitlines() if line.strip().startswith("plain:accuracy"))
     assert row.split()[:3] == ["plain:accuracy", "≥", "0.9"]
     assert row.split()[-2:] == [str(ROWS), "fails"]
-    assert "No worse: compared with b/another-one (A), pair by pair" in said
+    assert "No worse than b/another-one (A): values are paired differences from" in said
 
 
 def test_json_and_csv_have_every_gate(tmp_path):

@@ -145,7 +145,7 @@ def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
 
 
 def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
-    with pytest.raises(ValueError, match="output_dir: expected a folder or address that all shards share"):
+    with pytest.raises(ValueError, match="output_dir: expected a folder or URL that all shards share"):
         unbag.evaluate(coin, requests, shard="0/2")
     with pytest.raises(ValueError, match="expected a shard as i/n"):
         shard(requests, tmp_path / "shared", "2/2")

@@ -139,7 +139,13 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
     ("route", "classifier", "options", "error", "words"),
     [
         ("predict", Classifier(labels=("LABEL_0", "LABEL_1", "LABEL_2")), {}, LabelError, "--label-map contradiction"),
-        ("predict", Classifier(labels=("joy", "anger", "fear")), {}, LabelError, "which does not say which output"),
+        (
+            "predict",
+            Classifier(labels=("joy", "anger", "fear")),
+            {},
+            LabelError,
+            "expected label names in the model's id2label",
+        ),
         (
             "classify",
             Classifier(outputs=lambda p, h: [0.2, 0.6, 0.2]),
@@ -162,7 +168,7 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
             Classifier(),
             {"threshold": 0.5},
             EndpointError,
-            "answered 400 to tiny: .*only enabled for num_labels",
+            "responded with 400 to tiny: .*only enabled for num_labels",
         ),
         ("chat", Classifier(), {}, EndpointError, "--base-url: expected the address of a route, such as"),
     ],

@@ -221,7 +221,7 @@ def test_evaluate_exported_model_reuses_predictions_of_the_same_file_only(quanti
     assert model["label_probe"]["en"].endswith(f" of {probed}")
     assert evaluate("onnx/model.onnx") == (probed, model)
     with pytest.raises(
-        ValueError, match=r"model_file=onnx/model_int8\.onnx, got some with model_file=onnx/model\.onnx"
+        ValueError, match=r"model_file=onnx/model_int8\.onnx, got results with model_file=onnx/model\.onnx"
     ):
         evaluate("onnx/model_int8.onnx")
     shutil.copy(quantized / "onnx/model_int8.onnx", quantized / "onnx/model.onnx")

@@ -74,7 +74,7 @@ def test_a_score_of_something_else_than_entailment_is_named_so(scorer, make_mode
     np.testing.assert_allclose(turned.predict(PREMISES, HYPOTHESES), plain[:, ::-1], atol=1e-6)
     named = TransformerPredictor.load(make_model(order=("contradiction",)), threshold=0.5)
     assert named.order == ("contradiction", "not_contradiction")
-    with pytest.raises(LabelError, match="high scores"):
+    with pytest.raises(LabelError, match="for a model with one output, got 0=entailment"):
         TransformerPredictor.load(scorer, threshold=0.5, label_map={"0": "entailment"})
 
 

@@ -178,7 +178,7 @@ def test_a_best_metric_that_will_never_come_is_refused(tiny_bert, pairs_file, re
 
 def test_a_best_metric_in_the_wrong_direction_is_refused(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model=P_C)
-    with pytest.raises(ValueError, match=rf"greater_is_better: expected False .* for {P_C}, got True"):
+    with pytest.raises(ValueError, match=f"greater_is_better: expected False for {P_C}, got True"):
         unbag.UnbagCallback(trainer, requests)
 
 
@@ -202,7 +202,7 @@ def test_train_begin_logs_rows_of_one_evaluation(tiny_bert, pairs_file, requests
     trainer.train()
     [told] = [each for each in caplog.messages if "each evaluation runs" in each]
     rows = sum(len(each.pairs[0]) for each in callback._sets)
-    assert f"each evaluation runs {rows:,} rows of permuted, swapped: about " in told
+    assert f"each evaluation runs {rows:,} rows of permuted, swapped, which takes about " in told
     assert told.endswith("rows per second; set max_rows=… to limit it")
 
 

@@ -24,7 +24,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 READERS = {
     "src/unbag/data/downloads.py": "checks the sha256 of what it fetches",
     "src/unbag/utils/offline.py": "asks whether the Hub is there, and reads nothing",
-    "src/unbag/inference/llm/endpoint.py": "asks an endpoint that the user names",
+    "src/unbag/inference/llm/connection.py": "asks an endpoint that the user names",
     "src/unbag/baselines/wordnet/install.py": "lets pip check the sha256",
 }
 NETWORK = re.compile(

@@ -412,10 +412,10 @@ def test_what_is_saved_is_numbers_and_text(finished):
 
 
 def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"got no hex\.json"):
+    with pytest.raises(ValueError, match=r"got a folder without hex\.json"):
         ResidualHead.load(tmp_path)
     (tmp_path / "hex.json").write_text('{"format": 1}')  # of a branch that read the network's moving embeddings
-    with pytest.raises(ValueError, match=r"expected format 2, got 1, .* train again .* or use the plain head"):
+    with pytest.raises(ValueError, match=r"expected format 2, got 1 from .*; train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
 
 

@@ -71,7 +71,7 @@ def build(
         print_json(record)
     else:
         counts = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        echo(f"{output}: {counts} ({exclusion_summary(record['data'])})")
+        echo(f"{output}: {counts}; source: {exclusion_summary(record['data'])}")
         for split, size in record.get("splits", {}).items():
             echo(f"  {split}: {size['examples']:,} examples, {size['rows']:,} rows")
 

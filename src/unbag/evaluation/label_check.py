@@ -128,7 +128,7 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str,
 def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) -> str:
     """Build the warning for a language model whose words fit other labels better. It has no label order to change."""
     orders = zip(report.declared, report.best, strict=True)
-    other = " and ".join(f"{WORDS.get(label, label)} as {best}" for label, best in orders if label != best)
+    other = " and ".join(f"{WORDS.get(label, label)!r} means {best}" for label, best in orders if label != best)
     form = (
         ", or the other prompt format (--apply-chat-template or --no-apply-chat-template)"
         if record["kind"] == "causal"

@@ -409,6 +409,8 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
     module_name, _, attribute = name.partition(":")
     if not (attribute and all(module_name.split("."))):
         raise ValueError(f"expected module:function, got {name!r}; pass a module and one of its functions")
+    if module_name.endswith(".py") and "/" not in module_name:
+        raise ValueError(f"expected module:function, got {name!r}; pass {module_name.removesuffix('.py')}:{attribute}")
     sys.path.insert(0, str(Path.cwd()))  # as with `python -m`, so that modules of the user can be imported
     try:
         module = import_module(module_name)

@@ -219,7 +219,7 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
 def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
     if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
         logger.warning(
-            "%s: %s of %s answers name no label; they count as wrong (95 %% interval of their share: %s to %s)",
+            "%s: %s of %s answers contain no label; they count as wrong (95 %% interval of their share: %s to %s)",
             title,
             f"{n:,}",
             f"{len(unanswered):,}",

@@ -80,7 +80,7 @@ class LexicalScorer:
         config = json.loads((folder / "lexical.json").read_text(encoding="utf-8"))
         tensors = load_file(folder / "lexical.safetensors")
         self._ours = ours
-        self._vocabulary = ours.Vocabulary(config["words"], tensors["codes"])
+        self._vocabulary = ours.FeatureVocabulary(config["words"], tensors["codes"])
         self._weights, self._bias = tensors["weights"], tensors["bias"]
 
     def probabilities(self, pairs: Sequence[Pair]) -> Probabilities:
@@ -91,11 +91,13 @@ class LexicalScorer:
         """Find the words and word pairs that most favor the most probable other label over `label`."""
         matrix, gold = self._matrix([pair]), np.array([self._ours.LABELS.index(label)])
         probabilities = self.probabilities([pair])
-        [features] = self._ours.misleading(self._vocabulary, self._weights, matrix, probabilities, gold, TOP)
+        [features] = self._ours.rank_misleading_features(
+            self._vocabulary, self._weights, matrix, probabilities, gold, TOP
+        )
         return list(features)
 
     def _matrix(self, pairs: Sequence[Pair]) -> Any:
-        words = [tuple(self._ours.all_words(side, "en") for side in pair) for pair in pairs]
+        words = [tuple(self._ours.collect_words(side, "en") for side in pair) for pair in pairs]
         return self._vocabulary.matrix(words)
 
 

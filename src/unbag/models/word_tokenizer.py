@@ -77,7 +77,7 @@ def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
 def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     """Build a tokenizer for a vocabulary. Word ids follow those of `SPECIAL`; any other word becomes `[UNK]`.
 
-    >>> word_tokenizer(["a", "dog"])("a dog", "a cat")["input_ids"]
+    >>> build_word_tokenizer(["a", "dog"])("a dog", "a cat")["input_ids"]
     [2, 3, 4, 2, 3, 1]
     """
     numbers = {word: number for number, word in enumerate((*SPECIAL, *words))}

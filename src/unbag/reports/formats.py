@@ -61,7 +61,7 @@ _MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 def escape_latex(value: str) -> str:
     r"""Escape text for LaTeX. Characters that 8-bit engines do not support become their code points.
 
-    >>> print(text("50 % of a_b & 中"))
+    >>> print(escape_latex("50 % of a_b & 中"))
     50 \% of a\_b \& \texttt{U+4E2D}
     """
     return _escaped(" ".join(value.split()))
@@ -70,7 +70,7 @@ def escape_latex(value: str) -> str:
 def format_latex_cell(value: str) -> str:
     r"""Format a table cell for LaTeX, with formulas for indices such as Ω_max and for minus signs.
 
-    >>> print(numbers_and_labels("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
+    >>> print(format_latex_cell("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
     $P^{\mathrm{c}}$, $\Omega_{\mathrm{max}}$: $-$0.1 {[}$-$0.2, 0.0{]}
     """
     parts, end = [], 0

@@ -48,9 +48,9 @@ def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
 
     >>> from unbag.scoring.bootstrap import Estimate
     >>> undecided = GateResult("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "inconclusive")
-    >>> verdict([undecided], strict=False)
+    >>> format_gate_verdict([undecided], strict=False)
     'Passed: no gate fails; 1 of 1 inconclusive.'
-    >>> verdict([undecided], strict=True)
+    >>> format_gate_verdict([undecided], strict=True)
     'Failed (strict): 1 of 1 inconclusive.'
     """
     total = len(checked)

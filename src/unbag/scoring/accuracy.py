@@ -146,7 +146,7 @@ def compute_annotator_agreement(
     Raises:
         ValueError: If the lengths differ, or an id is not a label.
 
-    >>> agreement([[0, 0, 1], [], [2, None]], np.array([0, 1, 2])).share.round(2).tolist()
+    >>> compute_annotator_agreement([[0, 0, 1], [], [2, None]], np.array([0, 1, 2])).share.round(2).tolist()
     [0.67, 0.0, 1.0]
     """
     counts = _counts(annotator_labels, len(gold), n_labels, at_least=int(gold.max(initial=-1)) + 1)

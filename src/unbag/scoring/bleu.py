@@ -24,7 +24,8 @@ def compute_reordering_bleu(
         Fractions in [0, 1], shape (q, len(orders)); higher means closer to the original. The value is 0 if some n-gram
         length up to n has no match, and if the sentence is shorter than n words.
 
-    >>> bleu_of_reorderings([0, 1, 2, 3], np.array([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 1, 0]]), [2]).round(3).tolist()
+    >>> orders = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 1, 0]])
+    >>> compute_reordering_bleu([0, 1, 2, 3], orders, [2]).round(3).tolist()
     [[1.0], [0.577], [0.0]]
     """
     logs = np.zeros((len(reordered), max(orders)))

@@ -97,7 +97,7 @@ def estimate_ratios(
         ValueError: If a numerator of a proportion is not between 0 and its denominator.
         TypeError: If `seed` is not an integer.
 
-    >>> [estimate] = ratio_estimates(np.ones((4, 1)), np.ones((4, 1)))
+    >>> [estimate] = estimate_ratios(np.ones((4, 1)), np.ones((4, 1)))
     >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
     (1.0, 0.3976, 1.0, 4)
     """
@@ -211,7 +211,7 @@ def estimate_named_ratios(
 
     >>> right = np.array([True, False, True, True])
     >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
-    >>> estimates = named_estimates(ratios, {"drop": ("all", "first")})
+    >>> estimates = estimate_named_ratios(ratios, {"drop": ("all", "first")})
     >>> {name: estimate.value for name, estimate in estimates.items()}
     {'all': 0.75, 'first': 0.5, 'drop': 0.25}
     """
@@ -276,7 +276,7 @@ def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
     Returns:
         A probability in (0, 1]; lower means stronger evidence against 0.
 
-    >>> two_sided_p(np.array([0.1, 0.2, 0.3]))
+    >>> compute_bootstrap_p_value(np.array([0.1, 0.2, 0.3]))
     0.5
     """
     side = min((draws <= 0).sum(), (draws >= 0).sum())

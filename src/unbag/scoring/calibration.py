@@ -76,7 +76,8 @@ def compute_calibration(
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no interval.
         seed: Random seed for the resamples.
 
-    >>> found = calibration(np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True]), np.arange(4), bins=2)
+    >>> probabilities, entailed = np.array([0.2, 0.2, 0.8, 0.8]), np.array([False, True, True, True])
+    >>> found = compute_calibration(probabilities, entailed, np.arange(4), bins=2)
     >>> round(found["brier"].value, 3), round(found["ece"], 3)
     (0.19, 0.25)
     """

@@ -42,7 +42,7 @@ def compute_widening_factor(n: int) -> float:
     Raises:
         ValueError: If n is below 2.
 
-    >>> [round(widening(n), 3) for n in (5, 15, 1000)]
+    >>> [round(compute_widening_factor(n), 3) for n in (5, 15, 1000)]
     [1.583, 1.133, 1.002]
     """
     if n < 2:
@@ -90,9 +90,9 @@ def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
         Effective numbers of rows, shape (k,); 0 for a proportion without examples.
 
     >>> one_row_each = np.array([[1.0], [0.0], [1.0]])
-    >>> effective_sizes(one_row_each, np.ones((3, 1))).tolist()
+    >>> compute_effective_sizes(one_row_each, np.ones((3, 1))).tolist()
     [3.0]
-    >>> effective_sizes(10 * np.ones((3, 1)), 10 * np.ones((3, 1))).tolist()  # three sources, all rows correct
+    >>> compute_effective_sizes(10 * np.ones((3, 1)), 10 * np.ones((3, 1))).tolist()  # three sources, all rows correct
     [3.0]
     """
     total = denominators.sum(axis=0)
@@ -123,7 +123,7 @@ def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL)
     Returns:
         Lower and upper limits, fractions in [0, 1], shape (k,) each.
 
-    >>> low, high = share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
+    >>> low, high = compute_share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.7354, 0.2109], [1.0, 0.7891])
     """
@@ -152,7 +152,7 @@ def compute_contrast_limits(
         Lower and upper limit, within [-(number of minus signs), number of plus signs].
 
     >>> agree = np.array([[1.0, 1.0]] * 9 + [[0.0, 0.0]] * 3)  # two systems, correct on the same nine of twelve
-    >>> low, high = contrast_limits(agree, np.ones((12, 2)), np.array([-1.0, 1.0]))
+    >>> low, high = compute_contrast_limits(agree, np.ones((12, 2)), np.array([-1.0, 1.0]))
     >>> round(low, 4), round(high, 4)  # 1.96 √2 / 14
     (-0.198, 0.198)
     """

@@ -91,7 +91,7 @@ def apply_reverse_rule(predictions: ArrayLike, reverse_predictions: ArrayLike) -
     Raises:
         ValueError: If the shapes differ.
 
-    >>> four_way(["entailment", "neutral", "neutral"], ["neutral", "entailment", "contradiction"]).tolist()
+    >>> apply_reverse_rule(["entailment", "neutral", "neutral"], ["neutral", "entailment", "contradiction"]).tolist()
     ['forward_entailment', 'reverse_entailment', 'neutral']
     """
     forward, back = np.asarray(predictions, dtype=np.str_), np.asarray(reverse_predictions, dtype=np.str_)

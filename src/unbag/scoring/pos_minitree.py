@@ -61,7 +61,7 @@ def compute_neighbor_distributions(tags: ArrayLike, radius: int = DEFAULT_RADIUS
     Returns:
         Shares in [0, 1], shape (…, n, 17). Each row sums to 1, or to 0 for a word without neighbors.
 
-    >>> neighbourhoods(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
+    >>> compute_neighbor_distributions(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
     """
     counts = count_neighbor_tags(tags, radius).astype(np.float64)
@@ -107,7 +107,7 @@ def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
     Raises:
         ValueError: If k is out of range.
 
-    >>> int(top_tags([0, 3, 1, 2] + [0] * 13, k=2))  # bits 1 and 3
+    >>> int(find_top_tags([0, 3, 1, 2] + [0] * 13, k=2))  # bits 1 and 3
     10
     """
     if not 1 <= k <= len(TAGS):
@@ -205,7 +205,7 @@ def compute_sentence_signature(
 
     >>> usual = {"cat": np.eye(17)[5] * 0.6 + np.eye(17)[15] * 0.4}  # among determiners and verbs
     >>> sentence = ["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"]
-    >>> [sentence_signature(*sentence, usual, radius=1, k=2, definition=one) for one in ("code", "text")]
+    >>> [compute_sentence_signature(*sentence, usual, radius=1, k=2, definition=one) for one in ("code", "text")]
     [0.3333333333333333, 1.0]
     """
     if len(words) != len(tags):

@@ -29,7 +29,7 @@ def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
         A fraction in [0, 1]: 1 for a perfect ranking, 0.5 for a constant score, and on average 0.5 for a random score.
         None without positives or without negatives.
 
-    >>> area_under_curve([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
+    >>> compute_auroc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
     """
     values, is_positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=np.bool_)
@@ -55,7 +55,7 @@ def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> floa
     Returns:
         Lowest score that is predicted positive; infinity without positives.
 
-    >>> break_even([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
+    >>> compute_break_even_threshold([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
     0.7
     """
     values, n_positive = np.asarray(scores, dtype=np.float64), int(np.asarray(positive, dtype=np.bool_).sum())

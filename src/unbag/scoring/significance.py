@@ -98,7 +98,7 @@ def compute_paired_difference(
         ValueError: If the numbers of examples differ.
 
     >>> right = Sample(RATIO, np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
-    >>> difference, p = paired_difference(right, right)
+    >>> difference, p = compute_paired_difference(right, right)
     >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: wide, from three examples
     ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
@@ -169,7 +169,7 @@ def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     Returns:
         Difference in the unit of the estimates; `n` is the smaller of the two n.
 
-    >>> gap = unpaired_difference(Estimate(0.5, 0.47, 0.53, 100), Estimate(0.7, 0.66, 0.74, 80))
+    >>> gap = compute_unpaired_difference(Estimate(0.5, 0.47, 0.53, 100), Estimate(0.7, 0.66, 0.74, 80))
     >>> [round(bound, 12) for bound in gap[:3]], gap.n
     ([0.2, 0.15, 0.25], 80)
     """
@@ -236,7 +236,7 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     Raises:
         ValueError: If the lengths differ, or a value is neither 0 nor 1.
 
-    >>> only_first, only_second, p = mcnemar([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
+    >>> only_first, only_second, p = mcnemar_test([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
     >>> only_first, only_second, round(p, 12)  # 2 (1 + 6 / 2) / 64
     (5, 1, 0.125)
     """
@@ -277,7 +277,7 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     Raises:
         ValueError: If a p value is not in [0, 1].
 
-    >>> holm([0.01, 0.04, 0.03, 0.005]).tolist()
+    >>> correct_p_values([0.01, 0.04, 0.03, 0.005]).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
     p = np.asarray(p_values, dtype=np.float64)
@@ -307,8 +307,8 @@ def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
     Returns:
         Mean, sample standard deviation (denominator n - 1) and number of seeds.
 
-    >>> spread([0.5, 0.75, 1.0])
-    Spread(mean=0.75, standard_deviation=0.25, seeds=3)
+    >>> compute_seed_spread([0.5, 0.75, 1.0])
+    SeedSpread(mean=0.75, standard_deviation=0.25, seeds=3)
     """
     # fsum is exact, so the result does not depend on the order of the seeds.
     mean = math.fsum(values) / len(values)
@@ -342,7 +342,7 @@ def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: flo
         Difference, second minus first, and its two-sided p value in [0, 1]. Interval and p value are None if there are
         too few seeds, or if the seeds of each system have equal scores.
 
-    >>> seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
+    >>> run_seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
     True
     """
     (one, var_one, k), (two, var_two, m) = (
@@ -380,7 +380,7 @@ def compute_t_p_value(t: float, freedom: float) -> float:
     Returns:
         A probability in [0, 1].
 
-    >>> round(t_two_sided(12.706204736, 1), 9)
+    >>> round(compute_t_p_value(12.706204736, 1), 9)
     0.05
     """
     end = math.atan(abs(t) / math.sqrt(freedom))
@@ -406,7 +406,7 @@ def compute_t_quantile(share: float, freedom: float) -> float:
         share: Probability below the quantile, greater than 0.5.
         freedom: Degrees of freedom, at least 1.
 
-    >>> round(t_quantile(0.975, 1), 6)
+    >>> round(compute_t_quantile(0.975, 1), 6)
     12.706205
     """
     # Double the upper bound until it exceeds the quantile, which is large for few degrees of freedom.

@@ -141,7 +141,7 @@ def skill_score(
 
     >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
     >>> labels = np.repeat([0, 1], 100)
-    >>> half = Credits(right, labels, range(200))
+    >>> half = PredictionCredits(right, labels, range(200))
     >>> skill_score(half)["score"].value  # balanced accuracy 0.875; chance has 0.5
     0.75
     >>> lexical = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))

@@ -102,7 +102,7 @@ def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) 
     Raises:
         ValueError: If a name is not in `names`.
 
-    >>> label_ids(["neutral", "entailment"]), label_ids([1, 0])
+    >>> convert_labels_to_ids(["neutral", "entailment"]), convert_labels_to_ids([1, 0])
     ([1, 0], [1, 0])
     """
     ids = {name: number for number, name in enumerate(names)}
@@ -128,7 +128,7 @@ def convert_labels_to_names(labels: Sequence[Any], names: Sequence[str]) -> list
     Raises:
         ValueError: If an id is not in `names`.
 
-    >>> label_names([1, "entailment", None], ["entailment", "neutral"])
+    >>> convert_labels_to_names([1, "entailment", None], ["entailment", "neutral"])
     ['neutral', 'entailment', None]
     """
     named = []

@@ -181,7 +181,7 @@ def compute_verification_scores(
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
-    >>> found = verification_scores(Decisions(entailed, scores >= 0.5, scores), range(4))
+    >>> found = compute_verification_scores(VerifierPredictions(entailed, scores >= 0.5, scores), range(4))
     >>> found["auroc"].value, found["false_entailment"].value, found["balanced_accuracy"].value
     (0.75, 0.5, 0.5)
     """
@@ -312,7 +312,7 @@ def compute_risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCovera
         confidence: Confidence of each prediction, shape (n,); only the order matters.
         right: Whether each prediction is correct, shape (n,).
 
-    >>> found = risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
+    >>> found = compute_risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
     >>> found["aurc"], found["oracle"], found["random"]
     (0.0625, 0.0625, 0.25)
     """

@@ -146,7 +146,7 @@ def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
         CausalPredictor.load(tiny_lm, apply_chat_template=True)
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME; causal:x is a causal language model"):
         load_predictor("causal:x", base_url="http://localhost/v1")
-    with pytest.raises(ValueError, match="the name of a model after causal:"):
+    with pytest.raises(ValueError, match="expected the name of a model after the colon"):
         load_predictor("causal:")
 
 

@@ -11,7 +11,7 @@ Words = tuple[str, ...]
 def collect_words(sentence: str, language: str) -> Words:
     """Collect all words of a sentence except punctuation. Every permutation of the sentence has the same words.
 
-    >>> all_words("The dog isn't the cat.", "en")
+    >>> collect_words("The dog isn't the cat.", "en")
     ('cat', 'dog', 'is', "n't", 'the')
     """
     tokens = tokenize(sentence, language)

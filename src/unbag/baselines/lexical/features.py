@@ -32,7 +32,7 @@ class LexicalFeature(NamedTuple):
 def iter_features(premise: Words, hypothesis: Words) -> Iterator[LexicalFeature]:
     """Iterate over the features of a pair, without duplicates.
 
-    >>> [tuple(feature) for feature in features(("dog",), ("animal", "runs"))]
+    >>> [tuple(feature) for feature in iter_features(("dog",), ("animal", "runs"))]
     [('dog', None), (None, 'animal'), (None, 'runs'), ('dog', 'animal'), ('dog', 'runs')]
     """
     for word in premise:

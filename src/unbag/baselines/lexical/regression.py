@@ -246,7 +246,7 @@ def compute_lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64
         probabilities: Label probabilities, shape (n, labels).
         gold: Gold label ids, shape (n,).
 
-    >>> lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()
+    >>> compute_lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()
     [0.7, 0.2]
     """
     wrong = probabilities.copy()

@@ -27,7 +27,7 @@ UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 def select_content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
     """Select the content words of a tagged sentence.
 
-    >>> content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
+    >>> select_content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
     ('are', 'dogs', 'there')
     """
     return tuple(sorted({token.lower() for token, tag in tagged if tag in content}))
@@ -188,7 +188,7 @@ def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
 def find_most_frequent_tag(counts: Mapping[str, int]) -> str:
     """Find the most frequent tag; ties resolve to the first tag in alphabetical order.
 
-    >>> most_frequent({"VBN": 2, "JJ": 2, "VBD": 1})
+    >>> find_most_frequent_tag({"VBN": 2, "JJ": 2, "VBD": 1})
     'JJ'
     """
     return min(counts, key=lambda tag: (-counts[tag], tag))

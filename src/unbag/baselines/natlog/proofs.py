@@ -106,7 +106,7 @@ def _generality(step: ProofStep) -> int:
 def derive_label(possible: frozenset[Relation]) -> tuple[str, Relation]:
     """Derive the label and the most specific relation that covers all possible relations.
 
-    >>> label_of(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
+    >>> derive_label(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
     ('contradiction', <Relation.ALTERNATION: 'alternation'>)
     """
     if possible <= {Relation.EQUIVALENCE, Relation.FORWARD_ENTAILMENT}:

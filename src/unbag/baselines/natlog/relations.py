@@ -96,7 +96,7 @@ def join_relations(first: Relation, second: Relation) -> frozenset[Relation]:
     MacCartney & Manning 2009, section 2.3: 17 of the 49 joins have more than one result. The function enumerates all
     universes: X, Y and Z divide a universe into eight parts, each of which is empty or not.
 
-    >>> sorted(relation.value for relation in join(Relation.FORWARD_ENTAILMENT, Relation.ALTERNATION))
+    >>> sorted(relation.value for relation in join_relations(Relation.FORWARD_ENTAILMENT, Relation.ALTERNATION))
     ['alternation']
     """
     parts = list(product((False, True), repeat=3))

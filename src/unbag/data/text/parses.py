@@ -43,11 +43,12 @@ def conjugate_verb(verb: str, lemma: str, person: GrammaticalPerson, *, third: b
         person: Person of the new subject.
         third: Whether `verb` is a third person singular form, which distinguishes `passes` from `pass`.
 
-    >>> conjugate_verb("is", "be", Person.PLURAL, third=True)
+    >>> conjugate_verb("is", "be", GrammaticalPerson.PLURAL, third=True)
     'are'
-    >>> conjugate_verb("carry", "carry", Person.SINGULAR, third=False)
+    >>> conjugate_verb("carry", "carry", GrammaticalPerson.SINGULAR, third=False)
     'carries'
-    >>> [conjugate_verb(verb, lemma, Person.PLURAL, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
+    >>> plural = GrammaticalPerson.PLURAL
+    >>> [conjugate_verb(verb, lemma, plural, third=True) for verb, lemma in (("lies", "lie"), ("rides", "rid"))]
     ['lie', 'ride']
     """
     lower = verb.lower()

@@ -65,14 +65,14 @@ class Connection(NamedTuple):
 
     def describe_refusal(self, model: str, error: "openai.APIStatusError") -> str:
         """Describe the refusal of a request, with the step that may help."""
-        what = f"{self.base_url} answered {error.status_code} to {model}: {message(error)}"
+        what = f"{self.base_url} responded with {error.status_code} to {model}: {message(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key that may use it"
         if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
             to = urlsplit(error.response.headers.get("location", ""))
             there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
             return (
-                f"{self.base_url} answered {error.status_code}: it redirects requests to {there}, which is not "
+                f"{self.base_url} responded with {error.status_code}: it redirects requests to {there}, which is not "
                 "followed; pass that address as --base-url if you trust it"
             )
         if error.status_code == 404:

@@ -81,7 +81,7 @@ def draw_svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Mark
 def wrap_name(name: str) -> str:
     r"""Wrap a name into lines: at `_BREAK`, and in long lines after a space, a slash or a hyphen.
 
-    >>> folded("ynie/roberta-large-snli-mnli-anli"), folded("D^c: right in order")
+    >>> wrap_name("ynie/roberta-large-snli-mnli-anli"), wrap_name("D^c: right in order")
     ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')
     """
     lines = []

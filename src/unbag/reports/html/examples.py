@@ -81,7 +81,7 @@ def split_at_marks(line: Line) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks, into pairs of text and type of mark ("" for no mark).
 
     >>> from unbag.challenge_sets.views.examples import Mark
-    >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
+    >>> split_at_marks(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
     parts, end = [], 0
@@ -94,7 +94,7 @@ def split_at_marks(line: Line) -> tuple[MarkedText, ...]:
 def format_percent(probability: float | None) -> str:
     r"""Format a probability in percent; None becomes an empty string.
 
-    >>> percent(0.971), percent(0.997), percent(1.0), percent(None)
+    >>> format_percent(0.971), format_percent(0.997), format_percent(1.0), format_percent(None)
     ('97\xa0%', '>\xa099\xa0%', '>\xa099\xa0%', '')
     """
     if probability is None:
