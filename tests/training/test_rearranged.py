@@ -174,7 +174,7 @@ def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tm
 @runs_in("shared_hub_client")
 def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
     from unbag import scripts
-    from unbag.training.rearranged import _as_it_is, _rearranged
+    from unbag.training.rearranged import _original, _rearranged
 
     config = scripts.file("trainers", "rearranged").RECIPE.config(
         model="org/base",
@@ -184,7 +184,7 @@ def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
         test_examples=300,
         output_dir=tmp_path,
     )
-    turned, own = _rearranged(config), _as_it_is(config)
+    turned, own = _rearranged(config), _original(config)
     for data, test in (turned, own):
         [training], [held_out] = data.training, data.held_out
         learnt = {example.source_id for example in training.examples}

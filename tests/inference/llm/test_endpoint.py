@@ -124,8 +124,8 @@ def test_refusals_for_the_moment_are_tried_again(endpoint):
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ({"status": 429}, r"answered 429 to tiny: .*reduce --concurrency and run the same command again"),
-        ({"status": 503}, "answered 503 to tiny: .*run the same command again to continue"),
+        ({"status": 429}, r"responded with 429 to tiny: .*reduce --concurrency and run the same command again"),
+        ({"status": 503}, "responded with 503 to tiny: .*run the same command again to continue"),
         ({"cut": 0, "cut_in": "response"}, "cannot reach .*run the same command again to continue"),
         ({"delay": 0.0001, "body": "nonsense"}, "expected a chat completion, got '<html>it works!</html>'"),
     ],
@@ -243,9 +243,9 @@ def test_addresses_that_cannot_be_are_refused(address, message):
 
 
 def test_what_is_not_there_is_said(endpoint):
-    with pytest.raises(EndpointError, match=r"answered 404 to missing: .*check the model's name and --base-url"):
+    with pytest.raises(EndpointError, match=r"responded with 404 to missing: .*check the model's name and --base-url"):
         EndpointPredictor.load("missing", base_url=endpoint.base_url)
-    with pytest.raises(EndpointError, match=r"answered 404 .*which usually ends in /v1"):
+    with pytest.raises(EndpointError, match=r"responded with 404 .*which usually ends in /v1"):
         EndpointPredictor.load("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
         EndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
