@@ -214,9 +214,9 @@ def test_evaluate_classifier_behind_an_endpoint_is_probed_and_recorded(endpoint,
         "data": str(demo.get_demo_file("validation")),
         "max_examples": 30,
         "lexical_baseline": False,
+        "shuffled": False,
         "progress": False,
     }
-    asked |= {"shuffled": False}
     route = endpoint.route("predict")
     [result] = unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "run", **asked)
     assert result.model["label_probe"] == {"en": "12 of 12"}

@@ -7,7 +7,7 @@ no pair is sent twice. The labels are resolved by their names, as for a local cl
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from unbag.data.labels import LabelError, find_label_space, resolve_order, resolve_single_output_labels
 from unbag.inference.classification_routes import MALFORMED, Pair, PairOutputs, Route, route_of
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
+from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, iter_responses, message, openai
 from unbag.inference.llm.endpoint import CONCURRENCY, Answer, Spending
-from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
+from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
@@ -170,26 +170,20 @@ class ClassificationEndpointPredictor:
         Raises:
             EndpointError: As `predict`.
         """
-        rows_of: dict[Pair, list[int]] = {}
-        for row, pair in enumerate(zip(*validate_pairs(premises, hypotheses), strict=True)):
-            rows_of.setdefault(pair, []).append(row)  # equal pairs are sent once
+        rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
         number, of = share or (0, 1)
-        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
-        try:
-            futures = {
-                pool.submit(self._ask, batch): batch
-                for place, batch in enumerate(self._split(list(rows_of)))
-                if place % of == number and (done is None or not all(done[rows_of[pair]].all() for pair in batch))
-            }
-            for future in as_completed(futures):
-                batch, outputs = futures[future], future.result()
+        asked = [
+            batch
+            for place, batch in enumerate(self._split(list(rows_of)))
+            if place % of == number and (done is None or not all(done[rows_of[pair]].all() for pair in batch))
+        ]
+        with closing(iter_responses(self._ask, asked, self._concurrency)) as responses:
+            for batch, future in responses:
+                outputs = future.result()
                 rows = np.array([row for pair in batch for row in rows_of[pair]], dtype=np.intp)
                 counts = [len(rows_of[pair]) for pair in batch]
                 values = np.repeat(self._probabilities(outputs), counts, axis=0)
                 yield rows, validate_probabilities(values, len(rows), self.label_space)
-        finally:
-            # Requests in flight are completed and cached.
-            pool.shutdown(wait=True, cancel_futures=True)
 
     def _split(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
         """Split pairs into requests."""
@@ -231,7 +225,8 @@ class ClassificationEndpointPredictor:
             if error.status_code in _TOO_LARGE and len(pairs) > 1:
                 half = len(pairs) // 2
                 return self._send(pairs[:half]) + self._send(pairs[half:])
-            raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
+            refusal = self._connection.describe_refusal(self.model, error, ending=f"/{self._route.name}")
+            raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
             raise EndpointError(
                 f"cannot reach {self._connection.base_url}: {message(error)}; start the server, or run the same "

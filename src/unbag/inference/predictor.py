@@ -94,6 +94,21 @@ def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[
     return sides["premise"], sides["hypothesis"]
 
 
+def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dict[tuple[str, str], list[int]]:
+    """Validate pairs, and list the positions of each distinct pair, in the order of its first occurrence.
+
+    Raises:
+        ValueError: As `validate_pairs`.
+
+    >>> group_equal_pairs(["a", "b", "a"], ["c", "c", "c"])
+    {('a', 'c'): [0, 2], ('b', 'c'): [1]}
+    """
+    rows_of: dict[tuple[str, str], list[int]] = {}
+    for row, pair in enumerate(zip(*validate_pairs(premises, hypotheses), strict=True)):
+        rows_of.setdefault(pair, []).append(row)
+    return rows_of
+
+
 def one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
     """Build the probabilities for a bare label: 1 for it and 0 for the others; for None (no label), all equal.
 

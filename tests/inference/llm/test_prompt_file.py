@@ -25,6 +25,14 @@ TWO_WORDS = "words: {entailment: [supported, yes], not_entailment: not supported
 WORDS = {"entailment": ("supported", "yes"), "not_entailment": ("not supported",)}
 PAIR = ("A <b>dog</b> runs.", "It moves & barks.")
 
+QUICK = {
+    "data": str(demo.get_demo_file("validation")),
+    "max_examples": 40,
+    "lexical_baseline": False,
+    "shuffled": False,
+    "progress": False,
+}
+
 
 def write(path, body=BODY, head=None):
     path.write_text(body if head is None else f"---\n{head}\n---\n{body}", encoding="utf-8")
@@ -178,15 +186,8 @@ def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label
     prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
     endpoint.most_logprobs = 0
-    asked = {
-        "data": str(demo.get_demo_file("validation")),
-        "max_examples": 40,
-        "lexical_baseline": False,
-        "progress": False,
-    }
-    asked |= {"shuffled": False}
     found = unbag.evaluate(
-        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompts, output_dir=tmp_path / "run", **asked
+        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompts, output_dir=tmp_path / "run", **QUICK
     )
     assert [each.model["name"] for each in found] == ["endpoint:tiny · a", "endpoint:tiny · strict"]
     accuracies = {each.model["name"].rpartition(" ")[2]: each.scores["accuracy"].value for each in found}
@@ -233,15 +234,8 @@ def test_evaluate_judge_of_two_labels_is_probed_and_scored(endpoint, tmp_path):
     endpoint.answers = lambda question: (
         "Supported" if gold.get(tuple(question.split("|")), "entailment") == "entailment" else "Not supported"
     )
-    asked = {
-        "data": str(demo.get_demo_file("validation")),
-        "max_examples": 40,
-        "lexical_baseline": False,
-        "progress": False,
-    }
-    asked |= {"shuffled": False}
     [result] = unbag.evaluate(
-        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompt, output_dir=tmp_path / "run", **asked
+        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompt, output_dir=tmp_path / "run", **QUICK
     )
     assert result.model["label_probe"] == {"en": "12 of 12"}
     assert result.scores["labels"] == list(TWO_WAY)

@@ -1,8 +1,10 @@
 """Connection to an endpoint: its address, its key, retries, and messages for what it refuses."""
 
 import os
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.redaction import extract_first_line, redact
@@ -12,7 +14,10 @@ try:
 except ImportError as error:
     raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
-__all__ = ["KEY", "RETRIES", "Connection", "EndpointError", "message", "openai"]
+__all__ = ["KEY", "RETRIES", "Connection", "EndpointError", "iter_responses", "message", "openai"]
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
 
 KEY: Final = "OPENAI_API_KEY"
 RETRIES: Final = 8
@@ -63,8 +68,14 @@ class Connection(NamedTuple):
             ) from error
         return cls(client, str(client.base_url).rstrip("/"))
 
-    def describe_refusal(self, model: str, error: "openai.APIStatusError") -> str:
-        """Describe the refusal of a request, with the step that may help."""
+    def describe_refusal(self, model: str, error: "openai.APIStatusError", *, ending: str = "/v1") -> str:
+        """Describe the refusal of a request, with the step that may help.
+
+        Args:
+            model: Name of the model.
+            error: Refusal.
+            ending: Usual end of the address.
+        """
         what = f"{self.base_url} responded with {error.status_code} to {model}: {message(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key that may use it"
@@ -76,10 +87,32 @@ class Connection(NamedTuple):
                 "followed; pass that address as --base-url if you trust it"
             )
         if error.status_code == 404:
-            return f"{what}; check the model's name and --base-url, which usually ends in /v1"
+            return f"{what}; check the model's name and --base-url, which usually ends in {ending}"
         if error.status_code == 429:
             return f"{what}; reduce --concurrency and run the same command again to continue"
         return f"{what}; run the same command again to continue"
+
+
+def iter_responses(
+    send: Callable[[Request], Response], requests: Sequence[Request], concurrency: int
+) -> Generator[tuple[Request, "Future[Response]"], None, None]:
+    """Send requests from several threads, and iterate over them and their responses in the order of arrival.
+
+    Use it with `contextlib.closing`, so that no further request is sent after an error. Requests in flight are
+    completed, since they are paid for.
+
+    Args:
+        send: Function that sends one request and stores the response.
+        requests: Requests.
+        concurrency: Maximum number of simultaneous requests.
+    """
+    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="endpoint")
+    try:
+        futures = {pool.submit(send, request): request for request in requests}
+        for future in as_completed(futures):
+            yield futures[future], future
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def message(error: Exception) -> str:

@@ -9,8 +9,9 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -18,11 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, message, openai
+from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, iter_responses, message, openai
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import Prompt, fingerprint
 from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
-from unbag.inference.predictor import collect_batches, one_hot_probabilities, validate_pairs, validate_probabilities
+from unbag.inference.predictor import (
+    collect_batches,
+    group_equal_pairs,
+    one_hot_probabilities,
+    validate_probabilities,
+)
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
@@ -320,28 +326,22 @@ class EndpointPredictor:
         Raises:
             EndpointError: As `predict`.
         """
-        pairs: dict[tuple[str, str], list[int]] = {}
-        for row, pair in enumerate(zip(*validate_pairs(premises, hypotheses), strict=True)):
-            pairs.setdefault(pair, []).append(row)  # equal pairs are sent once
+        rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
         number, of = share or (0, 1)
-        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
-        try:
-            futures = {
-                pool.submit(self._ask, pair, self.form): rows
-                for place, (pair, rows) in enumerate(pairs.items())
-                if place % of == number and (done is None or not done[rows].all())
-            }
-            for future in as_completed(futures):
-                rows = futures[future]
+        asked = [
+            pair
+            for place, (pair, rows) in enumerate(rows_of.items())
+            if place % of == number and (done is None or not done[rows].all())
+        ]
+        with closing(iter_responses(partial(self._ask, form=self.form), asked, self._concurrency)) as responses:
+            for pair, future in responses:
+                rows = rows_of[pair]
                 try:
                     answer = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
-        finally:
-            # Requests in flight are completed and cached, since they are paid for.
-            pool.shutdown(wait=True, cancel_futures=True)
 
     def _probabilities(self, answer: Answer) -> list[float]:
         probabilities = first_token_probabilities(answer.top, self.prompt.words)
