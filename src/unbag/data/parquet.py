@@ -4,6 +4,7 @@ Parquet stores a text that many rows share, or a value that many consecutive row
 read as dictionaries, and their total size is computed before rows get separate copies.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
@@ -58,6 +59,26 @@ def validate_unpacked_size(file: Path | IO[bytes], place: object, size: int) -> 
     """Validate that an entire file may be read into memory. Arguments and errors are those of `batches`."""
     for _ in iter_batches(file, place, size):
         pass
+
+
+def read_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, dict[str, Any]]:
+    """Read a table that unbag wrote with a JSON object in the metadata of the file.
+
+    Args:
+        file: Path.
+        key: Key of the JSON object.
+        schema: Version that its field `schema` must have.
+
+    Raises:
+        ValueError: If the file exceeds a limit of SECURITY.md (`DataError`) or has another version.
+        pyarrow.ArrowException, OSError, KeyError, TypeError: If the file is corrupted or has no such object.
+    """
+    validate_unpacked_size(file, "the file", file.stat().st_size)
+    table = pq.read_table(file, partitioning=None)
+    metadata: dict[str, Any] = json.loads(table.schema.metadata[key])
+    if metadata["schema"] != schema:
+        raise ValueError(f"expected version {schema}, got {metadata['schema']}")
+    return table, metadata
 
 
 def _validate_expansion(unpacked: int, place: object, size: int) -> None:

@@ -92,11 +92,7 @@ def read(file: Path, result: Result) -> RowLabels | None:
     if not file.is_file():
         return None
     try:
-        parquet.validate_unpacked_size(file, "the file", file.stat().st_size)
-        table = pq.read_table(file, partitioning=None)
-        meta = json.loads(table.schema.metadata[_META])
-        if meta["schema"] != SCHEMA:
-            raise ValueError(f"version {meta['schema']}, this package reads {SCHEMA}")
+        table, meta = parquet.read_with_metadata(file, _META, SCHEMA)
         columns = [table.column(name).to_numpy() for name in ("source", "label")]
         labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
         if meta["checksum"] != _checksum(labels):

@@ -86,11 +86,7 @@ def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | 
     if not file.is_file():
         return None
     try:
-        parquet.validate_unpacked_size(file, "the file", file.stat().st_size)
-        table = pq.read_table(file, partitioning=None)
-        meta = json.loads(table.schema.metadata[_META])
-        if meta["schema"] != SCHEMA:
-            raise ValueError(f"expected version {SCHEMA}, got {meta['schema']}")
+        table, meta = parquet.read_with_metadata(file, _META, SCHEMA)
         columns = [column.to_numpy() for column in table.itercolumns()]
         samples = {
             path: Sample(statistic, np.stack([columns[index] for index in indices], axis=1))
