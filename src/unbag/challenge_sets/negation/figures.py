@@ -5,23 +5,25 @@ from typing import Any, Final
 
 from unbag.challenge_sets.negation import SET
 from unbag.challenge_sets.negation.table import by_operation
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure, iter_measures
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
-    "accuracy": "share of the pairs right; half for every model that ignores word order",
-    "false_entailment_rate": "share of the pairs that are not entailed that are called entailed",
-    "mirror_consistency": "share of the mirrors with both pairs right",
+    "accuracy": "share of correct predictions; half for every model that ignores word order",
+    "false_entailment_rate": "share of not-entailed pairs that are called entailed",
+    "mirror_consistency": "share of the mirrors with correct predictions for both pairs",
 }
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the set's numbers, and the accuracy on each operation."""
-    for quantity in SET.quantities:
-        if (estimate := quantity.value(scores)) is not None:
-            yield quantity.label, _MEANINGS[quantity.name], estimate
+    yield from iter_measures(SET, _MEANINGS, scores)
     for part in by_operation(scores):
-        yield f"accuracy, {part['operation']}", "share of the operation's pairs right", part["accuracy"]
+        yield (
+            f"accuracy, {part['operation']}",
+            "share of correct predictions",
+            part["accuracy"],
+        )
 
 
 def figures(group: Group) -> list[Figure | None]:
@@ -31,7 +33,7 @@ def figures(group: Group) -> list[Figure | None]:
             group,
             _points("accuracy"),
             title="Accuracy by operation",
-            about="Share of the pairs right. Half of them are right without word order.",
+            about="Share of correct predictions. A model that ignores word order has 50 %.",
             x="operation",
             y="accuracy",
             kind="dots",
@@ -40,7 +42,7 @@ def figures(group: Group) -> list[Figure | None]:
             group,
             _points("false_entailment_rate"),
             title="False entailments by operation",
-            about="Share of the pairs that are not entailed that are called entailed. Lower is better.",
+            about="Share of not-entailed pairs that are called entailed. Lower is better.",
             x="operation",
             y="false-entailment rate",
             kind="dots",

@@ -31,8 +31,9 @@ def reading(result: Result) -> str:
     lowest = _lowest_operation(scores)
     hardest = "" if lowest is None else f", least on {lowest['operation']} ({share(lowest['accuracy'])})"
     return (
-        f"correct on {share(scores['accuracy'])} of the pairs{hardest}; on both pairs of "
-        f"{share(scores['mirror_consistency'])} of the mirrors (without word order: 50 % and 0 %)."
+        f"correct on {share(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
+        f"{share(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises of the same words. "
+        "A model that ignores word order has 50 % and 0 %."
     )
 
 

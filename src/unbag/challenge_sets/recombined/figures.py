@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.recombined import SET
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure, iter_measures
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -16,9 +16,7 @@ _MEANINGS: Final = {
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Yield the set's numbers, and the paired accuracy of each operation."""
-    for quantity in SET.quantities:
-        if (estimate := quantity.value(scores)) is not None:
-            yield quantity.label, _MEANINGS[quantity.name], estimate
+    yield from iter_measures(SET, _MEANINGS, scores)
     for row in scores["by_operation"]:
         meaning = "share of documents with the supported claim and this one right"
         yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure
+from unbag.challenge_sets.views.figures import Figure, Group, group_figure, iter_measures
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -18,9 +18,7 @@ _MEANINGS: Final = {
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the set's quantities with their labels, meanings and values."""
-    for quantity in SET.quantities:
-        if (estimate := quantity.value(scores)) is not None:
-            yield quantity.label, _MEANINGS[quantity.name], estimate
+    return iter_measures(SET, _MEANINGS, scores)
 
 
 def figures(group: Group) -> list[Figure | None]:

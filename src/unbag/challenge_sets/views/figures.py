@@ -1,13 +1,29 @@
 """Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.tables import interval
 from unbag.scoring.bootstrap import Estimate
+
+
+def iter_measures(
+    challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
+) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the quantities of a set that the scores have: label, meaning and value.
+
+    Args:
+        challenge_set: Description of the set.
+        meanings: Meaning of each quantity, by name.
+        scores: Scores of a result on the set.
+    """
+    for quantity in challenge_set.quantities:
+        if (estimate := quantity.value(scores)) is not None:
+            yield quantity.label, meanings[quantity.name], estimate
 
 
 @dataclass(frozen=True)
