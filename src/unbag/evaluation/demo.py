@@ -28,12 +28,6 @@ MODELS: Final = ("reader", "lexical", "hypothesis-only")
 _FOR_SEEDS: Final = 60  # pairs, which yield about 15 seeds, as in SICCK; hundreds would take minutes
 _FOR_MANY_ROWS: Final = 440  # pairs for sets with several rows per pair; all 1,500 would take half a minute
 _Q: Final = 20  # permutations per pair
-_BUILT: Final = {
-    "soswap_addamod": demo.SOSWAP_ADDAMOD,
-    "recombined": demo.RECOMBINED,
-    "negation": demo.NEGATION,
-}
-"""Sets that the package ships built, since their builders need a parser."""
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 
 
@@ -55,7 +49,11 @@ def build_requests(output_dir: Path) -> list[Request]:
         "resnli": {"embeddings": str(output_dir / demo.VECTORS.name), "test_size": _TEST_SIZE},
         "permuted": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "q": _Q},
     }
-    return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name not in _BUILT]
+    return [
+        Request(name, options={"data": data, **own.get(name, {})})
+        for name in suite.names()
+        if name not in demo.BUILT_SETS
+    ]
 
 
 def build_sets(output_dir: Path) -> list[Request | BuiltSet]:
@@ -65,7 +63,7 @@ def build_sets(output_dir: Path) -> list[Request | BuiltSet]:
         output_dir: See `requests`.
     """
     order = suite.names()
-    built = map(read_back, _BUILT.values())
+    built = map(read_back, demo.BUILT_SETS.values())
     return sorted([*build_requests(output_dir), *built], key=lambda each: order.index(each.name))
 
 

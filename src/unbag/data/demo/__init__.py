@@ -18,12 +18,9 @@ SPLITS: Final = ("train", "validation")
 _FOLDER: Final = Path(__file__).parent
 VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
 """File of word vectors."""
-SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
-"""SOSwap and AddAmod set of the validation pairs, as written by `challenge_sets.request.export`."""
-RECOMBINED: Final = _FOLDER / "demo-recombined.parquet"
-"""The recombined set of the validation pairs, written in the same way."""
-NEGATION: Final = _FOLDER / "demo-negation.parquet"
-"""The negation set of the validation pairs, written in the same way."""
+BUILT_SETS: Final = {name: _FOLDER / f"demo-{name}.parquet" for name in ("soswap_addamod", "recombined", "negation")}
+"""Files of the sets of the validation pairs that are bundled, because their builders need a parser, by name. They are
+written by `challenge_sets.request.export`."""
 
 
 def get_demo_file(split: str) -> Path:

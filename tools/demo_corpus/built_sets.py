@@ -1,0 +1,37 @@
+"""Build the sets that `unbag.data.demo` ships: `python -m tools.demo_corpus.built_sets [SET ...]` (default: all).
+
+It needs the network, or the spaCy pipeline in the Hub's cache. Run it after `python -m tools.demo_corpus`, and after a
+change of what the sets' builders make.
+"""
+
+import sys
+from typing import Any, Final
+
+from unbag.challenge_sets.request import Request, export
+from unbag.data import demo
+from unbag.data.text.tagging import PIPELINE
+
+# More rows would take most of the demonstration's minute.
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {"recombined": {"k": "1,4,16"}}  # no documents of 64 sentences
+_EXAMPLES: Final = {"negation": 60}  # claims of some two dozen rows each
+
+
+def build_request(name: str, pipeline: str = PIPELINE) -> Request:
+    """Build the request for a set.
+
+    Args:
+        name: Name of the set, one of `demo.BUILT_SETS`.
+        pipeline: spaCy pipeline that parses the captions.
+    """
+    options = {"data": str(demo.get_demo_file("validation")), "pipeline": pipeline, **_OPTIONS.get(name, {})}
+    return Request(name, options=options, max_examples=_EXAMPLES.get(name))
+
+
+def main() -> None:
+    """Write the sets with the record of what they were built from."""
+    for name in sys.argv[1:] or demo.BUILT_SETS:
+        export(build_request(name), demo.BUILT_SETS[name])
+
+
+if __name__ == "__main__":
+    main()
