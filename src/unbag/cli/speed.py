@@ -55,7 +55,7 @@ def speed(
     predictor, name = load_predictor(model, **{**given, **variant.options})
     timings = measure(predictor, premises, hypotheses, rounds=rounds)
     identity = dict(predictor.identity or {})
-    where = [identity[key] for key in _SHOWN if key in identity]
+    where = [identity[key] for key in _SHOWN if identity.get(key, name) != name]
     title = " · ".join(
         [name, f"{len(premises):,} pairs of {built.data['name']}", *([", ".join(where)] if where else [])]
     )
