@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from recipe_study import held_out, measure, write
 from recipe_study_table import PLAIN, TITLES, Measures, markdown, read, show, summary
-from recipes import LAMBDA, of_held_out_words
+from recipes import LAMBDA, add_held_out, of_held_out_words
 from unbag.challenge_sets.loading import config_name
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.evaluation.model_loading import load_predictor
@@ -46,13 +46,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=2_000, help="pairs of each corpus and of Breaking NLI")
     parser.add_argument("--permuted", type=int, default=100, help="sentence pairs to permute")
     parser.add_argument("--breaking-nli", help="file of Breaking NLI (default: downloaded)")
-    parser.add_argument(
-        "--held-out",
-        nargs="*",
-        default=["snli-validation", "snli-test", "mnli-validation_matched"],
-        metavar="CONFIG",
-        help="configs whose SOSwap and AddAmod pairs with held-out words are evaluated, as one set",
-    )
+    add_held_out(parser)
     parser.add_argument("--intervals", nargs="+", type=float, help="α of the second table (default: the chosen one, 1)")
     parser.add_argument("--markdown", action="store_true", help="print the finished results in Markdown")
     parser.add_argument("--out", type=Path, default=Path("runs/interpolation"))

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recipe_study_table import PLAIN, Measures, markdown, read, show, summary
-from recipes import add_columns, answers, asked, scored
+from recipes import add_columns, add_held_out, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import read_column, read_numbers
@@ -109,13 +109,7 @@ def main() -> None:
     parser.add_argument(
         "--dtype", choices=("float32", "bfloat16"), default="float32", help="data type of the evaluated models"
     )
-    parser.add_argument(
-        "--held-out",
-        nargs="*",
-        default=["snli-validation", "snli-test", "mnli-validation_matched"],
-        metavar="CONFIG",
-        help="configs whose SOSwap and AddAmod pairs with held-out words are evaluated, as one set",
-    )
+    add_held_out(parser)
     parser.add_argument("--table", action="store_true", help="show the finished results without training")
     parser.add_argument("--markdown", action="store_true", help="print the finished results in Markdown")
     add_columns(parser)

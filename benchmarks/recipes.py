@@ -81,6 +81,17 @@ def main() -> None:
     print(json.dumps(record))
 
 
+def add_held_out(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--held-out`."""
+    parser.add_argument(
+        "--held-out",
+        nargs="*",
+        default=["snli-validation", "snli-test", "mnli-validation_matched"],
+        metavar="CONFIG",
+        help="configs whose SOSwap and AddAmod pairs with held-out words are evaluated, as one set",
+    )
+
+
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """Add the options that select the evaluated pairs."""
     parser.add_argument("--corpus", default="snli", help="training corpus of the models (default snli)")
