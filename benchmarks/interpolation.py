@@ -113,7 +113,7 @@ def chosen(found: Mapping[str, Mapping[int, Measures]]) -> float:
         if name_of(alpha) in found:
             sample = found[name_of(alpha)][SEED].samples[CORPUS]
             metrics = {"accuracy": compute_sample_value(sample), "pairs": len(sample.columns)}
-            curve.append({"alpha": alpha, "all": metrics})
+            curve.append({"alpha": alpha, CORPUS: metrics})
     return choose_alpha(curve)
 
 

@@ -7,8 +7,9 @@
 This recipe combines the entropy of permuted pairs with added pairs whose words
 do not reveal the label: SOSwap, AddAmod, and one word replaced by WordNet (extra
 wordnet). With --bias-strength it adds a product of experts with a bag of
-words. With --interpolate it publishes weights between the original and the
-trained ones. The options are those of the single recipes. The output is a
+words. With --distill it also learns from the predictions of the original model,
+and with --interpolate it publishes weights between the original and the trained
+ones. The options are those of the single recipes. The output is a
 transformers model with a card (README.md) that tests every difference, in and
 out of domain.
 
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 
 
 def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
-    """Build the features of the training pairs from biased models, if the config uses one."""
-    from unbag.training.debiasing import bias_features
+    """Build the features of the training pairs from a biased model and the original model, if the config uses any."""
+    from unbag.training.debiasing import mend_features
 
-    return bias_features(config, pairs, models) if config.uses_bias else None
+    return mend_features(config, pairs, models)
 
 
 def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
@@ -52,7 +53,7 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
     from unbag.training.debiasing import ProductOfExperts, Weighted
 
     kind = ProductOfExperts if config.uses_bias else Weighted
-    return kind(classifier.network, config, language=data.training[0].language)
+    return kind(classifier.network, config, language=data.training[0].language, distill=config.distill)
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
@@ -88,7 +89,10 @@ maximises the entropy of the predictions for permuted pairs, unless α is 0 ([Si
 2021](https://aclanthology.org/2021.acl-long.569), section 8). With a bias of strength above 0, the cross-entropy is \
 that of the product of the model and a biased model, by default a bag of words cross-fitted to the training pairs, so \
 that the model learns only what the biased model does not predict ([Clark et al. \
-2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769))."""
+2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)). With \
+distillation of weight d above 0, the loss of each pair of the corpora is 1 − d times that cross-entropy plus d times \
+the cross-entropy with the predictions of the model before training ([Li & Hoiem \
+2016](https://arxiv.org/abs/1606.09282))."""
 
 RECIPE = Recipe(
     "mend",

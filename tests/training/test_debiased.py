@@ -14,7 +14,17 @@ from tests.training.tiny_networks import LABELS as GOLD
 from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.data.sources import Example
 from unbag.training import config_recipes as options
-from unbag.training.bias import BIAS, EDGES, TEACHER, WEIGHT, group_weights, lms_groups
+from unbag.training.bias import (
+    BIAS,
+    EDGES,
+    ORIGINAL,
+    TEACHER,
+    WEIGHT,
+    BiasFeatures,
+    OriginalModel,
+    group_weights,
+    lms_groups,
+)
 from unbag.training.debiasing import ConfidenceRegularised, LearnedMixin, ProductOfExperts, Reweighted, Weighted
 from unbag.training.max_entropy import entropies
 
@@ -228,9 +238,60 @@ def test_balance_by_hand():
     assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))
 
 
+def test_distillation_by_hand():
+    """p = (1, 1, 1) / 3: −log p is ln 3 for any target. p = (2, 1, 1) / 4 with o = (0, 1, 0): ¾ · ln 2 + ¼ · ln 4."""
+    network = Constant([[0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]])
+    objective = Weighted(network, told(options.MendConfig, alpha=0.0), distill=0.25)
+    known = {ORIGINAL: torch.tensor([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]]).log()}
+    found = objective(torch.tensor([1, 0]), **known, **NOTHING).loss
+    second = 0.75 * math.log(2) + 0.25 * math.log(4)
+    assert found.item() == pytest.approx((math.log(3) + second) / 2)
+
+
+@pytest.mark.parametrize("distill", [0.5, 1.0])
+def test_distillation_of_added_pair_is_cross_entropy(distill):
+    class Original:
+        identity = "an original"
+
+        def log_probabilities(self, examples):
+            assert [example.source_id for example in examples] == ["a", "c"], "added pairs are not predicted"
+            return np.log(np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], dtype=np.float32))
+
+    ids = ["a", "0#soswap#0.0", "c", "1#addamod#0.0"]
+    examples = [Example(name, "A b.", "C d.", "neutral") for name in ids]
+    features = BiasFeatures(None, original=OriginalModel(Original()))(examples)
+    assert list(features) == [ORIGINAL]
+    assert np.exp(features[ORIGINAL][1]).tolist() == [0.0, 1.0, 0.0], "the label"
+    assert np.exp(features[ORIGINAL][2]).tolist() == pytest.approx([0.6, 0.3, 0.1])
+    logits = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
+    objective = Weighted(Constant(logits.tolist()), told(options.MendConfig, alpha=0.0), distill=distill)
+    gold = torch.tensor([1, 1])
+    found = objective(gold, **{ORIGINAL: torch.from_numpy(features[ORIGINAL][[1, 3]])}, **NOTHING).loss
+    torch.testing.assert_close(found, cross_entropy(logits, gold))
+
+
+def test_distillation_alone_has_no_gradient_at_the_original():
+    logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
+    network = Constant(logits.tolist())
+    objective = Weighted(network, told(options.MendConfig, alpha=0.0), distill=1.0)
+    objective(GOLD[:4], **{ORIGINAL: logits.log_softmax(dim=1)}, **NOTHING).loss.backward()
+    assert network.logits.grad.abs().max() < 1e-6
+
+
+def test_distillation_is_outside_the_product_with_the_bias():
+    objective = ProductOfExperts(tiny_network(), told(options.MendConfig, alpha=0.0, bias_strength=1.0), distill=0.4)
+    bias, original = random_bias(), random_bias().log_softmax(dim=1)
+    found = objective(GOLD, **{BIAS: bias, ORIGINAL: original}, **encode()).loss
+    logits = objective.network(**encode()).logits
+    expected = 0.6 * cross_entropy(logits + bias, GOLD) + 0.4 * cross_entropy(logits, original.exp())
+    torch.testing.assert_close(found, expected)
+
+
 @pytest.mark.parametrize(
     ("config", "changed", "said"),
     [
+        (options.MendConfig, {"distill": 1.5}, "expected distill from 0 to 1"),
+        (options.MendConfig, {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
         (options.DebiasConfig, {"bias": "magic"}, "expected a bias of lexical, hypothesis, both, self, or a folder"),
         (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from unbag.challenge_sets.selection import OptionError
 from unbag.data.labels import LABELS
 from unbag.evaluation import label_check, lexical_baseline
 from unbag.inference.label_probe import ProbeReport
+from unbag.inference.predictor import ModelError
 from unbag.training import interpolation, mended
 from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import find_recipe
@@ -82,6 +84,34 @@ def test_mend_without_head_has_no_comparison(mend, options):
     assert "Before and after" not in card
     assert (options["output_dir"] / "evaluation/results.json").is_file()
     RECIPE.protocol.view(record)
+
+
+@pytest.mark.slow
+def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_bert, tmp_path):
+    changed = tmp_path / "changed.csv"
+    lines = Path(options["corpus"][0]).read_text().splitlines()
+    turned = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
+    other = [",".join([*line.split(",")[:-1], turned.get(line.split(",")[-1], line.split(",")[-1])]) for line in lines]
+    assert other != lines
+    changed.write_text("\n".join(other) + "\n")
+    config = {"model": str(tiny_bert), "no_evaluate": True, "alpha": 0.0, "distill": 1.0}
+    [trained] = mend(**config)["runs"]
+    assert trained["known"].startswith("original network ")
+    out = options["output_dir"]
+    assert "--distill 1.0" in (out / "README.md").read_text(), "the command reproduces it"
+    weights = load_file(out / "model.safetensors")
+    assert not same(weights, load_file(tiny_bert / "model.safetensors"))
+    shutil.rmtree(out)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    mend(**config, corpus=(str(changed),))
+    assert same(load_file(out / "model.safetensors"), weights)
+
+
+@pytest.mark.slow
+def test_mend_with_distillation_needs_a_classifier(mend, options):
+    with pytest.raises(ModelError, match=r"--distill: .* without a head"):
+        mend(no_evaluate=True, distill=0.5)
+    assert not options["output_dir"].exists()
 
 
 @pytest.fixture
@@ -215,8 +245,23 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
     ],
 )
 def test_choose_alpha_is_the_largest_that_loses_one_point(correct, alpha):
-    curve = [{"alpha": step / 2, "all": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
+    curve = [{"alpha": step / 2, "snli": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
     assert interpolation.choose_alpha(curve) == alpha
+
+
+def test_choose_alpha_keeps_each_corpus():
+    """α = 1 loses 2 of 100 pairs of the small corpus, which the gain on the large one would hide."""
+    small, large = (80, 80, 78), (800, 805, 820)
+    curve = [
+        {
+            "alpha": step / 2,
+            "small": {"accuracy": small[step] / 100, "pairs": 100},
+            "large": {"accuracy": large[step] / 1000, "pairs": 1000},
+            "all": {"accuracy": (small[step] + large[step]) / 1100, "pairs": 1100},
+        }
+        for step in range(3)
+    ]
+    assert interpolation.choose_alpha(curve) == 0.5
 
 
 def test_mend_interpolate_needs_a_classifier_with_whole_weights(mend, options, tiny_bert):

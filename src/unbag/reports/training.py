@@ -93,7 +93,7 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
     alpha, points = interpolation["alpha"], interpolation["max_loss"]
     return (
         f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α on the grid that loses at "
-        f"most {points} point of validation accuracy."
+        f"most {points} point of accuracy on each validation corpus."
     )
 
 

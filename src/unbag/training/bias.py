@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.baselines.lexical.regression import compute_lms
+from unbag.challenge_sets.perturbations.augmentation import kind_of
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.readers import open_file
 from unbag.data.sources import Example
@@ -95,15 +96,15 @@ class NetworkBias:
     """Classifier as a biased model. The processes share its predictions, which are stored as they are computed.
 
     Args:
-        model: Folder of the classifier.
+        model: Hub id or folder of the classifier.
         store: Folder for its predictions.
-        max_length: Maximum number of tokens per pair.
+        options: Further arguments of `TransformerPredictor.load`.
     """
 
-    def __init__(self, model: Path, store: Path, *, max_length: int | None = None) -> None:
+    def __init__(self, model: str | Path, store: Path, **options: Any) -> None:
         from unbag.inference.transformer import TransformerPredictor
 
-        self._predictor = TransformerPredictor.load(model, max_length=max_length)
+        self._predictor = TransformerPredictor.load(model, **options)
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
             raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
@@ -119,6 +120,24 @@ class NetworkBias:
         columns |= {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
         predicted = predict_rows(Dataset.from_dict(columns), self._predictor, self._store)
         return _logarithms(predicted.array(LABELS))
+
+
+class OriginalModel:
+    """Predictions of the model before training, as targets of distillation. Those of an added pair are its label."""
+
+    def __init__(self, model: Bias) -> None:
+        self._model = model
+        self.identity = model.identity
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Compute log-probabilities, shape (n, 3); −∞ for the other labels of an added pair."""
+        is_added = np.array([kind_of(example.source_id) is not None for example in examples], dtype=bool)
+        values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
+        gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
+        values[np.arange(len(examples)), gold] = 0.0
+        kept = [example for example, added in zip(examples, is_added, strict=True) if not added]
+        values[~is_added] = self._model.log_probabilities(kept)
+        return values
 
 
 class MaskedBias:
@@ -252,6 +271,7 @@ def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int
 
 
 BIAS: Final = "bias"
+ORIGINAL: Final = "original"
 TEACHER: Final = "teacher"
 WEIGHT: Final = "weight"
 
@@ -273,28 +293,30 @@ class PairFeatures(Protocol):
 
 @dataclass(frozen=True)
 class BiasFeatures:
-    """Predictions of a biased model and of a teacher, and group weights.
+    """Predictions of a biased model, of a teacher and of the original model, and group weights.
 
     Attributes:
-        bias: Model of the feature `BIAS`, log-probabilities.
+        bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.
         teacher: Model of the feature `TEACHER`, log-probabilities; None for no teacher.
-        balanced: Whether each pair has the feature `WEIGHT`, by its group (`group_weights`).
+        original: Model of the feature `ORIGINAL`, log-probabilities; None for no distillation.
+        balanced: Whether each pair has the feature `WEIGHT`, by its group (`group_weights`); requires `bias`.
     """
 
-    bias: Bias
+    bias: Bias | None
     teacher: Bias | None = None
+    original: OriginalModel | None = None
     balanced: bool = False
 
     @property
     def identity(self) -> str:
         """Text that changes whenever a feature may change."""
-        return self.bias.identity + (f"; teacher {self.teacher.identity}" if self.teacher else "")
+        named = {"": self.bias, "teacher ": self.teacher, "original ": self.original}
+        return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
         """Compute the features of the pairs of one epoch."""
-        features = {BIAS: self.bias.log_probabilities(examples)}
-        if self.teacher is not None:
-            features[TEACHER] = self.teacher.log_probabilities(examples)
+        models = {BIAS: self.bias, TEACHER: self.teacher, ORIGINAL: self.original}
+        features = {name: model.log_probabilities(examples) for name, model in models.items() if model is not None}
         if self.balanced:
             gold = np.array([get_label_id(example.label) for example in examples], dtype=np.int64)
             features[WEIGHT] = group_weights(np.exp(features[BIAS]), gold)

@@ -234,6 +234,11 @@ class MendConfig(DebiasConfig):
     augment_pairs: int = _default("augment_pairs", 1_500)
     num_train_epochs: int = _default("num_train_epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
+    distill: float = option(
+        "Weight of the original model's predictions in the loss, from 0 to 1; keeps its accuracy.",
+        _OF_TRAINING["seed"].metadata["panel"],
+        default=0.0,
+    )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = option(
         "Mix original and trained weights, so that validation accuracy loses ≤ 1 point.",
@@ -255,6 +260,10 @@ class MendConfig(DebiasConfig):
         yield from super().validation_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
             yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
+        if not 0 <= self.distill <= 1:
+            yield f"expected distill from 0 to 1, got {self.distill}"
+        if self.distill and self.word_order != "natural":
+            yield f"expected word_order = natural with distill, got {self.word_order}: the model predicts natural order"
         if self.sets and self.no_evaluate:
             yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}"
         if self.official_file and self.no_evaluate:

@@ -16,6 +16,15 @@ there, not to be right. With a teacher that is certain of every gold label, the 
 Without strength (s = 0), β_i is 1/k for every pair: the loss is self-distillation, a little flattened, without any
 influence of the bias.
 
+Distillation from the original model, in each recipe that has the option `distill`: for the pairs of the corpora, the
+loss is a mean of l_i and the cross-entropy with the predictions o_i of the model before training.
+
+    (1 − d) · l_i − d · Σ_j o_i[j] log p_i[j]
+
+Li & Hoiem 2016, "Learning without Forgetting" (https://arxiv.org/abs/1606.09282), keep the outputs of the original
+network for the new training examples in this way; they divide the logits by a temperature of 2, here it is 1. An added
+pair, which the original model would get wrong, has the loss l_i.
+
 Learned mixin: a product of experts in which the network learns, pair by pair, how far to trust the biased model.
 
     l_i = −log softmax(log p_i + g_i · s · log b_i)[y_i] + w · H(softmax(g_i · s · log b_i))
@@ -60,6 +69,7 @@ gradient are zero.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,15 +77,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, softplus
 
+from unbag.data.labels import parse_label_map
 from unbag.data.sources import Example
+from unbag.inference.predictor import ModelError
 from unbag.training import bias, data
-from unbag.training.bias import BIAS, TEACHER, WEIGHT, BiasFeatures
+from unbag.training.bias import BIAS, ORIGINAL, TEACHER, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import (
     SELF,
     WORDS,
     ConfidenceConfig,
     DebiasConfig,
     LearnedMixinConfig,
+    MendConfig,
     ReweightingConfig,
 )
 from unbag.training.hex import last_linear
@@ -97,16 +110,18 @@ class DebiasedObjective(Objective):
     (`bias.group_weights`). α and the permutations are those of max-entropy (`max_entropy`).
     """
 
-    def __init__(self, network: Any, options: DebiasConfig, *, language: str = "en") -> None:
+    def __init__(self, network: Any, options: DebiasConfig, *, language: str = "en", distill: float = 0.0) -> None:
         """Initialize the objective.
 
         Args:
             network: `PreTrainedModel` for sequence classification.
             options: Options of the recipe; permutations are drawn from their seed.
             language: Language of the sentences.
+            distill: Weight d of distillation from the original model, from 0 to 1.
         """
         super().__init__(network)
         self.options = options
+        self._distill = distill
         self._passes, self._steps = 0, 1
         self._permuted = (
             PermutedPairs(options.permutations, seed=options.seed, language=language) if options.alpha else None
@@ -132,10 +147,13 @@ class DebiasedObjective(Objective):
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
         """Compute the loss of a batch, with the network's cross-entropy and the entropy of permuted pairs."""
-        names: tuple[str, ...] = (BIAS, TEACHER, WEIGHT)
+        names: tuple[str, ...] = (BIAS, TEACHER, ORIGINAL, WEIGHT)
         features = {name: inputs.pop(name).float() for name in names if name in inputs}
         b = len(labels)
         logits, losses = self._forward(labels, features, inputs)
+        if self._distill:
+            distance = cross_entropy(logits[:b], features[ORIGINAL].exp(), reduction="none")
+            losses = (1 - self._distill) * losses + self._distill * distance
         weight = features.get(WEIGHT)
         if weight is not None:
             losses = losses * (1 + self.options.balance * (weight - 1))
@@ -197,6 +215,34 @@ def bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[s
     return BiasFeatures(_bias(config, pairs, models), teacher, balanced=config.balance > 0)
 
 
+def mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures | None:
+    """Load or fit the biased model and the original model of `mend`, as features of the training pairs.
+
+    Args:
+        config: Options of the recipe.
+        pairs: Training data as read, before any transformation.
+        models: Folders of the models that were trained first: `weak`.
+
+    Returns:
+        The features; None if the objective uses neither model.
+
+    Raises:
+        ModelError: If the original model is not a classifier.
+        ValueError: If the biased model cannot be loaded or fitted.
+    """
+    original = None
+    if config.distill:
+        label_map = parse_label_map(config.label_map) if config.label_map else None
+        try:
+            network = _network(config, config.model, revision=config.revision, label_map=label_map)
+        except ModelError as error:
+            raise ModelError(f"--distill: {error}") from None
+        original = bias.OriginalModel(network)
+    if config.uses_bias:
+        return replace(bias_features(config, pairs, models), original=original)
+    return BiasFeatures(None, original=original) if original else None
+
+
 def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> bias.Bias:
     if config.bias in WORDS:
         examples = [example for part in pairs.training for example in part.examples]
@@ -213,12 +259,11 @@ def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
     return _network(config, Path(config.bias))
 
 
-def _network(config: DebiasConfig, folder: Path) -> bias.Bias:
+def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.Bias:
     from unbag.training.output import work_folder
 
-    return bias.CachedBias(
-        bias.NetworkBias(folder, work_folder(config.output_dir) / _ANSWERS, max_length=config.max_length)
-    )
+    store = work_folder(config.output_dir) / _ANSWERS
+    return bias.CachedBias(bias.NetworkBias(model, store, max_length=config.max_length, **options))
 
 
 class ConfidenceRegularised(DebiasedObjective):

@@ -5,7 +5,7 @@ fine-tuning. The rule that chooses α is unbag's.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from unbag.inference.loading import has_classification_head
@@ -16,6 +16,7 @@ from unbag.training.weight_averaging import clone_weights, interpolate
 OPTION: Final = "--interpolate"
 GRID: Final = tuple(step / 10 for step in range(11))
 MAX_LOSS: Final = 1  # percentage points of validation accuracy
+_TOTALS: Final = frozenset({"alpha", ALL})  # keys of a row of the curve that name no corpus
 logger = logging.getLogger(__name__)
 
 
@@ -61,7 +62,8 @@ class WeightLine:
         alpha = choose_alpha(curve)
         if alpha == 0:
             logger.warning(
-                "%s: each α above 0 loses more than %d point of validation accuracy; the output is the original model",
+                "%s: each α above 0 loses more than %d point of accuracy on a validation corpus; the output is the "
+                "original model",
                 *(OPTION, MAX_LOSS),
             )
         network.load_state_dict(interpolate(self._original, trained, alpha))
@@ -75,17 +77,23 @@ def chosen_metrics(interpolation: Record) -> Metrics:
 
 
 def choose_alpha(curve: Sequence[Record]) -> float:
-    """Choose the largest α whose accuracy is at most `MAX_LOSS` points below that of α = 0.
+    """Choose the largest α whose accuracy on each validation corpus is at most `MAX_LOSS` points below that of α = 0.
 
     Accuracies are compared as numbers of correct predictions, without rounding errors.
 
     Args:
-        curve: For each α its `alpha` and, as `all`, `accuracy` and number of `pairs`; one has α = 0.
+        curve: For each α its `alpha` and, by name of the corpus, `accuracy` and number of `pairs`; one has α = 0.
 
-    >>> row = lambda alpha, correct: {"alpha": alpha, "all": {"accuracy": correct / 200, "pairs": 200}}
+    >>> row = lambda alpha, correct: {"alpha": alpha, "snli": {"accuracy": correct / 200, "pairs": 200}}
     >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])
     0.6
     """
-    correct: dict[float, int] = {row["alpha"]: round(row[ALL]["accuracy"] * row[ALL]["pairs"]) for row in curve}
-    pairs = curve[0][ALL]["pairs"]
-    return max(alpha for alpha, n in correct.items() if 100 * (correct[0.0] - n) <= MAX_LOSS * pairs)
+    [first] = [row for row in curve if row["alpha"] == 0]
+    corpora = first.keys() - _TOTALS
+    kept: list[float] = [row["alpha"] for row in curve if all(_is_kept(first[name], row[name]) for name in corpora)]
+    return max(kept)
+
+
+def _is_kept(first: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    before, after = (round(metrics["accuracy"] * metrics["pairs"]) for metrics in (first, other))
+    return 100 * (before - after) <= MAX_LOSS * first["pairs"]
