@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recipe_study import held_out, measure, write
-from recipe_study_table import PLAIN, TITLES, Measures, markdown, read, show, summary
+from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, read, show, summary
 from recipes import LAMBDA, add_held_out, of_held_out_words
 from unbag.challenge_sets.loading import config_name
 from unbag.challenge_sets.request import BuiltSet, Request, build
@@ -60,8 +60,9 @@ def main() -> None:
         parser.error(f"nothing is finished in {args.out}; name PLAIN and MENDED")
     record = {"benchmark": "interpolation", "alpha": chosen(found), **summary(found)}
     if args.markdown:
-        print(markdown(record, list(found)))
-        print(f"\n{differences(record, set(map(name_of, args.intervals or [record['alpha'], 1.0])))}")
+        print(markdown_table(record, list(found)))
+        names = set(map(name_of, args.intervals or [record["alpha"], 1.0]))
+        print(f"\n{differences_table(record, names)}")
         return
     show(record)
     print(json.dumps(record))
@@ -115,23 +116,6 @@ def chosen(found: Mapping[str, Mapping[int, Measures]]) -> float:
             metrics = {"accuracy": compute_sample_value(sample), "pairs": len(sample.columns)}
             curve.append({"alpha": alpha, CORPUS: metrics})
     return choose_alpha(curve)
-
-
-def differences(record: Mapping[str, Any], names: set[str]) -> str:
-    """Build the Markdown table with the differences of some models from plain, in points with 95 % intervals."""
-    chosen = [name for name in next(iter(record["measures"].values())) if name in names]
-    lines = [f"| | n | {PLAIN} | {' | '.join(chosen)} |", "|---|---:|---:|" + "---|" * len(chosen)]
-    for measure_name, title in TITLES.items():
-        row = record["measures"].get(measure_name, {})
-        if "n" in row:
-            cells = [_difference(row[name]["difference"]) for name in chosen]
-            lines.append(f"| {title} | {row['n']:,} | {100 * row[PLAIN]['mean']:.1f} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _difference(found: Mapping[str, float]) -> str:
-    value, low, high = (f"{100 * found[name]:+.1f}".replace("-", "−") for name in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recipe_study_table import PLAIN, Measures, markdown, read, show, summary
+from recipe_study_table import PLAIN, Measures, markdown_table, read, show, summary
 from recipes import add_columns, add_held_out, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, Request, build
@@ -129,7 +129,7 @@ def main() -> None:
         parser.error(f"nothing is finished in {args.out}")
     record = {"benchmark": "recipe_study", **summary(found)}
     if args.markdown:
-        print(markdown(record, list(found)))
+        print(markdown_table(record, list(found)))
         return
     show(record)
     print(json.dumps(record))

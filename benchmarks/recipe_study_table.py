@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -127,12 +127,12 @@ def _cell(each: Mapping[str, Any]) -> str:
     return cell
 
 
-def markdown(record: Mapping[str, Any], names: Sequence[str]) -> str:
+def markdown_table(record: Mapping[str, Any], names: Sequence[str], titles: Mapping[str, str] = TITLES) -> str:
     """Build a Markdown table in percent, with one row per recipe and the differences from plain fine-tuning.
 
     A difference in points is in brackets if its interval excludes zero, and bold if p < .05 after Holm's correction.
     """
-    rows = {title: record["measures"][measure] for measure, title in TITLES.items() if measure in record["measures"]}
+    rows = {title: record["measures"][measure] for measure, title in titles.items() if measure in record["measures"]}
     sizes = [f"{row['n']:,}" if "n" in row else "" for row in rows.values()]
     lines = [f"| | {' | '.join(rows)} |", "|---|" + "---:|" * len(rows), f"| n | {' | '.join(sizes)} |"]
     lines += [f"| {name} | " + " | ".join(_short(row[name]) for row in rows.values()) + " |" for name in names]
@@ -148,3 +148,20 @@ def _short(each: Mapping[str, Any]) -> str:
         points = f"{100 * found['value']:+.1f}".replace("-", "−")
         cell += f" (**{points}**)" if found["p_holm"] <= LEVEL else f" ({points})"
     return cell
+
+
+def differences_table(record: Mapping[str, Any], names: Collection[str], titles: Mapping[str, str] = TITLES) -> str:
+    """Build the Markdown table with the differences of some models from plain, in points with 95 % intervals."""
+    chosen = [name for name in next(iter(record["measures"].values())) if name in names]
+    lines = [f"| | n | {PLAIN} | {' | '.join(chosen)} |", "|---|---:|---:|" + "---|" * len(chosen)]
+    for measure, title in titles.items():
+        row = record["measures"].get(measure, {})
+        if "n" in row:
+            cells = [_interval(row[name]["difference"]) for name in chosen]
+            lines.append(f"| {title} | {row['n']:,} | {100 * row[PLAIN]['mean']:.1f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _interval(found: Mapping[str, float]) -> str:
+    value, low, high = (f"{100 * found[name]:+.1f}".replace("-", "−") for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"

@@ -76,13 +76,14 @@ def chosen_metrics(interpolation: Record) -> Metrics:
     return {part: metrics for part, metrics in row.items() if part != "alpha"}
 
 
-def choose_alpha(curve: Sequence[Record]) -> float:
-    """Choose the largest α whose accuracy on each validation corpus is at most `MAX_LOSS` points below that of α = 0.
+def choose_alpha(curve: Sequence[Record], max_loss: float = MAX_LOSS) -> float:
+    """Choose the largest α whose accuracy on each validation corpus is at most `max_loss` points below that of α = 0.
 
     Accuracies are compared as numbers of correct predictions, without rounding errors.
 
     Args:
         curve: For each α its `alpha` and, by name of the corpus, `accuracy` and number of `pairs`; one has α = 0.
+        max_loss: Maximum loss, in percentage points.
 
     >>> row = lambda alpha, correct: {"alpha": alpha, "snli": {"accuracy": correct / 200, "pairs": 200}}
     >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])
@@ -90,10 +91,12 @@ def choose_alpha(curve: Sequence[Record]) -> float:
     """
     [first] = [row for row in curve if row["alpha"] == 0]
     corpora = first.keys() - _TOTALS
-    kept: list[float] = [row["alpha"] for row in curve if all(_is_kept(first[name], row[name]) for name in corpora)]
+    kept: list[float] = [
+        row["alpha"] for row in curve if all(_is_kept(first[name], row[name], max_loss) for name in corpora)
+    ]
     return max(kept)
 
 
-def _is_kept(first: Mapping[str, float], other: Mapping[str, float]) -> bool:
+def _is_kept(first: Mapping[str, float], other: Mapping[str, float], max_loss: float) -> bool:
     before, after = (round(metrics["accuracy"] * metrics["pairs"]) for metrics in (first, other))
-    return 100 * (before - after) <= MAX_LOSS * first["pairs"]
+    return 100 * (before - after) <= max_loss * first["pairs"]

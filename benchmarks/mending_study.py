@@ -1,0 +1,438 @@
+"""Study of mending without a loss of accuracy: added pairs, distillation, interpolated weights and soups.
+
+    python benchmarks/mending_study.py prepare --model ORG/NLI-MODEL --out runs/mending
+    python benchmarks/mending_study.py train --out runs/mending --jobs 8
+    python benchmarks/mending_study.py table --out runs/mending --markdown
+
+`prepare` needs the corpora, spaCy's parser and WordNet. It writes the training pairs, the added pairs of the first epoch
+and all evaluation sets. `train` needs only this folder, for example on a GPU without a network. It trains each entry of
+`GRID` with the first seed, chooses an entry on validation pairs, and trains this entry and the references with all
+seeds. A new start skips finished models.
+
+Every entry starts from `plain` with the same seed, except `plain`, which starts from the given model. `plain` and the
+entries train for one epoch on the same pairs. `longer` is a second reference: plain training for one more epoch.
+
+Interpolation: α is the largest at which no validation corpus loses more than `MAX_LOSS` points compared with `plain`.
+Selection uses only pairs of SNLI validation and MNLI-mm, and added kinds of pairs with the training half of the words.
+Results are reported for other pairs: SNLI test, MNLI-m, held-out words and the official Breaking NLI.
+"""
+
+import argparse
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from unittest import mock
+
+import numpy as np
+from huggingface_hub import snapshot_download
+
+from mending_study_table import markdown, results_of
+from recipe_study import calibration_error, right, share, write
+from recipe_study_table import PLAIN, Measures, read
+from recipes import of_held_out_words, scored
+from unbag.challenge_sets.loading import config_name
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
+from unbag.challenge_sets.request import BuiltSet, Request, export, read_back
+from unbag.data.columns import read_column, read_numbers
+from unbag.data.labels import TWO_WAY
+from unbag.data.predictions import SetPredictions
+from unbag.data.sources import Example
+from unbag.inference.runner import predict_rows
+from unbag.inference.transformer import TransformerPredictor
+from unbag.scoring.bootstrap import RATIO, Sample
+from unbag.scoring.significance import compute_sample_value
+from unbag.training import run as training
+from unbag.training.augmented import PairAugmenter
+from unbag.training.config_recipes import MendConfig
+from unbag.training.data import Part, TrainingData, gather
+from unbag.training.interpolation import choose_alpha
+from unbag.training.recipes import find_recipe
+from unbag.training.weight_averaging import average_models
+from unbag.utils.files import write_json
+
+SEEDS: Final = (1, 2, 3)
+LONGER: Final = "longer"
+BASE: Final = "model"
+CORPORA: Final = ("snli", "mnli")
+COMMON: Final[Mapping[str, Any]] = {"num_train_epochs": 1, "batch_size": 32, "learning_rate": 1e-4, "save_steps": 10**6}
+KINDS: Final[Mapping[str, int]] = {
+    **{"soswap": 1_500, "addamod": 4_500, "substituted": 1_500},
+    **{"contrast": 3_000, "negation": 1_500, "recombined": 1_500},
+}
+"""Maximum number of added pairs of each kind."""
+THREE: Final = ("soswap=1500", "addamod=1500", "substituted=1500")
+"""Added pairs of the defaults of `unbag train mend`."""
+CONTRAST: Final = ("soswap=1500", "contrast=3000")
+ALL_KINDS: Final = (*CONTRAST, "negation=1500", "recombined=1500")
+
+
+class Entry(NamedTuple):
+    """A recipe of the grid.
+
+    Attributes:
+        options: Options that differ from those of `COMMON` and from the defaults of `unbag train mend`.
+        start: Entry whose model is trained further, with the same seed.
+        recipe: Name of the recipe.
+    """
+
+    options: Mapping[str, Any] = {}
+    start: str = PLAIN
+    recipe: str = "mend"
+
+
+# Fixed before the first training (issue 42).
+GRID: Final[Mapping[str, Entry]] = {
+    PLAIN: Entry(start=BASE, recipe="finetune"),
+    LONGER: Entry(recipe="finetune"),
+    "mend": Entry({"augment": THREE}),
+    "distilled .5": Entry({"augment": THREE, "distill": 0.5}),
+    "distilled 1": Entry({"augment": THREE, "distill": 1.0}),
+    "half rate": Entry({"augment": THREE, "learning_rate": 5e-5}),
+    "more AddAmod": Entry({"augment": ("soswap=1500", "addamod=4500", "substituted=1500")}),
+    "stratified": Entry({"augment": THREE, "augment_batches": "stratified"}),
+    "contrast": Entry({"augment": CONTRAST}),
+    "contrast, distilled .5": Entry({"augment": CONTRAST, "distill": 0.5}),
+    "permuted only": Entry({"augment": ()}),
+    "SOSwap only": Entry({"augment": ("soswap=1500",)}),
+    "AddAmod only": Entry({"augment": ("addamod=1500",)}),
+    "substituted only": Entry({"augment": ("substituted=1500",)}),
+    "first stage": Entry({"augment": ("soswap=1500", "substituted=1500")}),
+    "second stage": Entry({"augment": ("soswap=750", "addamod=3000", "substituted=750")}, start="first stage"),
+    "product": Entry({"augment": (), "alpha": 0.0, "bias_strength": 0.5}),
+    "product, strong": Entry({"augment": (), "alpha": 0.0, "bias_strength": 1.0}),
+    "product, contrast, distilled .5": Entry({"augment": CONTRAST, "distill": 0.5, "bias_strength": 0.5}),
+    "negation": Entry({"augment": (*THREE, "negation=1500")}),
+    "all kinds": Entry({"augment": ALL_KINDS}),
+    "all kinds, distilled .5": Entry({"augment": ALL_KINDS, "distill": 0.5}),
+}
+CANDIDATES: Final = tuple(
+    name
+    for name, entry in GRID.items()
+    if {kind.partition("=")[0] for kind in entry.options.get("augment", ())} & {"addamod", "contrast"}
+    and name != "AddAmod only"
+)
+"""Entries among which validation pairs choose: those with each kind of added pairs that the targets name."""
+
+MAX_LOSS: Final = 0.5  # percentage points
+ALPHAS: Final = tuple(step / 10 for step in range(11))
+VALIDATION: Final = ("snli-validation", "mnli-validation_mismatched")
+_ALL_PAIRS: Final = ("snli-validation", "snli-test", "mnli-validation_matched", "mnli-validation_mismatched")
+_FILE: Final = ".parquet"
+_TRIAL: Final = 20  # source examples per set in a trial run
+
+
+def sets(official: str | None) -> dict[str, Request]:
+    """Build the requests of all evaluation sets, by name of the file. Names with `validation` are for selection."""
+    found = {name: Request("plain", name) for name in _ALL_PAIRS}
+    for words, title in ((TRAINING, "validation"), (HELD_OUT, "held-out")):
+        corpora = ("snli",) if words == TRAINING else ("snli", "snli-test", "mnli-validation_matched")
+        for corpus in corpora:
+            found[f"soswap_addamod {title} {corpus}"] = Request("soswap_addamod", corpus, {"words": words})
+            found[f"negation {title} {corpus}"] = Request("negation", corpus, {"words": words})
+    found["permuted validation"] = Request("permuted", "snli", max_examples=100)
+    found["permuted test"] = Request("permuted", "snli-test", max_examples=200)
+    for corpus in ("snli", "snli-test"):
+        found[f"cs_lambda {corpus}"] = Request("cs_lambda", corpus, {"min_lms": 0.7})
+    found["swapped"] = Request("swapped", "snli-test", max_examples=3_000)
+    found["recombined"] = Request("recombined", "snli-test")
+    file = {"file": official} if official else {}
+    found["breaking_nli"] = Request("breaking_nli", config_name("breaking_nli", None, None, {})[0], file)
+    return found
+
+
+def main() -> None:
+    """Run one of the steps."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("prepare", "train", "one", "soup", "table"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of one and soup: the entry, or the models to average")
+    parser.add_argument("--model", help="NLI classifier to start from, a Hub id or folder")
+    parser.add_argument("--breaking-nli", help="file of Breaking NLI (default: downloaded)")
+    parser.add_argument("--seed", type=int, default=SEEDS[0], help="of one")
+    parser.add_argument("--jobs", type=int, default=1, help="number of simultaneous trainings")
+    parser.add_argument("--only", nargs="+", choices=GRID, help="entries of the grid (default all)")
+    parser.add_argument("--max-examples", type=int, help="number of training pairs, for a trial run (default all)")
+    parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
+    parser.add_argument("--out", type=Path, default=Path("runs/mending"))
+    args = parser.parse_args()
+    if args.step == "prepare":
+        prepare(args)
+    elif args.step == "train":
+        train_all(args.out, args.jobs, args.only or list(GRID))
+    elif args.step == "one":
+        train_one(args.out, args.names[0], args.seed)
+    elif args.step == "soup":
+        soup(args.out, args.names)
+    elif args.markdown:
+        print(markdown(args.out))
+    else:
+        print(json.dumps({"benchmark": "mending_study", **results_of(args.out)}))
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Write everything that `train` reads."""
+    if not (args.out / "data.json.gz").is_file():
+        data = gather(
+            CORPORA, max_examples=args.max_examples, max_validation_examples=1_000, language="en", seed=SEEDS[0]
+        )
+        _write_json(args.out / "data.json.gz", {each: [_part(part) for part in getattr(data, each)] for each in _PARTS})
+    if not (args.out / BASE).is_dir():
+        shutil.copytree(args.model if Path(args.model).is_dir() else snapshot_download(args.model), args.out / BASE)
+    for name, request in sets(args.breaking_nli).items():
+        if args.max_examples:
+            request = replace(request, max_examples=_TRIAL)
+        if not (path := args.out / "sets" / f"{name}{_FILE}").is_file():
+            record = export(request, path)
+            print(f"{name}: {record['rows']:,} rows", file=sys.stderr, flush=True)
+    data = read_data(args.out)
+    for kind, pairs in KINDS.items():
+        for seed in SEEDS:
+            if not (path := _added(args.out, kind, seed)).is_file():
+                augmenter = PairAugmenter(data.training, pairs={kind: pairs}, words=TRAINING, seed=seed)
+                _write_json(path, {"pairs": augmenter(0), "record": augmenter.record(), "identity": augmenter.identity})
+                print(f"{kind}, seed {seed}", file=sys.stderr, flush=True)
+
+
+_PARTS: Final = ("training", "held_out")
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {**part.__dict__, "examples": list(part.examples), "record": dict(part.record)}
+
+
+def read_data(out: Path) -> TrainingData:
+    """Read the training and held-out pairs that `prepare` wrote."""
+    record = _read_json(out / "data.json.gz")
+    parts = {
+        name: tuple(Part(**{**each, "examples": list(map(_example, each["examples"]))}) for each in record[name])
+        for name in _PARTS
+    }
+    return TrainingData(parts["training"], parts["held_out"])
+
+
+def _example(values: Sequence[Any]) -> Example:
+    return Example(*values)._replace(annotators=tuple(Example(*values).annotators))
+
+
+def _added(out: Path, kind: str, seed: int) -> Path:
+    return out / "added" / f"{kind}-{seed}.json.gz"
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(json.dumps(value).encode(), mtime=0))
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+class StoredPairs:
+    """The added pairs that `prepare` wrote, in place of a `PairAugmenter`. Epochs other than the first are missing."""
+
+    folder: Path
+
+    def __init__(self, parts: Sequence[Part], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
+        assert words == TRAINING, "the default"
+        stored = {kind: _read_json(_added(self.folder, kind, seed)) for kind in pairs}
+        # The pairs of an epoch are drawn one after another, so that fewer pairs are the first ones of more pairs.
+        self._pairs = [_example(each) for kind, n in pairs.items() for each in islice(stored[kind]["pairs"], n)]
+        self.identity = {name: text for each in stored.values() for name, text in each["identity"].items()}
+
+    def __call__(self, epoch: int) -> list[Example]:
+        """Return the pairs of the first epoch."""
+        assert epoch == 0, "one epoch"
+        return list(self._pairs)
+
+    def record(self) -> dict[str, Any]:
+        """Return an empty record."""
+        return {}
+
+
+def train_all(out: Path, jobs: int, names: Sequence[str]) -> None:
+    """Train the grid with one seed, then the chosen entry and the references with all seeds, then evaluate soups."""
+    _run_all(out, jobs, {(name, SEEDS[0]) for name in names})
+    candidates = [name for name in CANDIDATES if _measured(out, f"{name} seed {SEEDS[0]} chosen").is_file()]
+    if not candidates:
+        return
+    best = max(candidates, key=lambda name: (_skill(read(_measured(out, f"{name} seed {SEEDS[0]} chosen"))), name))
+    write_json({"chosen": best, "skills": {name: _skill_of(out, name) for name in candidates}}, out / "chosen.json")
+    print(f"chosen: {best}", file=sys.stderr, flush=True)
+    _run_all(out, jobs, {(name, seed) for name in (PLAIN, LONGER, best) for seed in SEEDS})
+    soups = [[f"{best} seed {seed}" for seed in SEEDS], [f"{PLAIN} seed {seed}" for seed in SEEDS]]
+    soups += [[f"{best} seed {SEEDS[0]}", f"product seed {SEEDS[0]}"]]
+    commands = [["soup", *each] for each in soups if all(_model(out, name).is_dir() for name in each)]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda command: _call(out, command), commands))
+
+
+def _skill_of(out: Path, name: str) -> float:
+    return _skill(read(_measured(out, f"{name} seed {SEEDS[0]} chosen")))
+
+
+def _skill(measures: Measures) -> float:
+    """Compute the mean of the skills on validation pairs: SOSwap, AddAmod, negation, and rejected permutations."""
+    values = {name: float(compute_sample_value(each)) for name, each in measures.samples.items()}
+    names = ("soswap, validation", "addamod, validation", "negation, validation")
+    return float(np.mean([*(values[name] for name in names), 1 - values["P^c, validation"]]))
+
+
+def _run_all(out: Path, jobs: int, wanted: set[tuple[str, int]]) -> None:
+    """Train models in subprocesses, each after the model that it starts from."""
+    for name, seed in list(wanted):
+        while GRID[name].start != BASE:
+            name = GRID[name].start
+            wanted.add((name, seed))
+    waiting = {each for each in wanted if not _measured(out, f"{each[0]} seed {each[1]} chosen").is_file()}
+    running: dict[Future[None], tuple[str, int]] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        while waiting or running:
+            for each in sorted(waiting, key=lambda each: (each[1], list(GRID).index(each[0]))):
+                name, seed = each
+                start = GRID[name].start
+                if start == BASE or _model(out, f"{start} seed {seed}").is_dir():
+                    running[pool.submit(_call, out, ["one", name, "--seed", str(seed)])] = each
+                    waiting.remove(each)
+            assert running, f"cannot start {waiting}"
+            done, _ = wait(running, timeout=1, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+                del running[future]
+
+
+def _call(out: Path, arguments: Sequence[str]) -> None:
+    command = [sys.executable, __file__, *arguments, "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        print(f"{' '.join(arguments)}: failed\n{done.stderr[-2000:]}", file=sys.stderr, flush=True)
+    else:
+        print(f"{' '.join(arguments)}: {done.stdout.strip()}", file=sys.stderr, flush=True)
+
+
+def _model(out: Path, name: str) -> Path:
+    return out / "models" / name.replace(" ", "-").replace(",", "").replace(".", "")
+
+
+def _measured(out: Path, name: str) -> Path:
+    return out / "measures" / f"{name}.npz"
+
+
+def train_one(out: Path, name: str, seed: int) -> None:
+    """Train one model and evaluate it, at the chosen α too."""
+    entry, title = GRID[name], f"{name} seed {seed}"
+    folder = _model(out, title)
+    start = out / BASE if entry.start == BASE else _model(out, f"{entry.start} seed {seed}")
+    recipe = find_recipe(entry.recipe)
+    options = {**COMMON, "corpus": CORPORA, "seed": seed, **entry.options}
+    if issubclass(recipe.config, MendConfig):
+        options["no_evaluate"] = True
+    config = recipe.config(model=str(start), output_dir=folder, **options)
+    StoredPairs.folder = out
+    with mock.patch.object(training, "PairAugmenter", StoredPairs):
+        training.run(recipe, config, data=read_data(out))
+    write(measure(out, folder, title), _measured(out, title))
+    plain = _model(out, f"{PLAIN} seed {seed}")
+    alpha, curve = (1.0, []) if plain == folder else _choose(out, plain, folder)
+    write_json({"alpha": alpha, "curve": curve}, out / "measures" / f"{title}.json")
+    if alpha == 1:
+        shutil.copyfile(_measured(out, title), _measured(out, f"{title} chosen"))
+    else:
+        _evaluate_mean(out, [plain, folder], f"{title} chosen", [alpha])
+    print(f"α = {alpha:g}")
+
+
+def _choose(out: Path, plain: Path, folder: Path) -> tuple[float, list[dict[str, Any]]]:
+    """Choose α on the validation pairs of the corpora."""
+    curve = []
+    for alpha in ALPHAS:
+        mixed = folder.with_name(f"{folder.name}-alpha-{alpha:g}")
+        average_models([plain, folder], mixed, alphas=[alpha])
+        predictor = TransformerPredictor.load(mixed)
+        row: dict[str, Any] = {"alpha": alpha}
+        for name in VALIDATION:
+            built = _built(out, name)
+            sample = share(right(built, _answers(out, built, predictor)))
+            row[name] = {"accuracy": float(compute_sample_value(sample)), "pairs": len(sample.columns)}
+        curve.append(row)
+        shutil.rmtree(mixed)
+    return choose_alpha(curve, max_loss=MAX_LOSS), curve
+
+
+def soup(out: Path, names: Sequence[str]) -> None:
+    """Evaluate the mean of the weights of several models."""
+    _evaluate_mean(out, [_model(out, name) for name in names], f"soup of {' and '.join(names)}", ())
+
+
+def _evaluate_mean(out: Path, models: Sequence[Path], title: str, alphas: Sequence[float]) -> None:
+    folder = _model(out, title)
+    average_models(models, folder, alphas=alphas)
+    write(measure(out, folder, title), _measured(out, title))
+
+
+def _built(out: Path, name: str) -> BuiltSet:
+    return read_back(out / "sets" / f"{name}{_FILE}")
+
+
+def _answers(out: Path, built: BuiltSet, predictor: TransformerPredictor) -> SetPredictions:
+    found = predict_rows(built.rows, predictor, out / "predictions")
+    return SetPredictions(found.array(), found.label_space, found.has_probabilities)
+
+
+def measure(out: Path, folder: Path, title: str) -> Measures:
+    """Evaluate a model on all sets."""
+    predictor = TransformerPredictor.load(folder)
+    samples: dict[str, Sample] = {}
+    values: dict[str, float] = {}
+    parts: dict[str, list[Sample]] = {}
+    for path in sorted((out / "sets").glob(f"*{_FILE}")):
+        name, built = path.stem, read_back(path)
+        found = _answers(out, built, predictor)
+        if built.request.name == "permuted":
+            picked = {measure: each for measure, each in scored(built, found) if each.sample is not None}
+            suffix = ", validation" if "validation" in name else ""
+            for measure_name in ("Ω_max, p ≥ 0.5", "P^c"):
+                sample = picked[measure_name].sample
+                assert sample is not None
+                samples[measure_name + suffix] = sample
+            continue
+        kind = ", validation" if "validation" in name and built.request.name != "plain" else ""
+        if built.request.name in ("negation", "recombined"):
+            parts.setdefault(f"{built.request.name}{kind}", []).append(_clustered(built, found))
+            continue
+        correct = right(built, found)
+        if built.request.name == "soswap_addamod":
+            kinds = read_column(built.rows, "kind").to_numpy(zero_copy_only=False)
+            for each in ("soswap", "addamod"):
+                parts.setdefault(f"{each}{kind}", []).append(share(correct[kinds == each]))
+        elif built.request.name == "cs_lambda":
+            parts.setdefault("CS_0.7", []).append(share(correct))
+        elif built.request.name == "breaking_nli":
+            samples["Breaking NLI"] = share(correct)
+            samples["Breaking NLI, held-out words"] = share(correct[of_held_out_words(built.rows)])
+        else:
+            samples[name] = share(correct)
+            if name == "snli-test":
+                values["ECE, snli-test"] = calibration_error(found, correct)
+    for name, found_parts in parts.items():
+        samples[name] = Sample(RATIO, np.concatenate([each.columns for each in found_parts]))
+    return Measures(samples, values)
+
+
+def _clustered(built: BuiltSet, found: SetPredictions) -> Sample:
+    """Build the sample of the accuracy on two labels, one row per source, whose pairs are not independent."""
+    gold = read_numbers(built.rows, "label")
+    correct = found.for_gold(TWO_WAY).predicted == gold
+    _, source = np.unique(read_column(built.rows, "source_id").to_numpy(zero_copy_only=False), return_inverse=True)
+    columns = np.stack([np.bincount(source, correct), np.bincount(source)], axis=1).astype(np.float64)
+    return Sample(RATIO, columns)
+
+
+if __name__ == "__main__":
+    main()
