@@ -91,8 +91,9 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
     from unbag.inference.loading import load_to_train
+    from unbag.training.batching import epoch_batches
     from unbag.training.data import gather
-    from unbag.training.dataloading import PairEncoder, epoch_batches
+    from unbag.training.dataloading import PairEncoder
     from unbag.utils import rng
 
     with tempfile.TemporaryDirectory() as folder:

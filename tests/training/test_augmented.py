@@ -26,6 +26,8 @@ PAIRS = [
     ("A white boy pushes a white car.", "A white boy runs.", "contradiction"),
     ("A boy is near a car.", "An old dog barks.", "neutral"),
     ("A boy in a red hat is chasing two cats.", "Two cats are with a boy.", "neutral"),
+    ("A dog is near a car.", "A white dog and a black dog are near a black car.", "neutral"),
+    ("A car is near a dog in a park.", "A dog is near a car.", "entailment"),
 ]
 EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 
@@ -50,14 +52,15 @@ def _part():
 @pytest.mark.nightly
 def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
     pairs, added = made()
-    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind in AUGMENT_KINDS for _ in range(6)]
+    numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # whole groups of four
+    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind, n in numbers.items() for _ in range(n)]
     record = added.record()
     assert record["words"] == "training"
     assert list(record["first_epoch"]) == list(AUGMENT_KINDS)
     for kind, counted in record["first_epoch"].items():
         own = [pair for pair in pairs if kind_of(pair.source_id) == kind]
         labels = [pair.label for pair in own]
-        assert counted["pairs"] == 6
+        assert counted["pairs"] == numbers[kind]
         assert counted["labels"] == {label: labels.count(label) for label in sorted(set(labels))}
         assert counted["different"] == len({pair[1:3] for pair in own})
     assert set(added.identity) == {"parser", "wordnet"}
@@ -117,8 +120,8 @@ def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds = ("swapped=0.5", "soswap=9")
     record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 4 + 9
+    assert record["pairs_per_epoch"] == len(PAIRS) + 5 + 9
     assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
-    assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 4
+    assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 5
     assert record["parser"] == parser.identity
     assert "wordnet" not in record

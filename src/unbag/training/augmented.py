@@ -11,8 +11,10 @@ from unbag.challenge_sets.perturbations.augmentation import (
     SwappedPairs,
     sample_epoch,
 )
+from unbag.challenge_sets.perturbations.contrast_sets import ContrastSets
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
 from unbag.challenge_sets.perturbations.negation import NegatedPairs
+from unbag.challenge_sets.perturbations.negation_rows import NegationMirrors
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
@@ -73,7 +75,7 @@ class PairAugmenter:
             labels = Counter(example.label for example in some)
             different = len({example[1:3] for example in some})
             record[maker.kind] = {
-                "pairs": n,
+                "pairs": len(some),
                 "different": different,
                 "labels": dict(sorted(labels.items())),
                 "excluded": dict(sorted(excluded.items())),
@@ -98,13 +100,16 @@ def _maker(
         return SoswapAddamodPairs(premises, parser, kind=kind, adjectives=adjectives, words=words)
     if kind == SwappedPairs.kind:
         return SwappedPairs(examples, parser)
-    if kind == SubstitutedPairs.kind:
+    if kind == NegationMirrors.kind:
+        return NegationMirrors(premises, parser, words=words)
+    if kind in (SubstitutedPairs.kind, ContrastSets.kind):
         from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
-        return SubstitutedPairs(
-            premises, Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
-        )
+        substituter = Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
+        if kind == SubstitutedPairs.kind:
+            return SubstitutedPairs(premises, substituter)
+        return ContrastSets(premises, parser, adjectives=adjective_counts(examples, parser), substituter=substituter)
     from unbag.baselines.natlog.sentences import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)

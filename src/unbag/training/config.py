@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
 
 
-AUGMENT_KINDS: Final = ("soswap", "addamod", "reversed", "swapped", "negated", "substituted")
+AUGMENT_KINDS: Final = (
+    *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "contrast"),
+)
 """Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
-WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted"})
+WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted", "contrast"})
 """Kinds whose pairs are built or verified with WordNet."""
 
 
@@ -100,6 +102,8 @@ WordOrder = Literal["natural", "shuffled", "permuted"]
 2019, section 3.2). `permuted`: each pair replaced by one fixed permutation of it (Sinha et al. 2021, Appendix F)."""
 Precision = Literal["no", "bf16", "fp16"]
 AugmentWords = Literal["training", "all"]
+AugmentBatches = Literal["random", "stratified"]
+"""Batches of added pairs. `stratified`: every batch has about the same number of pairs of each kind and label."""
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
 _AT_LEAST_ONE: Final = (
@@ -183,6 +187,9 @@ class TrainConfig:
     )
     augment_words: AugmentWords = option(
         "Words for augmentation: training (without held-out words) or all.", _PAIRS, default="training"
+    )
+    augment_batches: AugmentBatches = option(
+        "Batches of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
     )
 
     num_train_epochs: int = option("Number of training epochs.", _STEPS, default=3)

@@ -1,7 +1,4 @@
-"""Data loading: token ids of all pairs in little memory, batches per epoch, and each process's part of every batch.
-
-Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
-"""
+"""Data loading: token ids of all pairs in little memory, and each process's part of every batch (`batching`)."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,58 +16,12 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import Padding, encode_pairs
+from unbag.training.batching import epoch_batches, find_groups, find_strata, select_part
 from unbag.training.bias import BIAS, Columns, PairFeatures
 from unbag.training.data import AddedPairs, Part, mix_parts
-from unbag.utils import rng
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-_SORTED_TOGETHER: Final = 64
-"""Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
-45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
-
-
-def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: int) -> list[NDArray[np.intp]]:
-    """Cut the pairs of an epoch into batches of similar length, in random order.
-
-    Every pair is in exactly one batch. There are `ceil(n / size)` batches, whose sizes differ by at most one, so that
-    no step learns from a few left-over pairs. The result does not depend on the number of processes.
-
-    Args:
-        lengths: Number of tokens of each pair, shape (n,).
-        size: Maximum number of pairs per batch.
-        seed: Random seed.
-        epoch: Number of the epoch, which changes the random numbers.
-
-    >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
-    [[3, 4], [2, 0], [1]]
-    """
-    n = len(lengths)
-    count = -(-n // size)
-    key = rng.compute_key(seed, "order", epoch)
-    order = np.argsort(rng.generate_numbers(key, np.zeros(1, np.int64), np.arange(n)), kind="stable")
-    # Integer division spreads the remainder, so that sizes differ by at most one.
-    bounds = np.arange(count + 1) * n // max(count, 1)
-    # Sorting within windows only: sorting all pairs would give every epoch the same batches.
-    for first in range(0, count, _SORTED_TOGETHER):
-        start, stop = bounds[first], bounds[min(first + _SORTED_TOGETHER, count)]
-        chunk = order[start:stop]
-        order[start:stop] = chunk[np.argsort(lengths[chunk], kind="stable")]
-    batches = [order[bounds[i] : bounds[i + 1]] for i in range(count)]
-    turns = np.argsort(rng.generate_numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
-    return [batches[i] for i in turns.tolist()]
-
-
-def select_part(batch: NDArray[np.intp], parts: int, part: int) -> NDArray[np.intp]:
-    """Select one part of a batch. Sizes of the parts differ by at most one, and the lengths of their pairs little.
-
-    >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
-    [[0, 2, 4], [1, 3]]
-    """
-    # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
-    return batch[part::parts]
 
 
 _AT_ONCE: Final = 10_000  # pairs per call of the tokenizer, which returns Python lists of several MB
@@ -297,13 +248,14 @@ class EpochBatches:
         extra_pairs: ExtraPairs,
         transform: Transform | None = None,
         added: AddedPairs | None = None,
+        stratified: bool = False,
         features: PairFeatures | None = None,
         workers: int = 0,
     ) -> None:
         self._parts, self._batch_size, self._seed, self._workers = parts, batch_size, seed, workers
         self._place, self._encoder, self.gradient_accumulation_steps = place, encoder, place.gradient_accumulation_steps
         self._order, self._transform, self._extra_pairs, self._added = order, transform, extra_pairs, added
-        self._features = features
+        self._stratified, self._features = stratified, features
         self._last: tuple[int, EpochStream] | None = None
         first = self.epoch(0)
         self.pairs = len(first.examples)
@@ -331,7 +283,14 @@ class EpochBatches:
             encoded, features = self._last[1].encoded, self._last[1].features
         else:
             encoded, features = self._encoder.encode_all(examples), self._compute_features(examples)
-        batches = epoch_batches(encoded.lengths, self._batch_size, seed=self._seed, epoch=number)
+        batches = epoch_batches(
+            encoded.lengths,
+            self._batch_size,
+            seed=self._seed,
+            epoch=number,
+            groups=find_groups(examples) if self._added else (),
+            strata=find_strata(examples) if self._added and self._stratified else (),
+        )
         stream = EpochStream(
             examples,
             encoded,

@@ -122,6 +122,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         extra_pairs=objective.extra_pairs,
         transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
         added=added,
+        stratified=config.augment_batches == "stratified",
         features=features,
         workers=config.dataloader_num_workers,
     )

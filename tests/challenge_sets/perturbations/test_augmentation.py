@@ -24,6 +24,7 @@ class Letters:
     """A generator of one pair per label."""
 
     kind = "letters"
+    group_size = 1
 
     def __init__(self, labels, *, balanced):
         self._labels, self.balanced = labels, balanced

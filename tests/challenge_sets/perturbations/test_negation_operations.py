@@ -19,7 +19,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
     THING_PREFIXES,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
-from unbag.data.labels import ENTAILMENT
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 
@@ -95,8 +95,13 @@ def _literal(statement):
     return " ".join(word for word in words if word != "not"), truth ^ ("not" in words)
 
 
-def _entails(premise, hypothesis):
-    """Check whether the hypothesis is true in all situations in which the statements of the premise are."""
+def _label(truths):
+    """Determine the label from the truth of the hypothesis in all situations in which the premise is true."""
+    return ENTAILMENT if all(truths) else NEUTRAL if any(truths) else CONTRADICTION
+
+
+def _read(premise, hypothesis):
+    """Determine the label of a pair from all situations in which the statements of the premise are true."""
     known, (atom, truth) = [_literal(each) for each in _statements(premise)], _literal(hypothesis)
     atoms = sorted({atom, *(each for each, _ in known)})
     exclusive = [
@@ -111,7 +116,7 @@ def _entails(premise, hypothesis):
         and not any(world[one] and world[other] for one, other in exclusive)
     ]
     assert fitting, premise
-    return all(world[atom] == truth for world in fitting)
+    return _label([world[atom] == truth for world in fitting])
 
 
 def _quantified(statement, nouns):
@@ -143,7 +148,7 @@ def _situations():
     return [each for each in product(range(8), range(2), range(8), range(2)) if each[0] + each[1]]
 
 
-def _entails_quantified(premise, hypothesis, nouns, narrow):
+def _read_quantified(premise, hypothesis, nouns, narrow):
     determiner, noun, predicate, is_negated = _quantified(hypothesis, nouns)
     statements = [_quantified(each, nouns) for each in _statements(premise)]
     about = [each for each in statements if each[2] == predicate]
@@ -156,7 +161,7 @@ def _entails_quantified(premise, hypothesis, nouns, narrow):
 
     fitting = [w for w in _situations() if all(holds(w, d, n, neg) for d, n, _, neg in about)]
     assert fitting
-    return all(holds(world, determiner, noun, is_negated) for world in fitting)
+    return _label([holds(world, determiner, noun, is_negated) for world in fitting])
 
 
 _SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
@@ -172,10 +177,13 @@ def test_labels_are_those_of_an_independent_reader(pairs):
         if pair.operation in ("quantifier", "hypernym", "modifier"):
             # Of two nouns the narrow one is the noun itself with `hypernym`, and the one with an adjective elsewhere.
             narrow = plain if pair.operation == "hypernym" else modified
-            entails = _entails_quantified(pair.premise, pair.hypothesis, plain | modified | above, narrow)
+            label = _read_quantified(pair.premise, pair.hypothesis, plain | modified | above, narrow)
         else:
-            entails = _entails(pair.premise, pair.hypothesis)
+            label = _read(pair.premise, pair.hypothesis)
+        entails = label == ENTAILMENT
         assert entails == (pair.label == ENTAILMENT), pair
+        assert pair.three_way in (label, None), pair
+        assert (pair.three_way is None) == (pair.operation == "prefix" and pair.mirror == 0 and not entails)
         checked[pair.operation, entails] += 1
     assert set(checked) == set(product(OPERATIONS, (False, True)))
     assert min(checked.values()) >= 12

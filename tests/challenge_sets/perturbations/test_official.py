@@ -29,6 +29,7 @@ class Three:
 
     kind = "three"
     balanced = False
+    group_size = 1
 
     def __len__(self):
         return 3

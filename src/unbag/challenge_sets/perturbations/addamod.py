@@ -37,10 +37,10 @@ A premise with a negation is excluded, because "without a hat" entails "without 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,8 @@ from unbag.data.text.grammar import (
 )
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
+
+T = TypeVar("T")
 
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
@@ -244,7 +246,7 @@ def addamod(
     # The first fitting pair at or after the drawn start, in cyclic order.
     (one, other), fit = min(fitting, key=lambda candidate: (pairs.index(candidate[0]) - begin) % len(pairs))
     adjective = _weighted(fit, weight)
-    sides = [(_insert(parse, adjective, noun.position(parse, adjective)), noun) for noun in (one, other)]
+    sides = [(_text(_insert(parse, adjective, noun)), noun) for noun in (one, other)]
     (premise, noun), (hypothesis, other_noun) = sides if direction % 2 else sides[::-1]
     return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
@@ -419,15 +421,50 @@ def _weighted(weights: dict[str, int], number: int) -> str:
     raise AssertionError("weights are positive")
 
 
-def _insert(parse: Parse, adjective: str, position: int) -> str:
-    """Build the sentence with an adjective inserted before a token."""
+def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:
+    """Build the parse of the sentence with an adjective inserted before a noun."""
+    position = noun.position(parse, adjective)
     words, adjective = list(parse.words), capitalize_demonym(adjective)
     if position == 0 and words[0][:1].isupper():
         adjective, words[0] = capitalize(adjective), decapitalize(words[0], parse.pos[0])
     elif position:
         words[position - 1] = adapt_article(words[position - 1], adjective)
-    pieces = [word + " " * space for word, space in zip(words, parse.spaces, strict=True)]
-    return "".join([*pieces[:position], adjective, " ", *pieces[position:]])
+
+    def insert(column: Sequence[T], value: T) -> tuple[T, ...]:
+        return (*column[:position], value, *column[position:])
+
+    def moved(head: int) -> int:
+        return head + (head >= position)
+
+    return Parse(
+        words=insert(words, adjective),
+        spaces=insert(parse.spaces, True),
+        lemmas=insert(parse.lemmas, adjective.lower()),
+        pos=insert(parse.pos, "ADJ"),
+        tags=insert(parse.tags, ADJECTIVE),
+        heads=insert(tuple(map(moved, parse.heads)), moved(noun.head)),
+        deps=insert(parse.deps, "amod"),
+    )
+
+
+def _text(parse: Parse) -> str:
+    """Join all tokens to text, with the space after the last one."""
+    return "".join(word + " " * space for word, space in zip(parse.words, parse.spaces, strict=True))
+
+
+def modify_noun(parse: Parse, noun: str, adjective: str) -> Parse | None:
+    """Build the parse of a sentence with an adjective before one of its nouns.
+
+    Args:
+        parse: Parsed sentence.
+        noun: A noun of the sentence, as written.
+        adjective: Adjective in lower case.
+
+    Returns:
+        The parse; None if the noun takes no adjective, or not this one (an old boy, a small big dog).
+    """
+    found = next((each for each in _nouns(parse) if parse.words[each.head] == noun), None)
+    return _insert(parse, adjective, found) if found is not None and found.takes(parse, adjective) else None
 
 
 _DENYING: Final = NEGATIONS | {"without", "except"}

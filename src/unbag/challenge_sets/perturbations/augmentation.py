@@ -3,6 +3,9 @@
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", generated from the training set (section
 4.2, note 6). Each kind of pair has a generator. `sample_epoch` samples from a generator and determines the order.
 
+Some kinds consist of groups of pairs, such as the two pairs of a mirror, that a bag of words cannot tell apart. A group
+is added as a whole, and its pairs share a batch (`training.batching`).
+
 Two generators exchange premise and hypothesis, and keep pairs whose label is known in the new order:
 
 - `SwappedPairs` keeps labels that survive the exchange. Contradiction is symmetric if both sentences describe one
@@ -16,7 +19,7 @@ Two generators exchange premise and hypothesis, and keep pairs whose label is kn
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -57,10 +60,12 @@ class PairGenerator(Protocol):
     Attributes:
         kind: Name of the kind.
         balanced: Whether each label is limited to half of the pairs.
+        group_size: Number of pairs that a source yields together; 1 if its pairs are alternatives.
     """
 
     kind: str
     balanced: bool
+    group_size: int
 
     def __len__(self) -> int:
         """Count the source sentences or pairs."""
@@ -74,7 +79,8 @@ class PairGenerator(Protocol):
             seed: Random seed. The pairs of a source do not depend on the order.
 
         Yields:
-            For each source, the candidates of which the caller takes one, or the reason for its exclusion.
+            For each source, the candidates, or the reason for its exclusion. The caller takes one of the candidates, or
+            with a `group_size` above 1 all of them.
         """
         ...
 
@@ -91,17 +97,19 @@ def sample_epoch(
     Args:
         generator: Generator of the pairs.
         epoch: Number of the epoch. The pairs depend on the epoch, the seed and the sources.
-        pairs: Number of pairs.
+        pairs: Number of pairs, which is rounded down to whole groups, but at least to one.
         seed: Random seed (default: `DEFAULT_SEED`).
         counts: Counter of exclusion reasons, updated during the iteration (default: not counted).
 
     Raises:
         ValueError: If no source yields a pair.
     """
-    return islice(_endless_pairs(generator, epoch, seed, Counter() if counts is None else counts), pairs)
+    size = generator.group_size
+    groups = _endless_groups(generator, epoch, seed, Counter() if counts is None else counts)
+    return chain.from_iterable(islice(groups, max(1, pairs // size)))
 
 
-def _endless_pairs(generator: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
+def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Counter[str]) -> Iterator[list[Example]]:
     labels: Counter[str] = Counter()
     balanced = generator.balanced
     for turn in count():
@@ -113,16 +121,20 @@ def _endless_pairs(generator: PairGenerator, epoch: int, seed: int, counts: Coun
                 counts[str(result)] += 1
                 continue
             usable = [pair for pair in result if not (is_official(pair.premise) or is_official(pair.hypothesis))]
-            if not usable:
+            if len(usable) < generator.group_size:
                 counts[OFFICIAL] += 1
                 continue
-            chosen = min(usable, key=lambda pair: labels[pair.label])  # prefer the label with the fewest pairs so far
-            if balanced and 2 * labels[chosen.label] > labels.total() + 1:
+            if generator.group_size > 1:
+                chosen = usable
+            else:
+                chosen = [min(usable, key=lambda pair: labels[pair.label])]  # prefer the label with the fewest pairs
+            if balanced and 2 * max(labels[pair.label] for pair in chosen) > labels.total() + 1:
                 counts[UNBALANCED] += 1
                 too_many = True
                 continue
-            labels[chosen.label] += 1
-            yield Example(_id(number, generator.kind, epoch, turn), *chosen)
+            labels.update(pair.label for pair in chosen)
+            name = _id(number, generator.kind, epoch, turn)
+            yield [Example(_member_id(name, i, len(chosen)), *pair) for i, pair in enumerate(chosen)]
         if labels.total() == before:
             if not too_many:
                 raise ValueError(
@@ -133,11 +145,15 @@ def _endless_pairs(generator: PairGenerator, epoch: int, seed: int, counts: Coun
             balanced = False
 
 
-_ID: Final = re.compile(r"\d+#(\w+)#\d+\.\d+")
+_ID: Final = re.compile(r"(?P<group>\d+#(?P<kind>\w+)#\d+\.\d+)(?P<member>#\d+)?")
 
 
 def _id(number: int, kind: str, epoch: int, turn: int) -> str:
     return f"{number}#{kind}#{epoch}.{turn}"
+
+
+def _member_id(name: str, number: int, size: int) -> str:
+    return f"{name}#{number}" if size > 1 else name
 
 
 def kind_of(source_id: str) -> str | None:
@@ -147,13 +163,24 @@ def kind_of(source_id: str) -> str | None:
     ('soswap', None)
     """
     match = _ID.fullmatch(source_id)
-    return match and match[1]
+    return match and match["kind"]
+
+
+def group_of(source_id: str) -> str | None:
+    """Parse the group of a generated pair from its id; None for a pair that belongs to no group.
+
+    >>> group_of("17#negation#0.1#0"), group_of("17#soswap#0.1"), group_of("snli-train-17#1")
+    ('17#negation#0.1', None, None)
+    """
+    match = _ID.fullmatch(source_id)
+    return match["group"] if match and match["member"] else None
 
 
 class SoswapAddamodPairs:
     """Generator of SOSwap or AddAmod pairs from premises."""
 
     balanced = False
+    group_size = 1
 
     def __init__(
         self,
@@ -233,6 +260,7 @@ class SwappedPairs:
 
     kind = "swapped"
     balanced = False
+    group_size = 1
 
     def __init__(self, examples: Sequence[Example], parser: Parser) -> None:
         """Initialize the generator with the source pairs and the parser of their sentences."""
@@ -272,6 +300,7 @@ class ReversedPairs:
 
     kind = "reversed"
     balanced = False
+    group_size = 1
 
     def __init__(self, examples: Sequence[Example], labeller: Labeller) -> None:
         """Initialize the generator with the source pairs and the labeller that proves their labels."""

@@ -223,6 +223,7 @@ class NegatedPairs:
 
     kind = "negated"
     balanced = True
+    group_size = 1
 
     def __init__(self, premises: Sequence[str], parser: Parser, labeller: Labeller, *, words: str = ALL) -> None:
         """Initialize the generator.

@@ -21,6 +21,10 @@ mirror of the premise E, which entails H, and the premise O, which does not:
 - `modifier`: the same with a noun and the noun with an adjective.
 - `prefix`, `antonym`: premises of `relative`, with x and y that exclude each other. x entails not y; not x does not:
   ("The man, who is unhappy, is not asleep"; "The man, who is not unhappy, is asleep": "The man is not happy").
+
+The set has two labels. For training with three labels, each mirror also has the label of O and H: contradiction where
+O denies H, neutral where O leaves H open. As in SNLI, both sentences describe one event, so that "A man is not asleep"
+denies "A man is asleep".
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +52,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
     Opposites,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
-from unbag.data.labels import ENTAILMENT, NOT_ENTAILMENT
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from unbag.data.text.grammar import pluralize_noun
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
@@ -69,6 +73,7 @@ class NegationPair(NamedTuple):
         hypothesis: Second sentence.
         label: Name of the gold label.
         negation: Phrase that negates in the premise, in lower case.
+        three_way: Name of the label among three; None if it depends on the words.
     """
 
     operation: str
@@ -77,14 +82,23 @@ class NegationPair(NamedTuple):
     hypothesis: str
     label: str
     negation: str
+    three_way: str | None
 
 
 class Mirror(NamedTuple):
-    """Two premises of the same words, of which the first entails the hypothesis."""
+    """Two premises of the same words, of which the first entails the hypothesis.
+
+    Attributes:
+        entailing: Premise that entails the hypothesis.
+        other: Premise that does not.
+        hypothesis: The hypothesis.
+        other_label: Label of the other premise among three; None if it depends on the words.
+    """
 
     entailing: str
     other: str
     hypothesis: str
+    other_label: str | None
 
 
 class Draw:
@@ -234,7 +248,10 @@ def _quantifier(claim: Claim, draw: Draw) -> Mirrors:
         if chosen.from_negative
         else quantified("Some" if chosen.is_plural else "At least one", is_negated=True)
     )
-    return chosen.negative.lower(), _of_two(first, second, from_negative, quantified(chosen.from_positive))
+    label = CONTRADICTION if chosen.is_exclusive else NEUTRAL
+    return chosen.negative.lower(), _of_two(
+        first, second, from_negative, quantified(chosen.from_positive), labels=(label, label)
+    )
 
 
 def _hypernym(claim: Claim, draw: Draw) -> Mirrors:
@@ -291,32 +308,56 @@ def _monotone(claim: Claim, draw: Draw, own: tuple[str, str], other: tuple[str, 
     wide, narrow = premise(no, above, no, other_below), premise(no, below, no, other_above)
     none, any_ = premise(no, above, some, other_below), premise(some, above, no, other_below)
     return no.lower(), (
-        *_of_two(wide, narrow, f"{no} {above} {predicate}", f"{no} {other_above} {place}"),
-        *_of_two(none, any_, f"{no} {below} {predicate}", f"{some} {above} {predicate}"),
+        *_of_two(wide, narrow, f"{no} {above} {predicate}", f"{no} {other_above} {place}", labels=(NEUTRAL, NEUTRAL)),
+        *_of_two(
+            none, any_, f"{no} {below} {predicate}", f"{some} {above} {predicate}", labels=(NEUTRAL, CONTRADICTION)
+        ),
     )
 
 
 def _prefix(claim: Claim, draw: Draw) -> Mirrors:
-    return _opposite(claim, draw, PERSON_PREFIXES if claim.pronoun == "who" else THING_PREFIXES, "prefix")
+    # What is not unmarried is married, but what is not unhappy need not be happy.
+    prefixes = PERSON_PREFIXES if claim.pronoun == "who" else THING_PREFIXES
+    return _opposite(claim, draw, prefixes, "prefix", from_denied=None)
 
 
 def _antonym(claim: Claim, draw: Draw) -> Mirrors:
-    return _opposite(claim, draw, PERSON_ANTONYMS if claim.pronoun == "who" else THING_ANTONYMS, "antonym")
+    antonyms = PERSON_ANTONYMS if claim.pronoun == "who" else THING_ANTONYMS
+    return _opposite(claim, draw, antonyms, "antonym", from_denied=NEUTRAL)
 
 
-def _opposite(claim: Claim, draw: Draw, opposites: Sequence[Opposites], name: str) -> Mirrors:
+def _opposite(
+    claim: Claim, draw: Draw, opposites: Sequence[Opposites], name: str, *, from_denied: str | None
+) -> Mirrors:
+    """Build the mirrors of a phrase and its opposite; `from_denied` is the label of "not x" and "not y"."""
     fitting = [each for each in opposites if draw.unused([each.stated]) and draw.unused([each.opposite])]
     chosen = draw.choose(fitting, name)
     if chosen is None or not _takes_clause(claim, draw):
         return None
     auxiliary = ("had" if claim.is_past else "have" if claim.is_plural else "has") if chosen.is_perfect else _be(claim)
     first, second = _with_clauses(claim, auxiliary, chosen.stated)
-    return NOT, _of_two(first, second, f"{claim.subject} {auxiliary} not {chosen.opposite}.", claim.text())
+    not_opposite = f"{claim.subject} {auxiliary} not {chosen.opposite}."
+    return NOT, _of_two(first, second, not_opposite, claim.text(), labels=(from_denied, CONTRADICTION))
 
 
-def _of_two(first: str, second: str, from_first: str, from_second: str) -> tuple[Mirror, Mirror]:
-    """Build the mirrors of two premises, each with what follows from it and not from the other."""
-    return Mirror(first, second, from_first), Mirror(second, first, from_second)
+def _of_two(
+    first: str,
+    second: str,
+    from_first: str,
+    from_second: str,
+    *,
+    labels: tuple[str | None, str | None] = (CONTRADICTION, CONTRADICTION),
+) -> tuple[Mirror, Mirror]:
+    """Build the mirrors of two premises, each with what follows from it and not from the other.
+
+    Args:
+        first: One premise.
+        second: The other premise.
+        from_first: Hypothesis that follows from the first.
+        from_second: Hypothesis that follows from the second.
+        labels: Three-way label of the second premise with `from_first`, and of the first with `from_second`.
+    """
+    return Mirror(first, second, from_first, labels[0]), Mirror(second, first, from_second, labels[1])
 
 
 def _counted(companion: Companion, claim: Claim) -> str:
@@ -360,6 +401,6 @@ def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[Neg
 def _pairs(claim: Claim, draw: Draw) -> Iterator[NegationPair]:
     for operation, mirrors_of in _MIRRORS.items():
         negation, mirrors = mirrors_of(claim, draw) or ("", ())
-        for number, (entailing, other, hypothesis) in enumerate(mirrors):
-            yield NegationPair(operation, number, entailing, hypothesis, ENTAILMENT, negation)
-            yield NegationPair(operation, number, other, hypothesis, NOT_ENTAILMENT, negation)
+        for number, (entailing, other, hypothesis, label) in enumerate(mirrors):
+            yield NegationPair(operation, number, entailing, hypothesis, ENTAILMENT, negation, ENTAILMENT)
+            yield NegationPair(operation, number, other, hypothesis, NOT_ENTAILMENT, negation, label)

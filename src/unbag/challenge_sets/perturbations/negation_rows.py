@@ -1,20 +1,23 @@
-"""Rows of the negation set: the pairs of each distinct premise that is a claim."""
+"""Rows of the negation set, and mirrors for training: the pairs of each distinct premise that is a claim."""
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
-from unbag.challenge_sets.perturbations.negation_operations import negation_pairs
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
+from unbag.challenge_sets.perturbations.negation_operations import NegationPair, negation_pairs
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises, parse_premises
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.data import columns
 from unbag.data.columns import PAIR
 from unbag.data.labels import get_gold_id
 from unbag.data.sources import Example
-from unbag.data.text.parses import Parser
+from unbag.data.text.parses import Parse, Parser
+from unbag.utils import rng
 
 logger = logging.getLogger(__name__)
 
@@ -77,3 +80,53 @@ def _rows(
                 "negation": pair.negation,
                 "source_premise": str(parse),
             }
+
+
+NO_LABEL: Final = "no mirror whose labels are certain among three"
+
+
+class NegationMirrors:
+    """Generator of mirrors of the negation set with three labels: one hypothesis, and two premises of the same words.
+
+    The first premise entails the hypothesis. With the other one, the label is contradiction or neutral.
+    """
+
+    kind = "negation"
+    balanced = False
+    group_size = 2
+
+    def __init__(self, premises: Sequence[str], parser: Parser, *, words: str = ALL) -> None:
+        """Initialize the generator.
+
+        Args:
+            premises: Distinct sentences.
+            parser: Parser of the premises, with a cache on disk.
+            words: Vocabulary of the pairs: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
+        """
+        self._premises, self._parser, self._words = premises, parser, words
+
+    def __len__(self) -> int:
+        return len(self._premises)
+
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate one mirror of each premise; the seed selects the operation, the mirror and the words."""
+        for parse in self._parser.parses(self._premises[i] for i in order):
+            pairs = negation_pairs(parse, seed=seed, words=self._words)
+            yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)
+
+
+def _draw_mirror(parse: Parse, pairs: Sequence[NegationPair], seed: int) -> list[GeneratedPair] | str:
+    """Draw an operation, and one of its mirrors whose labels are certain."""
+    mirrors: dict[str, dict[int, list[GeneratedPair]]] = {}
+    for pair in pairs:
+        if pair.three_way is not None:
+            mirror = mirrors.setdefault(pair.operation, {}).setdefault(pair.mirror, [])
+            mirror.append(GeneratedPair(pair.premise, pair.hypothesis, pair.three_way))
+    whole = {name: [each for each in some.values() if len(each) == 2] for name, some in mirrors.items()}
+    names = [name for name, some in whole.items() if some]
+    if not names:
+        return NO_LABEL
+    key = rng.compute_key(seed, "negation mirror", str(parse))
+    operation, number = rng.generate_numbers(key, np.arange(2)).tolist()
+    some = whole[names[operation % len(names)]]
+    return some[number % len(some)]

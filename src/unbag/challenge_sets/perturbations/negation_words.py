@@ -70,6 +70,8 @@ class Quantifiers(NamedTuple):
             least one … not*.
         from_positive: Determiner of a hypothesis that follows from the positive one only.
         is_plural: Number of the subject.
+        is_exclusive: Whether each determiner also excludes what follows from the other one. "More than three" allows
+            four, so that it does not exclude "at most four".
     """
 
     negative: str
@@ -77,14 +79,15 @@ class Quantifiers(NamedTuple):
     from_negative: str
     from_positive: str
     is_plural: bool
+    is_exclusive: bool = True
 
 
 QUANTIFIERS: Final = (
     Quantifiers("No", "Some", "No", "Some", True),
     Quantifiers("Not all", "All", "", "All", True),
     Quantifiers("None of the", "All of the", "Not all of the", "Some of the", True),
-    Quantifiers("At most three", "More than three", "At most four", "More than two", True),
-    Quantifiers("At most five", "More than five", "At most six", "More than four", True),
+    Quantifiers("At most three", "More than three", "At most four", "More than two", True, is_exclusive=False),
+    Quantifiers("At most five", "More than five", "At most six", "More than four", True, is_exclusive=False),
     Quantifiers("No", "Every", "Not every", "At least one", False),
     Quantifiers("Not every", "Every", "", "Every", False),
 )

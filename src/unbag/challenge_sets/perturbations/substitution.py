@@ -483,6 +483,7 @@ class SubstitutedPairs:
 
     kind = "substituted"
     balanced = True
+    group_size = 1
 
     def __init__(self, premises: Sequence[str], substituter: Substituter) -> None:
         """Initialize the generator.

@@ -1,0 +1,104 @@
+"""Contrast sets for training: four pairs of one premise and nearly the same words, with all three labels.
+
+Gardner et al. (2020, https://arxiv.org/abs/2004.02709) call a few small changes of one example that change its label a
+contrast set. Here, an adjective is added to one noun of a sentence, to another noun (`addamod`), or exchanged for one
+that excludes it (`substitution`):
+
+- M: "A man in a white hat walks a dog."
+- O: "A man in a hat walks a white dog."
+- S: "A man in a black hat walks a dog."
+
+The pairs (premise, hypothesis) are (M, M) entailment, (O, M) neutral, (M, S) contradiction and (O, S) neutral, because
+O leaves the color of the hat open. M and O have the same words, so that each hypothesis has premises of the same words
+with two labels: no bag of words is right on more than half of the pairs, and no model that reads the hypothesis alone.
+
+If subject and object of M can be exchanged without a change of words (`soswap`), the result X replaces O in the first
+hypothesis: (X, M) is a contradiction.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts, addamod, modify_noun
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
+from unbag.challenge_sets.perturbations.soswap import Swap
+from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_half
+from unbag.challenge_sets.perturbations.substitution import Substituter
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.text.parses import Parse, Parser
+
+NO_EXCLUSIVE: Final = "no adjective that excludes the added one"
+_UNLIMITED: Final = 100  # replacements per premise, more than any premise has
+
+
+class ContrastSets:
+    """Generator of contrast sets from premises."""
+
+    kind = "contrast"
+    balanced = False
+    group_size = 4
+
+    def __init__(
+        self, premises: Sequence[str], parser: Parser, *, adjectives: AdjectiveCounts, substituter: Substituter
+    ) -> None:
+        """Initialize the generator.
+
+        Args:
+            premises: Distinct sentences.
+            parser: Parser of the premises, with a cache on disk.
+            adjectives: Counts of adjectives by noun.
+            substituter: Generator of the exclusive adjectives. Its `words` also restricts the adjectives and nouns of
+                AddAmod and the verb and nouns of SOSwap. Its `seed` and `q` have no effect.
+        """
+        self._premises, self._parser, self._adjectives = premises, parser, adjectives
+        self._substituter = replace(substituter, q=_UNLIMITED)
+
+    def __len__(self) -> int:
+        return len(self._premises)
+
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate the contrast set of each premise; the seed selects the nouns and both adjectives."""
+        substituter = replace(self._substituter, seed=seed)
+        for parse in self._parser.parses(self._premises[i] for i in order):
+            yield build_contrast_set(parse, self._adjectives, substituter)
+
+
+def build_contrast_set(
+    parse: Parse, adjectives: AdjectiveCounts, substituter: Substituter
+) -> list[GeneratedPair] | str:
+    """Build the contrast set of one sentence, or return the reason why there is none.
+
+    Args:
+        parse: Parsed sentence.
+        adjectives: Counts of adjectives by noun.
+        substituter: Generator of the exclusive adjectives, without a limit per sentence. Its `seed` and `words` also
+            apply to the other changes.
+    """
+    added = addamod(parse, adjectives, seed=substituter.seed, words=substituter.words)
+    if isinstance(added, str):
+        return str(added)
+    modified = modify_noun(parse, added.premise_noun, added.adjective)
+    assert modified is not None, "addamod adds only adjectives that the noun takes"
+    exclusive = next(
+        (
+            each.hypothesis
+            for each in substituter.of(added.premise)
+            if (each.old, each.label) == (added.adjective, CONTRADICTION)
+            and modify_noun(parse, added.premise_noun, each.new) is not None
+        ),
+        None,
+    )
+    if exclusive is None:
+        return NO_EXCLUSIVE
+    other, label = added.hypothesis, NEUTRAL
+    swap = swap_within_half(modified, substituter.words)
+    # A repaired verb or pronoun is another word, which would give the label away.
+    if isinstance(swap, Swap) and not swap.repaired:
+        other, label = swap.hypothesis, CONTRADICTION
+    return [
+        GeneratedPair(added.premise, added.premise, ENTAILMENT),
+        GeneratedPair(other, added.premise, label),
+        GeneratedPair(added.premise, exclusive, CONTRADICTION),
+        GeneratedPair(added.hypothesis, exclusive, NEUTRAL),
+    ]

@@ -1,0 +1,224 @@
+"""Added pairs that come in groups: mirrors with a negation, and contrast sets."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, addamod, modify_noun
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, group_of, kind_of, sample_epoch
+from unbag.challenge_sets.perturbations.contrast_sets import NO_EXCLUSIVE, ContrastSets, build_contrast_set
+from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
+from unbag.challenge_sets.perturbations.negation_operations import negation_pairs
+from unbag.challenge_sets.perturbations.negation_rows import NO_LABEL, NegationMirrors
+from unbag.challenge_sets.perturbations.negation_words import COMPANIONS, DOWNWARD, QUANTIFIERS
+from unbag.challenge_sets.perturbations.substitution import Substituter
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.sources import Example
+
+CORPUS = (
+    "A man in a white hat chases a white dog.",
+    "A white man in a black hat chases a black dog.",
+    "A black man sees a white hat and a black dog.",
+    "A white dog and a black dog chase a white man and a black man in a white hat and in a black hat.",
+)
+"""Sentences with both colors before each noun, often enough for AddAmod."""
+
+
+def bag(text):
+    return Counter(re.findall(r"[\w'-]+|[.,]", text.lower().replace("an ", "a ")))
+
+
+@pytest.fixture(scope="module")
+def small(parser):
+    """Give the adjective counts and the substituter of a few sentences."""
+    examples = [Example(str(i), text, text, "neutral") for i, text in enumerate(CORPUS)]
+    return AdjectiveCounts(list(parser.parses(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
+
+
+@pytest.fixture(scope="module")
+def contrast_sets(parser, real_premises, real_parses):
+    """Build a function that makes contrast sets of real premises with one half of the vocabulary."""
+    examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
+    adjectives, counts = AdjectiveCounts(real_parses), count_corpus(examples)
+
+    def make(words):
+        substituter = Substituter(counts, words=words)
+        return ContrastSets(real_premises, parser, adjectives=adjectives, substituter=substituter)
+
+    return make
+
+
+def groups_of(pairs):
+    groups = {}
+    for pair in pairs:
+        groups.setdefault(group_of(pair.source_id), []).append(pair)
+    return groups
+
+
+def test_contrast_set_of_a_sentence_with_two_nouns_is_the_one_by_hand(parser, small):
+    [parse] = parser.parses(["A man in a hat is near a dog."])
+    made = [build_contrast_set(parse, small[0], _seeded(small[1], seed)) for seed in range(30)]
+    white, other, black = (
+        "A man in a white hat is near a dog.",
+        "A man in a hat is near a white dog.",
+        "A man in a black hat is near a dog.",
+    )
+    assert [
+        GeneratedPair(white, white, ENTAILMENT),
+        GeneratedPair(other, white, NEUTRAL),
+        GeneratedPair(white, black, CONTRADICTION),
+        GeneratedPair(other, black, NEUTRAL),
+    ] in made
+
+
+def test_contrast_set_of_a_clause_with_subject_and_object_exchanges_them(parser, small):
+    [parse] = parser.parses(["A man chases a dog."])
+    made = [build_contrast_set(parse, small[0], _seeded(small[1], seed)) for seed in range(30)]
+    white, swapped, other, black = (
+        "A man chases a white dog.",
+        "A white dog chases a man.",
+        "A white man chases a dog.",
+        "A man chases a black dog.",
+    )
+    assert [
+        GeneratedPair(white, white, ENTAILMENT),
+        GeneratedPair(swapped, white, CONTRADICTION),
+        GeneratedPair(white, black, CONTRADICTION),
+        GeneratedPair(other, black, NEUTRAL),
+    ] in made
+
+
+def _seeded(substituter, seed):
+    return replace(substituter, seed=seed)
+
+
+def test_contrast_set_without_an_exclusive_adjective_is_a_reason(parser, small):
+    [parse] = parser.parses(["A man in a hat is near a dog."])
+    assert build_contrast_set(parse, small[0], Substituter(small[1].counts, lists=(), q=100)) == NO_EXCLUSIVE
+    [parse] = parser.parses(["A man sleeps."])
+    assert build_contrast_set(parse, *small) == "fewer than two nouns that take an adjective"
+
+
+@pytest.mark.parametrize(
+    ("noun", "adjective", "expected"),
+    [
+        ("man", "old", "An old man rides a big horse."),
+        ("horse", "old", "A man rides a big old horse."),
+        ("horse", "small", None),  # of the same class as big
+        ("park", "old", None),  # no noun of the sentence
+    ],
+)
+def test_modify_noun_inserts_the_adjective_where_it_fits(parser, noun, adjective, expected):
+    [parse] = parser.parses(["A man rides a big horse."])
+    modified = modify_noun(parse, noun, adjective)
+    assert (modified and str(modified)) == expected
+    if modified:
+        i = modified.lower_words.index(adjective)
+        assert (modified.words[modified.heads[i]], modified.deps[i]) == (noun, "amod")
+        without = [(w, d) for j, (w, d) in enumerate(zip(modified.words, modified.deps, strict=True)) if j != i]
+        assert [d for _, d in without] == list(parse.deps)
+        assert modified.deps.index("ROOT") == modified.words.index("rides")
+
+
+def test_modify_noun_equals_addamod_on_real_premises(real_parses):
+    adjectives = AdjectiveCounts(real_parses)
+    added = [(parse, made) for parse in real_parses if isinstance(made := addamod(parse, adjectives), Addition)]
+    assert len(added) > 10
+    for parse, made in added:
+        assert str(modify_noun(parse, made.premise_noun, made.adjective)) == made.premise.rstrip()
+
+
+def test_contrast_sets_of_real_premises_are_not_solved_by_a_bag_of_words(contrast_sets):
+    pairs = list(sample_epoch(contrast_sets("all"), epoch=0, pairs=203))
+    groups = groups_of(pairs)
+    assert len(pairs) == 200, "whole groups"
+    assert set(map(len, groups.values())) == {4}
+    for group in groups.values():
+        labels = {}
+        for pair in group:
+            labels.setdefault((_key(pair.premise), pair.hypothesis), set()).add(pair.label)
+        assert len(labels) == 2
+        assert all(len(each) == 2 for each in labels.values()), "equal words, two labels"
+        assert [pair.label for pair in group][::2] == [ENTAILMENT, CONTRADICTION]
+        assert group[3].label == NEUTRAL
+    assert {kind_of(pair.source_id) for pair in pairs} == {"contrast"}
+
+
+def _key(text):
+    return tuple(sorted(bag(text).items()))
+
+
+@pytest.mark.parametrize(
+    ("words", "premise", "colors"),
+    [(TRAINING, "A hat is near a car.", {"black", "white"}), (HELD_OUT, "A bike is near a van.", {"blue", "green"})],
+)
+def test_contrast_sets_of_a_half_use_no_word_of_the_other_half(parser, words, premise, colors):
+    corpus = [f"A {color} {noun} is near a thing." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
+    adjectives = AdjectiveCounts(list(parser.parses(corpus)) * 2)
+    corpus += [f"Something is near a {color} {noun}." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
+    substituter = Substituter(count_corpus([Example("0", text, "", "neutral") for text in corpus]), words=words)
+    premises = ["A hat is near a car.", "A bike is near a van.", "A hat is near a bike."]
+    made = ContrastSets(premises, parser, adjectives=adjectives, substituter=substituter)
+    pairs = list(sample_epoch(made, epoch=0, pairs=80))
+    for pair in pairs:
+        assert {*bag(pair.premise), *bag(pair.hypothesis)} <= {*bag(premise), *colors}
+    assert {word for pair in pairs for word in bag(pair.hypothesis)} == {*bag(premise), *colors}
+
+
+_COLORS = ("black", "white", "blue", "green")
+
+
+@pytest.fixture(scope="module")
+def mirrors(parser, real_premises):
+    """Give the mirrors of real premises and two more sentences, in an epoch with one half of the vocabulary."""
+    premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
+    return {
+        words: list(sample_epoch(NegationMirrors(premises, parser, words=words), epoch=1, pairs=81))
+        for words in ("all", TRAINING, HELD_OUT)
+    }
+
+
+def test_negation_mirrors_come_whole_and_a_bag_of_words_does_not_solve_them(mirrors):
+    for pairs in mirrors.values():
+        groups = groups_of(pairs)
+        assert len(pairs) == 80
+        assert len(groups) == 40
+        for entailing, other in groups.values():
+            assert entailing.hypothesis == other.hypothesis
+            assert entailing.premise != other.premise
+            assert bag(entailing.premise) == bag(other.premise)
+            assert entailing.label == ENTAILMENT
+            assert other.label in (NEUTRAL, CONTRADICTION)
+    assert {pair.label for pair in mirrors["all"]} == {ENTAILMENT, NEUTRAL, CONTRADICTION}
+
+
+def test_negation_mirrors_of_the_training_half_use_no_held_out_word(mirrors):
+    held_out = [each for each in COMPANIONS if vocabulary_half(each.noun) == HELD_OUT]
+    determiners = {each.negative for each in (*QUANTIFIERS, *DOWNWARD) if vocabulary_half(each.negative) == HELD_OUT}
+    for pair in mirrors[TRAINING]:
+        assert not any(re.search(rf"{each.noun}s? (is|are|was|were) {each.place}", pair.premise) for each in held_out)
+        assert not any(pair.premise.startswith(f"{each} ") for each in determiners if each != "Not")
+        assert " not " not in pair.premise
+    of_set = {pair[1:3] for pair in mirrors[HELD_OUT]}
+    assert of_set.isdisjoint(pair[1:3] for pair in mirrors[TRAINING])
+
+
+def test_negation_mirrors_are_pairs_of_the_set_with_three_labels(parser):
+    sentence = "The man is sleeping in a tent."
+    [parse] = parser.parses([sentence])
+    of_set = {(pair.premise, pair.hypothesis): pair for pair in negation_pairs(parse, seed=5)}
+    [group] = NegationMirrors([sentence], parser).make([0], 5)
+    assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]
+    assert len(group) == 2
+    assert NO_LABEL != group
+
+
+def test_groups_are_skipped_whole_if_one_sentence_is_official(mirrors, parser, real_premises, monkeypatch):
+    official = mirrors["all"][3].premise
+    monkeypatch.setattr("unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == official)
+    made = list(sample_epoch(NegationMirrors(real_premises, parser), epoch=1, pairs=80))
+    assert official not in {pair.premise for pair in made}
+    assert set(map(len, groups_of(made).values())) == {2}
