@@ -4,10 +4,10 @@
     python benchmarks/mending_study.py train --out runs/mending --jobs 8
     python benchmarks/mending_study.py table --out runs/mending --markdown
 
-`prepare` needs the corpora, spaCy's parser and WordNet. It writes the training pairs, the added pairs of the first epoch
-and all evaluation sets. `train` needs only this folder, for example on a GPU without a network. It trains each entry of
-`GRID` with the first seed, chooses an entry on validation pairs, and trains this entry and the references with all
-seeds. A new start skips finished models.
+`prepare` needs the corpora, spaCy's parser and WordNet. It writes the training pairs, the added pairs of the first
+epoch and all evaluation sets. `train` needs only this folder, for example on a GPU without a network. It trains each
+entry of `GRID` with the first seed, chooses an entry on validation pairs, and trains this entry and the references with
+all seeds. A new start skips finished models.
 
 Every entry starts from `plain` with the same seed, except `plain`, which starts from the given model. `plain` and the
 entries train for one epoch on the same pairs. `longer` is a second reference: plain training for one more epoch.
@@ -23,6 +23,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -45,7 +46,6 @@ from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.data.sources import Example
-from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import RATIO, Sample
 from unbag.scoring.significance import compute_sample_value
@@ -55,7 +55,7 @@ from unbag.training.config_recipes import MendConfig
 from unbag.training.data import Part, TrainingData, gather
 from unbag.training.interpolation import choose_alpha
 from unbag.training.recipes import find_recipe
-from unbag.training.weight_averaging import average_models
+from unbag.training.weight_averaging import average_models, clone_weights, interpolate
 from unbag.utils.files import write_json
 
 SEEDS: Final = (1, 2, 3)
@@ -121,8 +121,9 @@ CANDIDATES: Final = tuple(
 )
 """Entries among which validation pairs choose: those with each kind of added pairs that the targets name."""
 
+REFERENCES: Final = (PLAIN, LONGER)
 MAX_LOSS: Final = 0.5  # percentage points
-ALPHAS: Final = tuple(step / 10 for step in range(11))
+ALPHAS: Final = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 VALIDATION: Final = ("snli-validation", "mnli-validation_mismatched")
 _ALL_PAIRS: Final = ("snli-validation", "snli-test", "mnli-validation_matched", "mnli-validation_mismatched")
 _FILE: Final = ".parquet"
@@ -130,7 +131,7 @@ _TRIAL: Final = 20  # source examples per set in a trial run
 
 
 def sets(official: str | None) -> dict[str, Request]:
-    """Build the requests of all evaluation sets, by name of the file. Names with `validation` are for selection."""
+    """Build the requests of all evaluation sets, by file name. Those with the word `validation` are for selection."""
     found = {name: Request("plain", name) for name in _ALL_PAIRS}
     for words, title in ((TRAINING, "validation"), (HELD_OUT, "held-out")):
         corpora = ("snli",) if words == TRAINING else ("snli", "snli-test", "mnli-validation_matched")
@@ -257,20 +258,24 @@ class StoredPairs:
 
 
 def train_all(out: Path, jobs: int, names: Sequence[str]) -> None:
-    """Train the grid with one seed, then the chosen entry and the references with all seeds, then evaluate soups."""
-    _run_all(out, jobs, {(name, SEEDS[0]) for name in names})
+    """Train the grid with one seed, and the references and the chosen entry with all seeds; then evaluate soups."""
+    _run_all(out, jobs, {(name, SEEDS[0]) for name in names} | {(name, seed) for name in REFERENCES for seed in SEEDS})
     candidates = [name for name in CANDIDATES if _measured(out, f"{name} seed {SEEDS[0]} chosen").is_file()]
     if not candidates:
         return
-    best = max(candidates, key=lambda name: (_skill(read(_measured(out, f"{name} seed {SEEDS[0]} chosen"))), name))
+    best = max(candidates, key=lambda name: (_skill_of(out, name), name))
     write_json({"chosen": best, "skills": {name: _skill_of(out, name) for name in candidates}}, out / "chosen.json")
     print(f"chosen: {best}", file=sys.stderr, flush=True)
-    _run_all(out, jobs, {(name, seed) for name in (PLAIN, LONGER, best) for seed in SEEDS})
-    soups = [[f"{best} seed {seed}" for seed in SEEDS], [f"{PLAIN} seed {seed}" for seed in SEEDS]]
+    _run_all(out, jobs, {(best, seed) for seed in SEEDS})
+    soups = [[f"{name} seed {seed}" for seed in SEEDS] for name in (PLAIN, best)]
     soups += [[f"{best} seed {SEEDS[0]}", f"product seed {SEEDS[0]}"]]
-    commands = [["soup", *each] for each in soups if all(_model(out, name).is_dir() for name in each)]
+    missing = [each for each in soups if not _measured(out, _soup_title(each)).is_file()]
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda command: _call(out, command), commands))
+        list(pool.map(lambda models: _call(out, ["soup", *models]), missing))
+
+
+def _soup_title(names: Sequence[str]) -> str:
+    return f"soup of {' and '.join(names)}"
 
 
 def _skill_of(out: Path, name: str) -> float:
@@ -325,7 +330,7 @@ def _measured(out: Path, name: str) -> Path:
 
 
 def train_one(out: Path, name: str, seed: int) -> None:
-    """Train one model and evaluate it, at the chosen α too."""
+    """Train one model and evaluate it, and a candidate at the chosen α too."""
     entry, title = GRID[name], f"{name} seed {seed}"
     folder = _model(out, title)
     start = out / BASE if entry.start == BASE else _model(out, f"{entry.start} seed {seed}")
@@ -335,74 +340,71 @@ def train_one(out: Path, name: str, seed: int) -> None:
         options["no_evaluate"] = True
     config = recipe.config(model=str(start), output_dir=folder, **options)
     StoredPairs.folder = out
+    began = time.perf_counter()
     with mock.patch.object(training, "PairAugmenter", StoredPairs):
         training.run(recipe, config, data=read_data(out))
-    write(measure(out, folder, title), _measured(out, title))
-    plain = _model(out, f"{PLAIN} seed {seed}")
-    alpha, curve = (1.0, []) if plain == folder else _choose(out, plain, folder)
-    write_json({"alpha": alpha, "curve": curve}, out / "measures" / f"{title}.json")
+    trained = time.perf_counter()
+    predictor = TransformerPredictor.load(folder)
+    write(measure(out, predictor), _measured(out, title))
+    alpha = 1.0
+    curve: list[dict[str, Any]] = []
+    if name not in REFERENCES:
+        plain = TransformerPredictor.load(_model(out, f"{PLAIN} seed {seed}"))
+        original, mended = clone_weights(plain.model), clone_weights(predictor.model)
+        alpha, curve = _choose(out, predictor, original, mended)
+        if alpha < 1:
+            predictor.model.load_state_dict(interpolate(original, mended, alpha))
+            write(measure(out, predictor), _measured(out, f"{title} chosen"))
     if alpha == 1:
         shutil.copyfile(_measured(out, title), _measured(out, f"{title} chosen"))
-    else:
-        _evaluate_mean(out, [plain, folder], f"{title} chosen", [alpha])
-    print(f"α = {alpha:g}")
+    write_json({"alpha": alpha, "curve": curve}, out / "measures" / f"{title}.json")
+    print(f"α = {alpha:g}, {trained - began:.0f} s of training, {time.perf_counter() - trained:.0f} s of evaluation")
 
 
-def _choose(out: Path, plain: Path, folder: Path) -> tuple[float, list[dict[str, Any]]]:
+def _choose(
+    out: Path, predictor: TransformerPredictor, original: Mapping[str, Any], mended: Mapping[str, Any]
+) -> tuple[float, list[dict[str, Any]]]:
     """Choose α on the validation pairs of the corpora."""
     curve = []
     for alpha in ALPHAS:
-        mixed = folder.with_name(f"{folder.name}-alpha-{alpha:g}")
-        average_models([plain, folder], mixed, alphas=[alpha])
-        predictor = TransformerPredictor.load(mixed)
+        predictor.model.load_state_dict(interpolate(original, mended, alpha))
         row: dict[str, Any] = {"alpha": alpha}
         for name in VALIDATION:
-            built = _built(out, name)
-            sample = share(right(built, _answers(out, built, predictor)))
+            built = read_back(out / "sets" / f"{name}{_FILE}")
+            sample = share(right(built, _answers(built, predictor)))
             row[name] = {"accuracy": float(compute_sample_value(sample)), "pairs": len(sample.columns)}
         curve.append(row)
-        shutil.rmtree(mixed)
     return choose_alpha(curve, max_loss=MAX_LOSS), curve
 
 
 def soup(out: Path, names: Sequence[str]) -> None:
     """Evaluate the mean of the weights of several models."""
-    _evaluate_mean(out, [_model(out, name) for name in names], f"soup of {' and '.join(names)}", ())
+    folder = _model(out, _soup_title(names))
+    average_models([_model(out, name) for name in names], folder)
+    write(measure(out, TransformerPredictor.load(folder)), _measured(out, _soup_title(names)))
 
 
-def _evaluate_mean(out: Path, models: Sequence[Path], title: str, alphas: Sequence[float]) -> None:
-    folder = _model(out, title)
-    average_models(models, folder, alphas=alphas)
-    write(measure(out, folder, title), _measured(out, title))
+def _answers(built: BuiltSet, predictor: TransformerPredictor) -> SetPredictions:
+    premises, hypotheses = (read_column(built.rows, name).to_pylist() for name in ("premise", "hypothesis"))
+    return SetPredictions(predictor.predict(premises, hypotheses), predictor.label_space, has_probabilities=True)
 
 
-def _built(out: Path, name: str) -> BuiltSet:
-    return read_back(out / "sets" / f"{name}{_FILE}")
-
-
-def _answers(out: Path, built: BuiltSet, predictor: TransformerPredictor) -> SetPredictions:
-    found = predict_rows(built.rows, predictor, out / "predictions")
-    return SetPredictions(found.array(), found.label_space, found.has_probabilities)
-
-
-def measure(out: Path, folder: Path, title: str) -> Measures:
+def measure(out: Path, predictor: TransformerPredictor) -> Measures:
     """Evaluate a model on all sets."""
-    predictor = TransformerPredictor.load(folder)
     samples: dict[str, Sample] = {}
     values: dict[str, float] = {}
     parts: dict[str, list[Sample]] = {}
     for path in sorted((out / "sets").glob(f"*{_FILE}")):
         name, built = path.stem, read_back(path)
-        found = _answers(out, built, predictor)
+        found = _answers(built, predictor)
+        kind = ", validation" if "validation" in name.split() else ""
         if built.request.name == "permuted":
-            picked = {measure: each for measure, each in scored(built, found) if each.sample is not None}
-            suffix = ", validation" if "validation" in name else ""
+            picked = dict(scored(built, found))
             for measure_name in ("Ω_max, p ≥ 0.5", "P^c"):
                 sample = picked[measure_name].sample
                 assert sample is not None
-                samples[measure_name + suffix] = sample
+                samples[measure_name + kind] = sample
             continue
-        kind = ", validation" if "validation" in name and built.request.name != "plain" else ""
         if built.request.name in ("negation", "recombined"):
             parts.setdefault(f"{built.request.name}{kind}", []).append(_clustered(built, found))
             continue
@@ -420,8 +422,7 @@ def measure(out: Path, folder: Path, title: str) -> Measures:
             samples[name] = share(correct)
             if name == "snli-test":
                 values["ECE, snli-test"] = calibration_error(found, correct)
-    for name, found_parts in parts.items():
-        samples[name] = Sample(RATIO, np.concatenate([each.columns for each in found_parts]))
+    samples |= {name: Sample(RATIO, np.concatenate([each.columns for each in some])) for name, some in parts.items()}
     return Measures(samples, values)
 
 
