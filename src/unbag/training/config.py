@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 AUGMENT_KINDS: Final = (
-    *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "contrast"),
+    *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
 )
 """Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
 WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted", "contrast"})
