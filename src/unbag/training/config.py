@@ -22,6 +22,8 @@ AUGMENT_KINDS: Final = (
 """Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
 WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted", "contrast"})
 """Kinds whose pairs are built or verified with WordNet."""
+UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
+"""Kinds that combine sentences and phrases of training pairs, without a restriction to half of the vocabulary."""
 
 
 def parse_augment(entry: str) -> tuple[str, float | None]:
