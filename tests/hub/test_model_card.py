@@ -8,6 +8,7 @@ from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag.data import corpora
+from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model
 from unbag.hub.model_code import remove_code
 from unbag.inference.hub_files import folder_revision
@@ -235,3 +236,27 @@ def test_checkpoint_publication_with_code_bundles_architecture(run):
     assert "import unbag" not in code
     assert "from unbag" not in code
     assert "modeling_unbag.py" in publication.owns, "it goes when the model is published again without"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words", "end"),
+    [
+        ({"soswap": 1500}, "all", "1,500 SOSwap pairs generated from the training pairs were added."),
+        ({"recombined": 5}, "training", "5 recombined pairs generated from the training pairs were added."),
+        (
+            {"negation": 400, "contrast": 8},
+            "training",
+            "400 negation and 8 contrast pairs generated from the training pairs were added, with words and templates "
+            "from the training half of the vocabulary only.",
+        ),
+        (
+            {"soswap": 3, "recombined": 5, "contrast": 8},
+            "training",
+            "3 SOSwap, 5 recombined and 8 contrast pairs generated from the training pairs were added, SOSwap and "
+            "contrast with words and templates from the training half of the vocabulary only.",
+        ),
+    ],
+)
+def test_augmentation_sentence_restricts_only_kinds_with_a_half_of_the_vocabulary(kinds, words, end):
+    added = {"words": words, "first_epoch": {kind: {"pairs": n} for kind, n in kinds.items()}}
+    assert model_card._augmentation({"config": {}, "augmentation": added}) == f"In each epoch, {end}"

@@ -28,6 +28,11 @@ PAIRS = [
     ("A boy in a red hat is chasing two cats.", "Two cats are with a boy.", "neutral"),
     ("A dog is near a car.", "A white dog and a black dog are near a black car.", "neutral"),
     ("A car is near a dog in a park.", "A dog is near a car.", "entailment"),
+    # Sentences that documents of `recombined` are filled with, and whose words claims get.
+    ("A woman is pulling a sled.", "A woman is at work.", "neutral"),
+    ("A girl is pushing a cart up a hill.", "A girl sleeps.", "contradiction"),
+    ("Two nurses are eating apples.", "The nurses are hungry.", "neutral"),
+    ("A waiter carries plates across the room.", "A waiter sleeps.", "contradiction"),
 ]
 EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 
@@ -120,8 +125,8 @@ def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds = ("swapped=0.5", "soswap=9")
     record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 5 + 9
+    assert record["pairs_per_epoch"] == len(PAIRS) + 7 + 9
     assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
-    assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 5
+    assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
     assert record["parser"] == parser.identity
     assert "wordnet" not in record

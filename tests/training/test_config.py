@@ -32,7 +32,8 @@ def test_train_config_invalid_values_are_all_reported():
         "expected word_order of natural, shuffled, permuted, got 'backwards'",
         "expected precision of no, bf16, fp16, got 'int8'",
         "expected a weight above 0 after snli=, got '0'",
-        "expected augment of soswap, addamod, reversed, swapped, negated, substituted, negation, contrast, got rhymes",
+        "expected augment of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, contrast, "
+        "got rhymes",
         "expected a number of pairs after soswap=, or a fraction between 0 and 1, got '0'",
         "expected a number of pairs after negated=, or a fraction between 0 and 1, got '1.5'",
         "expected each kind of augment once, got swapped several times",

@@ -18,6 +18,7 @@ from unbag.hub.licenses import OTHER, derive_license
 from unbag.hub.ownership import FOLDER
 from unbag.reports.training import interpolation_section
 from unbag.scoring.bootstrap import Estimate
+from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
 from unbag.training.reproduce import command
 
@@ -305,14 +306,19 @@ def _augmentation(record: Mapping[str, Any]) -> str:
             "premises, were added."
         )
     added = record["augmentation"]
-    counts = [f"{each['pairs']:,} {_KINDS.get(kind, kind)}" for kind, each in added["first_epoch"].items()]
-    listed = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
-    half = (
-        ", with words and templates from the training half of the vocabulary only"
-        if added["words"] == "training"
-        else ""
-    )
-    return f"In each epoch, {listed} pairs generated from the training pairs were added{half}."
+    names = {kind: _KINDS.get(kind, kind) for kind in added["first_epoch"]}
+    listed = _listed([f"{each['pairs']:,} {names[kind]}" for kind, each in added["first_epoch"].items()])
+    split = [name for kind, name in names.items() if kind not in UNSPLIT_KINDS]
+    sentence = f"In each epoch, {listed} pairs generated from the training pairs were added"
+    if added["words"] == "training" and split:
+        which = "" if len(split) == len(names) else f"{_listed(split)} "
+        sentence += f", {which}with words and templates from the training half of the vocabulary only"
+    return f"{sentence}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names to a list in prose: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 _PRECISIONS: Final = {"no": "float32", "bf16": "bfloat16 (mixed)", "fp16": "float16 (mixed)"}

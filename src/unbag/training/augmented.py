@@ -15,6 +15,7 @@ from unbag.challenge_sets.perturbations.contrast_sets import ContrastSets
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
 from unbag.challenge_sets.perturbations.negation import NegatedPairs
 from unbag.challenge_sets.perturbations.negation_rows import NegationMirrors
+from unbag.challenge_sets.perturbations.recombined_pairs import RecombinedPairs
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
@@ -100,6 +101,8 @@ def _maker(
         return SoswapAddamodPairs(premises, parser, kind=kind, adjectives=adjectives, words=words)
     if kind == SwappedPairs.kind:
         return SwappedPairs(examples, parser)
+    if kind == RecombinedPairs.kind:
+        return RecombinedPairs(examples, parser)
     if kind == NegationMirrors.kind:
         return NegationMirrors(premises, parser, words=words)
     if kind in (SubstitutedPairs.kind, ContrastSets.kind):

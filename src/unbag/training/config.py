@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 
 AUGMENT_KINDS: Final = (
-    *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "contrast"),
+    *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
 )
 """Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
 WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted", "contrast"})
 """Kinds whose pairs are built or verified with WordNet."""
+UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
+"""Kinds that combine sentences and phrases of training pairs, without a restriction to half of the vocabulary."""
 
 
 def parse_augment(entry: str) -> tuple[str, float | None]:

@@ -8,7 +8,12 @@ import pytest
 
 from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, addamod, modify_noun
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, group_of, kind_of, sample_epoch
-from unbag.challenge_sets.perturbations.contrast_sets import NO_EXCLUSIVE, ContrastSets, build_contrast_set
+from unbag.challenge_sets.perturbations.contrast_sets import (
+    NO_EXCLUSIVE,
+    OTHER_ARTICLE,
+    ContrastSets,
+    build_contrast_set,
+)
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
 from unbag.challenge_sets.perturbations.negation_operations import negation_pairs
 from unbag.challenge_sets.perturbations.negation_rows import NO_LABEL, NegationMirrors
@@ -28,7 +33,7 @@ CORPUS = (
 
 
 def bag(text):
-    return Counter(re.findall(r"[\w'-]+|[.,]", text.lower().replace("an ", "a ")))
+    return Counter(re.findall(r"[\w'-]+|[.,]", text.lower()))
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +103,10 @@ def _seeded(substituter, seed):
 def test_contrast_set_without_an_exclusive_adjective_is_a_reason(parser, small):
     [parse] = parser.parses(["A man in a hat is near a dog."])
     assert build_contrast_set(parse, small[0], Substituter(small[1].counts, lists=(), q=100)) == NO_EXCLUSIVE
+    [parse] = parser.parses(["A man in a hat is near the dog."])
+    old = AdjectiveCounts(list(parser.parses(["An old man sees an old dog and an old hat."])) * 2)
+    made = {build_contrast_set(parse, old, _seeded(small[1], seed)) for seed in range(20)}
+    assert made == {OTHER_ARTICLE, NO_EXCLUSIVE}, "beside the dog, and for man and hat"
     [parse] = parser.parses(["A man sleeps."])
     assert build_contrast_set(parse, *small) == "fewer than two nouns that take an adjective"
 

@@ -9,13 +9,16 @@ that excludes it (`substitution`):
 - S: "A man in a black hat walks a dog."
 
 The pairs (premise, hypothesis) are (M, M) entailment, (O, M) neutral, (M, S) contradiction and (O, S) neutral, because
-O leaves the color of the hat open. M and O have the same words, so that each hypothesis has premises of the same words
-with two labels: no bag of words is right on more than half of the pairs, and no model that reads the hypothesis alone.
+O leaves the color of the hat open. M and O have the same words except for capitals. So each hypothesis has premises of
+the same words with two labels: no bag of words is right on more than half of the pairs, and no model that reads the
+hypothesis alone. If the article of one noun adapts to the adjective and that of the other noun does not ("an old man in
+the hat", "a man in the old hat"), the words differ, and there is no contrast set.
 
 If subject and object of M can be exchanged without a change of words (`soswap`), the result X replaces O in the first
 hypothesis: (X, M) is a contradiction.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -27,8 +30,10 @@ from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_half
 from unbag.challenge_sets.perturbations.substitution import Substituter
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.parses import Parse, Parser
+from unbag.data.text.tokens import tokenize_words
 
 NO_EXCLUSIVE: Final = "no adjective that excludes the added one"
+OTHER_ARTICLE: Final = "an article that gives away the noun of the adjective (an old man in the hat)"
 _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
@@ -78,6 +83,8 @@ def build_contrast_set(
     added = addamod(parse, adjectives, seed=substituter.seed, words=substituter.words)
     if isinstance(added, str):
         return str(added)
+    if _bag(added.premise) != _bag(added.hypothesis):
+        return OTHER_ARTICLE
     modified = modify_noun(parse, added.premise_noun, added.adjective)
     assert modified is not None, "addamod adds only adjectives that the noun takes"
     exclusive = next(
@@ -94,7 +101,7 @@ def build_contrast_set(
     other, label = added.hypothesis, NEUTRAL
     swap = swap_within_half(modified, substituter.words)
     # A repaired verb or pronoun is another word, which would give the label away.
-    if isinstance(swap, Swap) and not swap.repaired:
+    if isinstance(swap, Swap) and _bag(swap.hypothesis) == _bag(added.premise):
         other, label = swap.hypothesis, CONTRADICTION
     return [
         GeneratedPair(added.premise, added.premise, ENTAILMENT),
@@ -102,3 +109,7 @@ def build_contrast_set(
         GeneratedPair(added.premise, exclusive, CONTRADICTION),
         GeneratedPair(added.hypothesis, exclusive, NEUTRAL),
     ]
+
+
+def _bag(sentence: str) -> Counter[str]:
+    return Counter(word.text.lower() for word in tokenize_words(sentence))

@@ -1,0 +1,74 @@
+"""Pairs of the recombined set with three labels, for training."""
+
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, sample_epoch
+from unbag.challenge_sets.perturbations.recombined import build_claim_rows, is_sentence, join_sentences
+from unbag.challenge_sets.perturbations.recombined_pairs import SIZES, RecombinedPairs
+from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.sources import Example
+
+
+@pytest.fixture(scope="module")
+def examples(shared, real_premises):
+    [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
+    rows = pq.read_table(file).slice(0, 3 * len(real_premises)).to_pylist()
+    return [
+        Example(str(i), row["premise"], row["hypothesis"], LABELS[row["label"]])
+        for i, row in enumerate(rows)
+        if row["label"] >= 0 and row["premise"] in set(real_premises)
+    ]
+
+
+@pytest.fixture(scope="module")
+def generator(examples, parser):
+    return RecombinedPairs(examples, parser)
+
+
+def test_recombined_pairs_are_rows_of_the_set(generator, examples, parser):
+    """An entailed pair is a supported claim; exchanged claims and removed evidence are neutral."""
+    seed = 5
+    made = list(generator.make(range(len(examples)), seed))
+    assert len(made) == len(examples)
+    counts = Counter()
+    for example, result in zip(examples, made, strict=True):
+        if isinstance(result, str):
+            continue
+        [pair] = result
+        [claim] = parser.parses([example.hypothesis])
+        rows = build_claim_rows(example, claim, generator._pool, sizes=SIZES, seed=seed)
+        [row] = [row for row in rows if (row["premise"], row["hypothesis"]) == pair[:2]]
+        assert pair.label == (ENTAILMENT if row["operation"] == "supported" else NEUTRAL)
+        assert (join_sentences([example.premise]) in pair.premise) == (row["operation"] != "removed")
+        counts[row["operation"]] += 1
+    assert {"supported", "removed", "subject"} <= set(counts)
+    assert counts["supported"] > 3
+
+
+def test_recombined_pairs_consist_of_training_premises(generator, examples):
+    sentences = {join_sentences([example.premise]) for example in examples if is_sentence(example.premise)}
+    for pair in sample_epoch(generator, epoch=0, pairs=20):
+        found = [sentence for sentence in sentences if sentence in pair.premise]
+        assert sum(map(len, found)) + len(found) - 1 >= len(pair.premise)
+        assert len(found) >= min(SIZES)
+
+
+def test_recombined_pairs_of_other_epochs_and_seeds_differ(generator):
+    first = [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=1)]
+    assert first == [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=1)]
+    assert first != [pair[1:3] for pair in sample_epoch(generator, epoch=1, pairs=12, seed=1)]
+    assert first != [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=2)]
+
+
+def test_recombined_pairs_have_no_official_sentence_in_a_document(examples, parser, monkeypatch):
+    official = set(sorted({example.premise for example in examples})[::2])
+    module = "unbag.challenge_sets.perturbations.recombined_pairs"
+    monkeypatch.setattr(f"{module}.is_official", official.__contains__)
+    generator = RecombinedPairs(examples, parser)
+    counts = Counter()
+    for pair in sample_epoch(generator, epoch=0, pairs=10, counts=counts):
+        assert not any(join_sentences([sentence]) in pair.premise for sentence in official if is_sentence(sentence))
+    assert counts[OFFICIAL] > 0
