@@ -1,6 +1,8 @@
 """The tables of `mending_study.py`: the grid with one seed, and the chosen entry and soups with several."""
 
+import io
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,55 +19,68 @@ TITLES: Final = {
 FIRST_SEED: Final = 1
 _SEED: Final = " seed "
 _CHOSEN: Final = " chosen"
+INTERPOLATED: Final = ", interpolated"
 _SOUP: Final = "soup of "
 
 
-def load(out: Path) -> dict[str, dict[int, Measures]]:
-    """Load the results by name and seed. A name with the chosen α between 0 and 1 ends in it; a soup has seed 1."""
+def load(results: Any) -> dict[str, dict[int, Measures]]:
+    """Load the results by name and seed; a soup has seed 1.
+
+    Args:
+        results: Folder (`Path`) or archive (`zipfile.Path`) with the folder `measures`.
+
+    Returns:
+        The results. Those of a model at the chosen α, if it is below 1, have a name that ends in `INTERPOLATED`.
+    """
+    alphas = load_alphas(results)
     found: dict[str, dict[int, Measures]] = {}
-    for path in sorted((out / "measures").glob("*.npz")):
-        title = path.stem
-        if title.startswith(_SOUP):
-            found.setdefault(title, {})[FIRST_SEED] = read(path)
+    for file in sorted((results / "measures").iterdir(), key=lambda file: file.name):
+        title, _, suffix = file.name.rpartition(".")
+        if suffix != "npz":
             continue
         name, _, rest = title.partition(_SEED)
-        if rest.endswith(_CHOSEN):
-            if load_alpha(out, title.removesuffix(_CHOSEN)) == 1:
+        if title.startswith(_SOUP):
+            name, rest = title, str(FIRST_SEED)
+        elif rest.endswith(_CHOSEN):
+            rest = rest.removesuffix(_CHOSEN)
+            if alphas[f"{name}{_SEED}{rest}"] == 1:
                 continue  # the model itself
-            name += ", interpolated"
-        found.setdefault(name, {})[int(rest.removesuffix(_CHOSEN))] = read(path)
+            name += INTERPOLATED
+        found.setdefault(name, {})[int(rest)] = read(io.BytesIO(file.read_bytes()))
     return found
 
 
-def load_alpha(out: Path, title: str) -> float:
-    """Load the α that was chosen for a model."""
-    return float(json.loads((out / "measures" / f"{title}.json").read_text())["alpha"])
+def load_alphas(results: Any) -> dict[str, float]:
+    """Load the chosen α of each model."""
+    files = [file for file in (results / "measures").iterdir() if file.name.endswith(".json")]
+    return {file.name.removesuffix(".json"): float(json.loads(file.read_text())["alpha"]) for file in files}
 
 
 def results_of(out: Path) -> dict[str, Any]:
-    """Summarise the grid, and the models with all seeds."""
-    found = load(out)
+    """Summarise the grid, the soups, and the models with all seeds; `out` is a folder or a zip archive."""
+    results = out if out.is_dir() else zipfile.Path(out)
+    found = load(results)
     first = {name: {FIRST_SEED: by_seed[FIRST_SEED]} for name, by_seed in found.items() if FIRST_SEED in by_seed}
+    soups = {name: each for name, each in first.items() if name.startswith(_SOUP)}
     seeds = {name: by_seed for name, by_seed in found.items() if len(by_seed) > 1}
-    chosen = out / "chosen.json"
-    alphas = {path.stem: load_alpha(out, path.stem) for path in sorted((out / "measures").glob("*.json"))}
-    record: dict[str, Any] = {"alphas": alphas, "grid": summary(_ordered(first))}
-    record |= json.loads(chosen.read_text()) if chosen.is_file() else {}
-    return record | ({"seeds": summary(_ordered(seeds))} if PLAIN in seeds else {})
-
-
-def _ordered(found: Mapping[str, dict[int, Measures]]) -> dict[str, dict[int, Measures]]:
-    return {PLAIN: found[PLAIN]} | dict(found)
+    parts = {"grid": {name: each for name, each in first.items() if name not in soups}, "soups": soups, "seeds": seeds}
+    record: dict[str, Any] = {"alphas": dict(sorted(load_alphas(results).items()))}
+    record |= {name: summary({PLAIN: found[PLAIN]} | some) for name, some in parts.items() if some}
+    chosen = results / "chosen.json"
+    return record | (json.loads(chosen.read_text()) if chosen.is_file() else {})
 
 
 def markdown(out: Path) -> str:
-    """Build the tables in Markdown."""
+    """Build the tables in Markdown: the grid without interpolation, then soups and all seeds with their differences."""
     record = results_of(out)
-    parts = [markdown_table(record["grid"], _names(record["grid"]), TITLES)]
-    if "seeds" in record:
-        parts.append(markdown_table(record["seeds"], _names(record["seeds"]), TITLES))
-        names = [name for name in _names(record["seeds"]) if name != PLAIN]
-        parts.append(differences_table(record["seeds"], names, TITLES))
+    parts = [
+        markdown_table(record["grid"], [each for each in _names(record["grid"]) if INTERPOLATED not in each], TITLES)
+    ]
+    for part in ("soups", "seeds"):
+        if part in record:
+            names = _names(record[part])
+            parts.append(markdown_table(record[part], names, TITLES))
+            parts.append(differences_table(record[part], [name for name in names if name != PLAIN], TITLES))
     parts.append("\n".join(f"{name}: α = {alpha:g}" for name, alpha in record["alphas"].items()))
     return "\n\n".join(parts)
 

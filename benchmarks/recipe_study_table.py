@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -41,7 +41,7 @@ class Measures(NamedTuple):
     values: Mapping[str, float]
 
 
-def read(path: Path) -> Measures:
+def read(path: Path | IO[bytes]) -> Measures:
     """Load the results that `write` stored."""
     with np.load(path) as kept:
         about = json.loads(str(kept["about"]))
