@@ -8,13 +8,16 @@ import sys
 import pytest
 
 from tests.training.conftest import write_pairs
-from unbag.challenge_sets.perturbations.augmentation import kind_of
+from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
 from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_half
+from unbag.data.labels import LABELS
 from unbag.data.sources import Example
+from unbag.inference.loading import load_to_train
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import AUGMENT_KINDS
 from unbag.training.data import Part
+from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 
 # man, dog, boy, black, white, old and red are words of the training half; so are push and chase.
 PAIRS = [
@@ -96,6 +99,7 @@ from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training import augmented
 from unbag.training.data import Part
+from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
 augmented.Parser = lambda: Parser(pipeline)
 part = Part("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
@@ -130,3 +134,43 @@ def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp
     assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
     assert record["parser"] == parser.identity
     assert "wordnet" not in record
+
+
+def test_a_run_with_stratified_batches_records_them_and_whole_groups(finetune, parser, tmp_path, monkeypatch):
+    monkeypatch.setattr(augmented, "Parser", lambda: parser)
+    file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
+    kinds, batches = ("negation=7", "soswap=4"), "stratified"
+    record, _ = finetune(corpus=(str(file),), max_steps=2, batch_size=8, augment=kinds, augment_batches=batches)
+    assert record["pairs_per_epoch"] == len(PAIRS) + 6 + 4
+    assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
+    assert record["config"]["augment_batches"] == "stratified"
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_batches_of_several_processes_are_those_of_one(pretrained, stratified):
+    added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
+
+    def batches(world):
+        encoder = PairEncoder.of(load_to_train(str(pretrained), revision=None, label_map=None, seed=1))
+        epochs = [
+            EpochBatches(
+                [_part()],
+                batch_size=7,
+                seed=13,
+                place=ProcessPlacement(rank, world, 1),
+                encoder=encoder,
+                order=LABELS,
+                extra_pairs=lambda *_: [],
+                added=lambda _: added,
+                stratified=stratified,
+            ).epoch(0)
+            for rank in range(world)
+        ]
+        ids = [[epoch.examples[row].source_id for row in batch] for epoch in epochs for batch in epoch.batches]
+        assert ids == ids[: len(ids) // world] * world
+        return ids[: len(ids) // world]
+
+    [one, two] = map(batches, (1, 2))
+    assert one == two
+    groups = [{group_of(name) for name in batch} - {None} for batch in one]
+    assert sum(map(len, groups)) == 6, "no group is in two batches"

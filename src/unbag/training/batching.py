@@ -59,11 +59,11 @@ def epoch_batches(
     key = rng.compute_key(seed, "order", epoch)
     # Integer division spreads the remainder, so that sizes differ by at most one.
     sizes = np.diff(np.arange(count + 1) * n // max(count, 1))
-    placed = _spread(strata, lengths, sizes, key)
+    added_rows = _spread(strata, lengths, sizes, key)
     is_free = np.ones(n, bool)
-    is_free[[row for rows in placed for row in rows]] = False
-    batches = _fill(np.flatnonzero(is_free), lengths, sizes - np.array(list(map(len, placed)), np.intp), key)
-    for number, rows in enumerate(placed):
+    is_free[[row for rows in added_rows for row in rows]] = False
+    batches = _fill(np.flatnonzero(is_free), lengths, sizes - np.array(list(map(len, added_rows)), np.intp), key)
+    for number, rows in enumerate(added_rows):
         if rows:
             batches[number] = _sorted(np.array([*batches[number], *rows], np.intp), lengths)
     if not strata:
@@ -101,20 +101,20 @@ def _join_groups(batches: list[Rows], lengths: NDArray[np.integer], groups: Sequ
     changed: set[int] = set()
     for group in groups:
         is_fixed[group] = True
-        home = _find_home(group, batches, batch_of, is_fixed)
-        for row in group[batch_of[group] != home].tolist():
-            exchangeable = batches[home][~is_fixed[batches[home]]]
+        target = _find_target(group, batches, batch_of, is_fixed)
+        for row in group[batch_of[group] != target].tolist():
+            exchangeable = batches[target][~is_fixed[batches[target]]]
             other = exchangeable[np.argmin(np.abs(lengths[exchangeable] - lengths[row]))]
-            away = int(batch_of[row])
-            batches[home][batches[home] == other] = row
-            batches[away][batches[away] == row] = other
-            batch_of[row], batch_of[other] = home, away
-            changed |= {home, away}
+            origin = int(batch_of[row])
+            batches[target][batches[target] == other] = row
+            batches[origin][batches[origin] == row] = other
+            batch_of[row], batch_of[other] = target, origin
+            changed |= {target, origin}
     for number in changed:
         batches[number] = _sorted(batches[number], lengths)
 
 
-def _find_home(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed: NDArray[np.bool_]) -> int:
+def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed: NDArray[np.bool_]) -> int:
     """Find the batch of a group: that of its first pair, or the next one in cyclic order with room for the group."""
     first = int(batch_of[group[0]])
     for number in (*range(first, len(batches)), *range(first)):
@@ -136,21 +136,21 @@ def _spread(
 ) -> list[list[int]]:
     """Assign the units of all strata to batches, and return the rows of each batch."""
     count = len(sizes)
-    placed: list[list[int]] = [[] for _ in range(count)]
-    waiting: list[tuple[int, Rows]] = []
+    added_rows: list[list[int]] = [[] for _ in range(count)]
+    overflow: list[tuple[int, Rows]] = []
     # Large units first, because small ones fit into what is left.
     for number, units in sorted(enumerate(strata), key=lambda each: -max(map(len, each[1]), default=0)):
         for batch, unit in _slots(units, lengths, count, rng.compute_key(key, "stratum", number)):
-            if len(placed[batch]) + len(unit) <= sizes[batch]:
-                placed[batch] += unit.tolist()
+            if len(added_rows[batch]) + len(unit) <= sizes[batch]:
+                added_rows[batch] += unit.tolist()
             else:
-                waiting.append((batch, unit))
-    for batch, unit in waiting:
-        room = [i for i in range(count) if len(placed[i]) + len(unit) <= sizes[i]]
+                overflow.append((batch, unit))
+    for batch, unit in overflow:
+        room = [i for i in range(count) if len(added_rows[i]) + len(unit) <= sizes[i]]
         if not room:
             raise _no_room(unit)
-        placed[min(room, key=lambda i: (abs(i - batch), i))] += unit.tolist()
-    return placed
+        added_rows[min(room, key=lambda i: (abs(i - batch), i))] += unit.tolist()
+    return added_rows
 
 
 def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key: np.uint64) -> list[tuple[int, Rows]]:
@@ -165,8 +165,8 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
     phase = int(key) % _PHASES
     batches = [(j * _PHASES + phase) * count // (m * _PHASES) for j in range(m)]
     windows = [batch // _SORTED_TOGETHER for batch in batches]
-    longest = [int(lengths[unit].max()) for unit in units]
-    in_windows = sorted(zip(windows, order, strict=True), key=lambda each: (each[0], longest[each[1]]))
+    unit_lengths = [int(lengths[unit].max()) for unit in units]
+    in_windows = sorted(zip(windows, order, strict=True), key=lambda each: (each[0], unit_lengths[each[1]]))
     return [(batch, units[unit]) for batch, (_, unit) in zip(batches, in_windows, strict=True)]
 
 

@@ -23,12 +23,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts, addamod, modify_noun
+from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, addamod, modify_noun
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.soswap import Swap
 from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_half
-from unbag.challenge_sets.perturbations.substitution import Substituter
+from unbag.challenge_sets.perturbations.substitution import Substitute, Substituter
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.text.grammar import get_adjective_rank
 from unbag.data.text.parses import Parse, Parser
 from unbag.data.text.tokens import tokenize_words
 
@@ -87,15 +88,7 @@ def build_contrast_set(
         return OTHER_ARTICLE
     modified = modify_noun(parse, added.premise_noun, added.adjective)
     assert modified is not None, "addamod adds only adjectives that the noun takes"
-    exclusive = next(
-        (
-            each.hypothesis
-            for each in substituter.of(added.premise)
-            if (each.old, each.label) == (added.adjective, CONTRADICTION)
-            and modify_noun(parse, added.premise_noun, each.new) is not None
-        ),
-        None,
-    )
+    exclusive = next((each.hypothesis for each in substituter.of(added.premise) if _excludes(parse, added, each)), None)
     if exclusive is None:
         return NO_EXCLUSIVE
     other, label = added.hypothesis, NEUTRAL
@@ -109,6 +102,21 @@ def build_contrast_set(
         GeneratedPair(added.premise, exclusive, CONTRADICTION),
         GeneratedPair(added.hypothesis, exclusive, NEUTRAL),
     ]
+
+
+def _excludes(parse: Parse, added: Addition, substitute: Substitute) -> bool:
+    """Check whether a replacement is an adjective that excludes the added one, and that its noun takes.
+
+    Both adjectives must be of one class that English orders, such as size, age or color. Other adjectives may say
+    something about the whole scene: on a crowded street, a city is not empty.
+    """
+    ranks = {get_adjective_rank(added.adjective), get_adjective_rank(substitute.new)}
+    return (
+        (substitute.old, substitute.label) == (added.adjective, CONTRADICTION)
+        and len(ranks) == 1
+        and None not in ranks
+        and modify_noun(parse, added.premise_noun, substitute.new) is not None
+    )
 
 
 def _bag(sentence: str) -> Counter[str]:
