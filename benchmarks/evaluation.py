@@ -36,7 +36,7 @@ class Stages:
         self._name, self._wall, self._cpu = "start", started, 0.0
         self._started = started
         self.seconds: dict[str, list[float]] = {}
-        self.results: dict[str, float] = {}
+        self.tables: dict[str, float] = {}
 
     def begin(self, name: str) -> None:
         """End the current stage and begin another one."""
@@ -53,9 +53,9 @@ class Stages:
         elif done >= total:
             self.begin(f"after {name}")
 
-    def add_result(self, name: str) -> None:
-        """Record when the result of a set is available."""
-        self.results[name] = time.time() - self._started
+    def add_table(self, name: str) -> None:
+        """Record when the table of a set can be printed first."""
+        self.tables.setdefault(name, time.time() - self._started)
 
 
 _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -85,7 +85,8 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
             output_dir=options.output_dir,
             on_set=lambda name: stages.begin(f"build {name}"),
             progress_callback=stages.update,
-            on_result=lambda result: stages.add_result(result.set),
+            on_preview=lambda result: stages.add_table(result.set),
+            on_result=lambda result: stages.add_table(result.set),
             on_failure=failures.append,
         )
     stages.begin("end")
@@ -96,7 +97,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         "sets": len(results),
         "failures": [f"{each.set}: {each.reason}" for each in failures],
         "stages": {name: [round(each, 2) for each in both] for name, both in stages.seconds.items()},
-        "results": {name: round(seconds, 1) for name, seconds in stages.results.items()},
+        "tables": {name: round(seconds, 1) for name, seconds in stages.tables.items()},
     }
 
 

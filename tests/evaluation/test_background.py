@@ -46,7 +46,11 @@ def _by_length(premises, hypotheses):
 
 def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tmp_path, pairs, monkeypatch):
     requests = [Request("plain", options={"data": pairs}), Request("swapped", options={"data": pairs})]
-    events = []
+    events, previews = [], {}
+
+    def preview(result):
+        events.append(f"preview {result.set}")
+        previews[result.set] = dict(result.scores)
 
     def run(folder):
         events.clear()
@@ -55,6 +59,7 @@ def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tm
             requests,
             output_dir=tmp_path / folder,
             on_set=lambda name: events.append(f"begin {name}"),
+            on_preview=preview,
             on_result=lambda result: events.append(f"result {result.set}"),
         )
         return [result.scores for result in results]
@@ -66,7 +71,9 @@ def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tm
     monkeypatch.setattr(LexicalBaseline, "is_fitting", property(lambda self: next(states)))
     assert run("deferred") == immediate
     assert immediate[0]["skill"]["baseline"] is not None
-    assert events == ["begin plain", "begin swapped", "result plain", "result swapped"]
+    assert [event.split()[0] for event in events] == ["begin", "preview", "begin", "preview", "result", "result"]
+    for name, scores in zip(("plain", "swapped"), immediate, strict=True):
+        assert previews[name] | {"skill": scores["skill"]} == scores, "only the skill score comes later"
 
 
 def test_follow_ignores_foreign_lines_and_ends_the_fit_with_the_process():

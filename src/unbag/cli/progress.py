@@ -78,8 +78,11 @@ class ProgressDisplay:
     def progress_callback(self, name: str, done: int, total: int) -> None:
         """Update the number of predicted rows of a set (`evaluation.evaluator.OnProgress`)."""
 
+    def on_preview(self, result: "Result") -> None:
+        """Show the result of a set without its skill score (`evaluation.evaluator.OnPreview`)."""
+
     def on_result(self, result: "Result") -> None:
-        """Show the result of a set (`evaluation.evaluator.OnResult`)."""
+        """Show the result of a set, unless it was shown (`evaluation.evaluator.OnResult`)."""
 
 
 class _Display(ProgressDisplay):
@@ -94,6 +97,7 @@ class _Display(ProgressDisplay):
         self._rows: Any = None
         self._description = ""
         self._started = 0
+        self._shown: set[tuple[str, ...]] = set()
 
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -123,9 +127,14 @@ class _Display(ProgressDisplay):
             self._rows = self._bars.add_task(escape_control_chars(description), total=total, unit="rows", left="")
             self._description = description
 
+    def on_preview(self, result: "Result") -> None:
+        self.on_result(result)  # the tables of sets contain no skill score, so the complete result looks the same
+
     def on_result(self, result: "Result") -> None:
-        if self._quiet:
+        key = (result.set, result.model["name"], result.data["sha256"])
+        if self._quiet or key in self._shown:
             return
+        self._shown.add(key)
         from unbag.reports import terminal
 
         # Tables go to standard output and bars to standard error. Both may be the same terminal, so only one of them

@@ -59,6 +59,10 @@ OnSet = Callable[[str], None]
 OnResult = Callable[[Result], None]
 """Callback with each result as soon as it is scored, in the first process."""
 
+OnPreview = Callable[[Result], None]
+"""Callback with a result without skill score, if the lexical baseline is still being fitted. The complete result
+follows: its other scores are the same."""
+
 OnFailure = Callable[[Failure], None]
 """Callback with each set that fails. The other sets still run, but a failed label probe ends the run."""
 
@@ -79,6 +83,7 @@ def evaluate_all(
     skipped: Sequence[Failure] = (),
     on_set: OnSet | None = None,
     progress_callback: OnProgress | None = None,
+    on_preview: OnPreview | None = None,
     on_result: OnResult | None = None,
     on_failure: OnFailure | None = None,
     engine: Engine | None = None,
@@ -110,6 +115,7 @@ def evaluate_all(
         skipped: Sets whose requests have already failed, for the record.
         on_set: See `OnSet`.
         progress_callback: See `OnProgress`.
+        on_preview: See `OnPreview`.
         on_result: See `OnResult`.
         on_failure: See `OnFailure`. Default: the first failure ends the run.
         engine: Engine that loads and runs models. Default: the current process.
@@ -249,6 +255,9 @@ def evaluate_all(
                     sharded.begin(place, item, each, record, progress, control, is_own_control=is_own_control)
                     continue
                 predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
+                if is_waiting and on_preview is not None:
+                    threshold = getattr(each.predictor, "threshold", None)
+                    on_preview(score_predictions(item, predicted, record, threshold=threshold, is_preview=True).result)
                 control_predictions = predicted if is_own_control else None
                 if control is not None:
                     progress = _progress_of(progress_callback, f"{title}, words shuffled")
