@@ -94,6 +94,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         "wall_seconds": time.time() - options.started,
         "cpu_seconds": sum(seconds[1] for seconds in stages.seconds.values()),
         "peak_mb": children.peak_mb(),
+        "second_process_peak_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
         "sets": len(results),
         "failures": [f"{each.set}: {each.reason}" for each in failures],
         "stages": {name: [round(each, 2) for each in both] for name, both in stages.seconds.items()},

@@ -79,13 +79,13 @@ def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tm
 def test_follow_ignores_foreign_lines_and_ends_the_fit_with_the_process():
     fit = background._Fit()
     background._follow(io.BytesIO(b"a package prints\n[1, 2]\n[3, 4]\n"), fit)
-    assert fit == background._Fit(is_running=False, done=(3, 4))
+    assert fit == background._Fit(is_running=False, done=(3, 4), folder=None)
 
 
 def test_a_process_that_dies_at_once_ends_the_fit(monkeypatch, pairs):
     monkeypatch.setattr(background, "__name__", "unbag.no_such_module")
     process = BackgroundBuild(LexicalRecipe(train_data=(pairs,), pipeline="all"), [])
-    process.wait_until_fitted()
+    assert process.wait_until_fitted() is None
     assert not process.is_fitting
     process.stop()
 
@@ -95,8 +95,8 @@ def test_the_process_fills_the_caches(pairs):
     recipe, request = LexicalRecipe(train_data=(pairs,), pipeline="all"), Request("plain", options={"data": pairs})
     process = BackgroundBuild(recipe, [request])
     done = []
-    process.wait_until_fitted(lambda *numbers: done.append(numbers))
-    assert fit_cached(recipe, progress=lambda *_: pytest.fail("fitted again")).is_dir()
+    folder = process.wait_until_fitted(lambda *numbers: done.append(numbers))
+    assert folder == fit_cached(recipe, progress=lambda *_: pytest.fail("fitted again"))
     while not is_built(validated_builder(request)):
         time.sleep(0.1)
     assert len(build(request).rows) == 108

@@ -17,12 +17,12 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, Final
 
 from unbag.baselines.lexical.fitting import LexicalRecipe, Progress, fit_cached
 from unbag.challenge_sets.request import Request, build_ahead
 
-_FITTED: Final = "fitted"
 _POLL: Final = 0.1  # seconds between two looks at the progress of the fit
 
 
@@ -31,6 +31,10 @@ class BackgroundBuild:
 
     The first process builds its sets from the first to the last, so that both rarely need the same set. `datasets`
     locks a set that is being built. The process ends with the first process, even if that is killed.
+
+    Attributes:
+        recipe: Recipe of the lexical model.
+        stop: Function that ends the process; called at the latest when this object is deleted.
     """
 
     def __init__(self, recipe: LexicalRecipe, requests: Sequence[Request]) -> None:
@@ -51,12 +55,13 @@ class BackgroundBuild:
         }
         # A new interpreter and no fork: the first process may have threads that hold locks.
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-P", "-m", __name__],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # the first process repeats what fails, and shows the error
         )
+        self.recipe = recipe
         self.stop = weakref.finalize(self, _stop, process)
         self._fit = _Fit()
         threading.Thread(target=_follow, args=(process.stdout, self._fit), daemon=True).start()
@@ -70,11 +75,14 @@ class BackgroundBuild:
         """Whether the lexical model is still being fitted."""
         return self._fit.is_running
 
-    def wait_until_fitted(self, progress: Progress | None = None) -> None:
+    def wait_until_fitted(self, progress: Progress | None = None) -> Path | None:
         """Wait until the lexical model is fitted, or the process has ended.
 
         Args:
             progress: Callback with the number of processed training pairs and the total.
+
+        Returns:
+            Folder of the model; None if it could not be fitted.
         """
         shown = None
         while self._fit.is_running:
@@ -83,14 +91,16 @@ class BackgroundBuild:
                 progress(*done)
                 shown = done
             time.sleep(_POLL)
+        return self._fit.folder
 
 
 @dataclass
 class _Fit:
-    """State of the fit: whether it is running, and the numbers of processed pairs and of all pairs."""
+    """State of the fit: whether it is running, the numbers of processed pairs and of all pairs, and the result."""
 
     is_running: bool = True
     done: tuple[int, int] | None = None
+    folder: Path | None = None
 
 
 def _follow(lines: IO[bytes], fit: _Fit) -> None:
@@ -99,10 +109,11 @@ def _follow(lines: IO[bytes], fit: _Fit) -> None:
         for line in lines:
             with suppress(ValueError):  # packages may print other lines
                 report = json.loads(line)
-                if report == _FITTED:
-                    fit.is_running = False
-                elif isinstance(report, list):
+                if isinstance(report, list):
                     fit.done = (int(report[0]), int(report[1]))
+                elif isinstance(report, dict):
+                    fit.folder = None if report["folder"] is None else Path(report["folder"])
+                    fit.is_running = False
     fit.is_running = False
 
 
@@ -130,9 +141,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     recipe, requests = pickle.load(sys.stdin.buffer)  # written by our own parent
     threading.Thread(target=_exit_with_parent, daemon=True).start()
+    folder = None
     with suppress(Exception):  # repeated by the parent
-        fit_cached(recipe, progress=lambda done, total: _report([done, total]))
-    _report(_FITTED)
+        folder = str(fit_cached(recipe, progress=lambda done, total: _report([done, total])))
+    _report({"folder": folder})
     build_ahead(list(reversed(requests)))
 
 

@@ -98,11 +98,12 @@ class LexicalBaseline:
 
     def _fit(self, language: str) -> Predictor | None:
         progress = self._progress(FITTING)
-        if self.background is not None:
-            self.background.wait_until_fitted(progress)
         try:
             if (recipe := self.recipe(language)) is None:
                 return None
+            if self.background is not None and self.background.recipe == recipe:
+                if (folder := self.background.wait_until_fitted(progress)) is not None:
+                    return LexicalPredictor(folder)
             return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
         except Exception as error:
             logger.warning(
