@@ -67,8 +67,10 @@ def test_every_set_is_in_the_suite_once_and_the_cheap_come_first():
 
 def test_what_is_asked_for_stays_and_the_rest_is_sampled():
     asked = suite.request("permuted")
-    assert suite.sampled(asked) == replace(asked, max_examples=240)
+    assert suite.sampled(asked) == replace(asked, max_examples=500, options={"q": 10})
     assert suite.sampled(replace(asked, max_examples=7)).max_examples == 7
+    assert suite.sampled(replace(asked, options={"q": 100})) == replace(asked, max_examples=500, options={"q": 100})
+    assert suite.sampled(Request("permuted", options={"data": "own.csv"})).options["q"] == 10
     scored = suite.sampled(suite.request("cs_lambda"))
     assert dict(scored.options) == {"train_data": ("snli",), "max_train_pairs": 20_000}
     for options in ({"train_data": ("mnli",)}, {"lexical": "org/model"}, {"max_train_pairs": 5}):

@@ -127,8 +127,9 @@ class ChallengeSet:
         more_columns: Columns that the metric also uses where complete rows are available.
         quantities: Numbers of the scores that are shown elsewhere, in display order.
         sample: Number of source examples that the suite draws.
-        sample_options: Options that the suite sets for English corpora if the user gives none of them.
+        sample_options: Options that the suite sets if the user gives none of them.
         sample_options_unless: Further options that switch `sample_options` off.
+        sample_options_language: Language of the corpora to which `sample_options` are restricted; "" for all pairs.
         evaluation_order: Position in an evaluation. Sets that are cheap to build and to predict come first.
         report_order: Position in a report.
         shuffled: Meaning of the gold label when the words of both sentences are shuffled, i.e. how to read the
@@ -159,6 +160,7 @@ class ChallengeSet:
     sample: int = DEFAULT_SAMPLE
     sample_options: Mapping[str, Any] = field(default_factory=dict)
     sample_options_unless: frozenset[str] = frozenset()
+    sample_options_language: str = ""
     evaluation_order: int = LAST
     report_order: int = LAST
     shuffled: str = ""

@@ -208,6 +208,11 @@ def load(
         return prepare(dataset_builder)
 
 
+def is_built(dataset_builder: Any) -> bool:
+    """Check whether the set of a `builder` is in the cache, without reading its rows."""
+    return Path(dataset_builder.cache_dir).is_dir()
+
+
 def prepare(dataset_builder: Any) -> Any:
     """Build or load from the cache the set of a `builder`, and return the split that models are evaluated on.
 

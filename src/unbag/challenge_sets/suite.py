@@ -34,12 +34,14 @@ def sampled(request: Request) -> Request:
     challenge_set = challenge_sets.get(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)
-    if not explicit and _is_english_corpus(request):
+    language = challenge_set.sample_options_language
+    if not explicit and language in ("", _language_of_corpus(request)):
         options |= challenge_set.sample_options
     max_examples = challenge_set.sample if request.max_examples is None else request.max_examples
     return replace(request, options=options, max_examples=max_examples)
 
 
-def _is_english_corpus(request: Request) -> bool:
+def _language_of_corpus(request: Request) -> str | None:
+    """Look up the language of the corpus; None for data of the user's own."""
     corpus = CORPORA.get((request.config or "").split("-")[0])
-    return corpus is not None and corpus.language == "en"
+    return None if corpus is None else corpus.language

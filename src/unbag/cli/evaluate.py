@@ -342,6 +342,7 @@ def run_plan(
             skipped=(*plan.unfit, *plan.absent),
             on_set=display.on_set,
             progress_callback=display.progress_callback,
+            on_preview=display.on_preview,
             on_result=display.on_result,
             # One set, or one table: a failure ends the run with its own error.
             on_failure=failures.append if len(plan.requests) > 1 and not plan.cross_domain else None,

@@ -4,6 +4,7 @@ No thread draws the bar while worker processes are forked. A fork would inherit 
 never release them.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,18 @@ class BuildingBar:
             self._bars.stop()
 
 
+def format_time_left(seconds: float | None) -> str:
+    """Format the estimated remaining time of a stage; "" if it is unknown or over.
+
+    >>> format_time_left(75.2), format_time_left(3.0), format_time_left(0.0), format_time_left(None)
+    ('1:16 left', '0:03 left', '', '')
+    """
+    if not seconds:
+        return ""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    return f"{minutes}:{rest:02d} left"
+
+
 class ProgressDisplay:
     """Callbacks of an evaluation that display nothing. The subclass `_Display` draws progress bars."""
 
@@ -65,19 +78,26 @@ class ProgressDisplay:
     def progress_callback(self, name: str, done: int, total: int) -> None:
         """Update the number of predicted rows of a set (`evaluation.evaluator.OnProgress`)."""
 
+    def on_preview(self, result: "Result") -> None:
+        """Show the result of a set without its skill score (`evaluation.evaluator.OnPreview`)."""
+
     def on_result(self, result: "Result") -> None:
-        """Show the result of a set (`evaluation.evaluator.OnResult`)."""
+        """Show the result of a set, unless it was shown (`evaluation.evaluator.OnResult`)."""
 
 
 class _Display(ProgressDisplay):
-    """Progress bars for sets and rows on standard error, with results on standard output above them."""
+    """Progress bars for sets and rows on standard error, with results on standard output above them.
+
+    The bar for rows names the stage, and shows its estimated remaining time.
+    """
 
     def __init__(self, bars: Any, num_sets: int, *, building: BuildingBar, quiet: bool) -> None:
         self._bars, self._building, self._quiet = bars, building, quiet
-        self._sets = bars.add_task("sets", total=num_sets, unit="sets")
+        self._sets = bars.add_task("sets", total=num_sets, unit="sets", left="")
         self._rows: Any = None
         self._description = ""
         self._started = 0
+        self._shown: set[tuple[str, ...]] = set()
 
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -96,18 +116,25 @@ class _Display(ProgressDisplay):
             return
         self._show_rows(name, total)
         self._bars.update(self._rows, completed=done)
+        [task] = [each for each in self._bars.tasks if each.id == self._rows]
+        self._bars.update(self._rows, left=format_time_left(task.time_remaining))
 
     def _show_rows(self, description: str, total: int | None) -> None:
         """Replace the lower progress bar if its description changes."""
         if description != self._description:
             if self._rows is not None:
                 self._bars.remove_task(self._rows)
-            self._rows = self._bars.add_task(escape_control_chars(description), total=total, unit="rows")
+            self._rows = self._bars.add_task(escape_control_chars(description), total=total, unit="rows", left="")
             self._description = description
 
+    def on_preview(self, result: "Result") -> None:
+        self.on_result(result)  # the tables of sets contain no skill score, so the complete result looks the same
+
     def on_result(self, result: "Result") -> None:
-        if self._quiet:
+        key = (result.set, result.model["name"], result.data["sha256"])
+        if self._quiet or key in self._shown:
             return
+        self._shown.add(key)
         from unbag.reports import terminal
 
         # Tables go to standard output and bars to standard error. Both may be the same terminal, so only one of them
@@ -140,6 +167,7 @@ def show_progress(num_sets: int, *, visible: bool, quiet: bool = False) -> Itera
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[unit]}"),
+        TextColumn("{task.fields[left]}"),
     )
     to = console(err=True)
     bars = Progress(

@@ -2,20 +2,25 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from unbag.baselines.lexical.predictors import is_order_blind
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.loading import is_built
 from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, validated_builder
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import read_column
+from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError
 from unbag.data.predictions import SetPredictions, validate_label_space
 from unbag.data.sources import validate_corpus_names
 from unbag.evaluation import label_check, model_loading, result_folder
 from unbag.evaluation.backends import Engine, InProcessEngine
+from unbag.evaluation.background import BackgroundBuild
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import (
@@ -54,8 +59,16 @@ OnSet = Callable[[str], None]
 OnResult = Callable[[Result], None]
 """Callback with each result as soon as it is scored, in the first process."""
 
+OnPreview = Callable[[Result], None]
+"""Callback with a result without skill score, if the lexical baseline is still being fitted. The complete result
+follows: its other scores are the same."""
+
 OnFailure = Callable[[Failure], None]
 """Callback with each set that fails. The other sets still run, but a failed label probe ends the run."""
+
+_Scorer = Callable[[BaselinePredictions], None]
+_MIN_UNBUILT: Final = 3
+"""Minimum number of unbuilt sets for which a second process saves more time than its imports take."""
 
 
 def evaluate_all(
@@ -70,6 +83,7 @@ def evaluate_all(
     skipped: Sequence[Failure] = (),
     on_set: OnSet | None = None,
     progress_callback: OnProgress | None = None,
+    on_preview: OnPreview | None = None,
     on_result: OnResult | None = None,
     on_failure: OnFailure | None = None,
     engine: Engine | None = None,
@@ -101,6 +115,7 @@ def evaluate_all(
         skipped: Sets whose requests have already failed, for the record.
         on_set: See `OnSet`.
         progress_callback: See `OnProgress`.
+        on_preview: See `OnPreview`.
         on_result: See `OnResult`.
         on_failure: See `OnFailure`. Default: the first failure ends the run.
         engine: Engine that loads and runs models. Default: the current process.
@@ -150,11 +165,11 @@ def evaluate_all(
         failures.append(Failure(name, error, model))
         on_failure(failures[-1])
 
-    valid = []
+    valid, to_build = [], []
     for request in requests:  # invalid requests raise now, not after earlier sets
         try:
-            if isinstance(request, Request):
-                validated_builder(request)
+            if isinstance(request, Request) and not is_built(validated_builder(request)):
+                to_build.append(request)
             valid.append(request)
         except Exception as error:
             failed(request.name, error)
@@ -163,6 +178,10 @@ def evaluate_all(
     group = process_group()
     if parallel.get_num_proc() > 1 and group.rank == 0:
         build_ahead([each for each in valid if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
+    fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
+    baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
+    is_alone = group.world == 1 and shard is None and isinstance(engine, InProcessEngine)
+    background = _start_background(to_build, baseline) if baseline is not None and is_alone else None
     named: list[LabelCheckedModel] = []
     for model, own_options, suffix in variants:
         predictor, model_name = engine.predictor_of(model, **own_options)
@@ -176,8 +195,6 @@ def evaluate_all(
     result_folder.validate_result_folder(
         Path(output_dir), {each.record["name"]: each.record for each in named}, _names(valid)
     )
-    fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
     store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
     places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(valid))]
     sharded = (
@@ -185,15 +202,43 @@ def evaluate_all(
     )
     done: dict[tuple[int, int], Scored] = {}
     table = None if predictions_csv is None else PredictionTable()
+    waiting: list[tuple[BuiltSet, list[_Scorer]]] = []  # predicted sets that are scored when the baseline is fitted
+
+    def score_waiting() -> None:
+        while waiting:
+            item, scorers = waiting.pop(0)
+            try:
+                words = baseline.predict(item, store) if baseline else BaselinePredictions()
+            except Exception as error:
+                failed(item.name, error)
+                continue
+            for score in scorers:
+                score(words)
+
+    def score_set(
+        place: tuple[int, int], item: BuiltSet, checked: LabelCheckedModel, words: BaselinePredictions, **inputs: Any
+    ) -> None:
+        threshold = getattr(checked.predictor, "threshold", None)
+        try:
+            done[place] = score_predictions(item, threshold=threshold, words=words, table=table, **inputs)
+        except Exception as error:
+            failed(item.name, error, checked.name)
+            return
+        if on_result is not None:
+            on_result(done[place].result)
+
     for set_index, request in enumerate(valid):
+        if not (is_waiting := baseline is not None and baseline.is_fitting):
+            score_waiting()
         if on_set is not None:
             on_set(request.name)
         try:
             item = _built(request)
-            words = baseline.predict(item, store) if baseline else BaselinePredictions()
+            words = baseline.predict(item, store) if baseline and not is_waiting else BaselinePredictions()
         except Exception as error:
             failed(request.name, error)
             continue
+        scorers: list[_Scorer] = []
         for model_index, each in enumerate(named):
             try:
                 validate_label_space(item.rows.features["label"].names, each.predictor.label_space)
@@ -210,26 +255,29 @@ def evaluate_all(
                     sharded.begin(place, item, each, record, progress, control, is_own_control=is_own_control)
                     continue
                 predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
+                if is_waiting and on_preview is not None:
+                    threshold = getattr(each.predictor, "threshold", None)
+                    on_preview(score_predictions(item, predicted, record, threshold=threshold, is_preview=True).result)
                 control_predictions = predicted if is_own_control else None
                 if control is not None:
                     progress = _progress_of(progress_callback, f"{title}, words shuffled")
                     control_predictions = engine.predict_rows(control, each.predictor, store, progress=progress)
-                if group.rank == 0:
-                    threshold = getattr(each.predictor, "threshold", None)
-                    done[place] = score_predictions(
-                        item,
-                        predicted,
-                        record,
-                        threshold=threshold,
-                        words=words,
-                        control=control_predictions,
-                        table=table,
-                    )
             except Exception as error:
                 failed(request.name, error, each.name)
                 continue
-            if group.rank == 0 and on_result is not None:
-                on_result(done[place].result)
+            if group.rank == 0:
+                scorer = partial(
+                    score_set, place, item, each, model=record, predicted=predicted, control=control_predictions
+                )
+                if is_waiting:
+                    scorers.append(scorer)
+                else:
+                    scorer(words)
+        if is_waiting:
+            waiting.append((item, scorers))
+    score_waiting()
+    if background is not None:
+        background.stop()
     if sharded is not None:
         return sharded.finish(
             Path(output_dir), failures, progress_callback=progress_callback, on_result=on_result, on_failure=failed
@@ -237,6 +285,17 @@ def evaluate_all(
     if table and predictions_csv is not None:
         table.write(predictions_csv)
     return write_results([done[place] for place in sorted(done)], Path(output_dir), failures)
+
+
+def _start_background(requests: Sequence[Request], baseline: LexicalBaseline) -> BackgroundBuild | None:
+    """Start a second process if several sets of corpora must be built and the user has not requested processes."""
+    languages = {CORPORA[name].language for each in requests if (name := (each.config or "").split("-")[0]) in CORPORA}
+    if len(requests) < _MIN_UNBUILT or len(languages) != 1 or parallel.get_num_proc() > 1:
+        return None
+    with suppress(OSError, ValueError):  # no second process, or invalid options, which `predict` reports
+        if (recipe := baseline.recipe(*languages)) is not None:
+            baseline.background = BackgroundBuild(recipe, requests)
+    return baseline.background
 
 
 def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:

@@ -11,6 +11,7 @@ from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import SetPredictions
+from unbag.evaluation.background import BackgroundBuild
 from unbag.inference.distributed import process_group
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import predict_rows
@@ -46,12 +47,21 @@ class LexicalBaseline:
         options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.LexicalRecipe` that differ
             from the defaults.
         progress_callback: Called with (stage, done, total), for the training pairs and for the predicted rows.
+
+    Attributes:
+        background: Process that fits the model, if there is one.
     """
 
     def __init__(self, options: Mapping[str, Any], progress_callback: OnProgress | None = None) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
         self._on_progress = progress_callback
         self._by_language: dict[str, Predictor | None] = {}
+        self.background: BackgroundBuild | None = None
+
+    @property
+    def is_fitting(self) -> bool:
+        """Whether another process is fitting the model, so that `predict` would wait."""
+        return self.background is not None and self.background.is_fitting
 
     def predict(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
         """Predict a set. If the model cannot be fitted, logs a warning once and returns no predictions.
@@ -72,15 +82,28 @@ class LexicalBaseline:
         answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
-    def _fit(self, language: str) -> Predictor | None:
+    def recipe(self, language: str) -> LexicalRecipe | None:
+        """Build the recipe of the model for a language; None for a language without training data.
+
+        Raises:
+            ValueError: If an option has an invalid value.
+        """
         options = {**self._options, "language": language}
         if "train_data" not in options:
             if language not in PAIRS:
                 return None
             corpus, pairs, pipeline = PAIRS[language]
             options = {"train_data": (corpus,), "max_train_pairs": pairs, "pipeline": pipeline} | options
+        return LexicalRecipe(**options)
+
+    def _fit(self, language: str) -> Predictor | None:
+        progress = self._progress(FITTING)
         try:
-            recipe, progress = LexicalRecipe(**options), self._progress(FITTING)
+            if (recipe := self.recipe(language)) is None:
+                return None
+            if self.background is not None and self.background.recipe == recipe:
+                if (folder := self.background.wait_until_fitted(progress)) is not None:
+                    return LexicalPredictor(folder)
             return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
         except Exception as error:
             logger.warning(

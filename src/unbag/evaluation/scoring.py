@@ -62,6 +62,7 @@ def score_predictions(
     words: BaselinePredictions | None = None,
     control: Predictions | None = None,
     table: PredictionTable | None = None,
+    is_preview: bool = False,
 ) -> Scored:
     """Score the predictions for all rows of a set.
 
@@ -74,6 +75,7 @@ def score_predictions(
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `predicted` for a model
             that is invariant to word order; None without the control.
         table: Table to which the predictions are added.
+        is_preview: Whether the set will be scored again, so that warnings come later.
 
     Raises:
         ValueError: If predictions are missing or corrupted, or there is nothing to score.
@@ -82,7 +84,8 @@ def score_predictions(
     answers = _answers(predicted, slice(None), may_not_answer)
     if answers.unanswered is not None:
         abstained_share = _unanswered_share(answers.unanswered, built)
-        _report_unanswered(abstained_share, answers.unanswered, built.request.name)
+        if not is_preview:
+            _report_unanswered(abstained_share, answers.unanswered, built.request.name)
     counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
     if predicted.truncated:
         counts["truncated_share"] = predicted.truncated / len(predicted)

@@ -42,6 +42,27 @@ def test_a_sentence_is_tagged_once_ever_for_both_kinds_of_tags(pipeline, tmp_pat
     assert asked == []
 
 
+def test_fine_tags_without_the_attribute_ruler_are_the_same_and_universal_tags_are_added_later(pipeline, tmp_path):
+    sentences = ["There are  two dogs.", "Do n't you see her \n run ?", " ", "The running man was seen, wasn't he?"]
+    complete, fast = Tagger(pipeline, cache=tmp_path / "complete"), Tagger(pipeline, cache=tmp_path / "fast")
+    universal = complete.tags(sentences)
+    assert fast._skipped_for_fine == ["attribute_ruler"]
+    assert fast.fine_tags(sentences) == complete.fine_tags(sentences)
+    assert fast.tags(sentences) == universal
+    assert fast._nlp.pipe_names == complete._nlp.pipe_names
+
+
+def test_fine_tags_with_a_ruler_that_sets_them_use_the_ruler(pipeline, tmp_path):
+    import spacy
+
+    own = spacy.load(pipeline)
+    own.get_pipe("attribute_ruler").add(patterns=[[{"LOWER": "dogs"}]], attrs={"TAG": "NN"})
+    own.to_disk(tmp_path / "own")
+    tagger = Tagger(tmp_path / "own", cache=tmp_path / "cache")
+    [tagged] = tagger.fine_tags(["Two dogs run."]).values()
+    assert ("dogs", "NN") in tagged
+
+
 def test_more_sentences_than_a_query_takes(pipeline, tmp_path):
     sentences = [f"The dog has {n} balls." for n in range(1200)]
     tagger = Tagger(pipeline, cache=tmp_path)

@@ -89,7 +89,7 @@ class ContextWordSelector:
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance in several processes, if this is enabled."""
-        precompute_tags(self._tags.pipeline, sentences)
+        self._tags.precompute(sentences)
 
 
 class TypeWordSelector:
@@ -134,7 +134,7 @@ class TypeWordSelector:
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance in several processes, if this is enabled."""
-        precompute_tags(self._tags.pipeline, sentences)
+        self._tags.precompute(sentences)
 
 
 class _ContentTags:
@@ -151,6 +151,9 @@ class _ContentTags:
                 f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or {ALL!r} for all words"
             )
         self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
+
+    def precompute(self, sentences: Iterable[str]) -> None:
+        precompute_tags(self.pipeline, sentences, is_fine=self._by_penn)
 
     def of(self, sentences: Iterable[str]) -> dict[str, Tagged]:
         return self._tagger.fine_tags(sentences) if self._by_penn else self._tagger.tags(sentences)

@@ -49,6 +49,7 @@ def reading(result: Result) -> str:
     if scores["p_c"].value is None:
         return "no pair is correct in order, so P^c is undefined."
     return (
-        f"on the {scores['n_c']:,} pairs that are correct in order, {share(scores['p_c'])} of the permutations keep "
-        f"their label (a bag of words or a constant prediction: 100 %; chance: {points(1 / scores['n_labels'])} %)."
+        f"on the {scores['n_c']:,} pairs that are correct in order, {share(scores['p_c'])} of the {scores['q']} "
+        "permutations per pair keep their label (a bag of words or a constant prediction: 100 %; chance: "
+        f"{points(1 / scores['n_labels'])} %)."
     )

@@ -1,0 +1,116 @@
+"""The second process of an evaluation: it changes when things are done, never what comes out."""
+
+import io
+import json
+import pickle
+import subprocess
+import sys
+import time
+
+import pytest
+
+from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
+from unbag.challenge_sets.loading import is_built
+from unbag.challenge_sets.request import Request, build, validated_builder
+from unbag.evaluation import background
+from unbag.evaluation.background import BackgroundBuild
+from unbag.evaluation.evaluator import evaluate_all
+from unbag.evaluation.lexical_baseline import LexicalBaseline
+
+LABELS = ["entailment", "neutral", "contradiction"]
+NOUNS = ["dog", "cat", "bird", "horse", "child", "farmer"]
+
+
+@pytest.fixture(autouse=True)
+def _own_caches(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "unbag"))
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        {"premise": f"The {one} sees a {other} near house {n}.", "hypothesis": f"A {other} is {n}.", "label": LABELS[n]}
+        for one in NOUNS
+        for other in NOUNS
+        for n in range(3)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def _by_length(premises, hypotheses):
+    return [LABELS[len(premise) % 3] for premise in premises]
+
+
+def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tmp_path, pairs, monkeypatch):
+    requests = [Request("plain", options={"data": pairs}), Request("swapped", options={"data": pairs})]
+    events, previews = [], {}
+
+    def preview(result):
+        events.append(f"preview {result.set}")
+        previews[result.set] = dict(result.scores)
+
+    def run(folder):
+        events.clear()
+        results = evaluate_all(
+            [_by_length],
+            requests,
+            output_dir=tmp_path / folder,
+            on_set=lambda name: events.append(f"begin {name}"),
+            on_preview=preview,
+            on_result=lambda result: events.append(f"result {result.set}"),
+        )
+        return [result.scores for result in results]
+
+    monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {"en": (pairs, 100, "all")})
+    immediate = run("immediate")
+    assert events == ["begin plain", "result plain", "begin swapped", "result swapped"]
+    states = iter([True, True])  # one for each set; `predict` does not ask
+    monkeypatch.setattr(LexicalBaseline, "is_fitting", property(lambda self: next(states)))
+    assert run("deferred") == immediate
+    assert immediate[0]["skill"]["baseline"] is not None
+    assert [event.split()[0] for event in events] == ["begin", "preview", "begin", "preview", "result", "result"]
+    for name, scores in zip(("plain", "swapped"), immediate, strict=True):
+        assert previews[name] | {"skill": scores["skill"]} == scores, "only the skill score comes later"
+
+
+def test_follow_ignores_foreign_lines_and_ends_the_fit_with_the_process():
+    fit = background._Fit()
+    background._follow(io.BytesIO(b"a package prints\n[1, 2]\n[3, 4]\n"), fit)
+    assert fit == background._Fit(is_running=False, done=(3, 4), folder=None)
+
+
+def test_a_process_that_dies_at_once_ends_the_fit(monkeypatch, pairs):
+    monkeypatch.setattr(background, "__name__", "unbag.no_such_module")
+    process = BackgroundBuild(LexicalRecipe(train_data=(pairs,), pipeline="all"), [])
+    assert process.wait_until_fitted() is None
+    assert not process.is_fitting
+    process.stop()
+
+
+@pytest.mark.nightly
+def test_the_process_fills_the_caches(pairs):
+    recipe, request = LexicalRecipe(train_data=(pairs,), pipeline="all"), Request("plain", options={"data": pairs})
+    process = BackgroundBuild(recipe, [request])
+    done = []
+    folder = process.wait_until_fitted(lambda *numbers: done.append(numbers))
+    assert folder == fit_cached(recipe, progress=lambda *_: pytest.fail("fitted again"))
+    while not is_built(validated_builder(request)):
+        time.sleep(0.1)
+    assert len(build(request).rows) == 108
+    process.stop()
+
+
+@pytest.mark.nightly
+def test_the_process_ends_when_its_standard_input_is_closed_as_by_a_killed_parent():
+    endless = "import time; from unbag.evaluation import background; background.fit_cached = lambda *_, **__: "
+    command = [sys.executable, "-c", f"{endless}time.sleep(600); background.main()"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    pickle.dump((LexicalRecipe(), []), process.stdin)
+    process.stdin.flush()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.stdin.close()
+    assert process.wait() == 0
