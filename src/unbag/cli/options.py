@@ -108,7 +108,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_PANEL,
             autocompletion=typer_utils.splits,
-            help="Split of the get_corpus (default: the split used in the papers).",
+            help="Split of the corpus (default: the split used in the papers).",
         ),
     ] = None
     data: Annotated[

@@ -5,7 +5,7 @@ Published results on other rows or with other training data have hollow markers.
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -17,7 +17,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
-from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
     Figure,
@@ -161,7 +161,7 @@ def render_page(gathered: ReportData) -> str:
         lead=format_lead(gathered, stand),
         cards=build_cards(gathered, stand, _readings(gathered)),
         scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
-        skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
+        skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped(gathered.skipped).items()],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(examples.iter_gallery_examples(gathered)),
@@ -171,6 +171,12 @@ def render_page(gathered: ReportData) -> str:
         versions=_versions(gathered),
     )
     return text + "\n"
+
+
+def _format_sets(skipped: Iterable[SkippedSet]) -> str:
+    """List the titles of skipped sets, with the model if only that model lacks a result."""
+    titles = ((challenge_sets.display_name(each.set), each.model) for each in skipped)
+    return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
 
 
 def format_lead(gathered: ReportData, stand: Standings) -> str:
