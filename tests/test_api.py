@@ -175,6 +175,14 @@ def test_report_without_results_names_the_reason():
         empty.save("nowhere")
 
 
+def test_report_skipped_sets_with_the_same_reason_are_listed_together():
+    names = [("sicck", "no such file"), ("resnli", "two labels"), ("swapped", "no such file")]
+    skipped = [results.SkippedSet(name, None, reason) for name, reason in names]
+    empty = unbag.Report((), demo.get_demo_file("train").parent, skipped)
+    assert str(empty) == "Skipped: sicck, swapped (no such file); resnli (two labels)"
+    assert "sicck, swapped (no such file)" in empty._repr_html_()
+
+
 @pytest.mark.parametrize("order", ["contradiction,neutral,entailment", ["contradiction", "neutral", "entailment"]])
 def test_ids_in_a_named_order_are_the_labels(order, report):
     found = asked(ids, label_map=order)

@@ -15,6 +15,7 @@ from unbag.challenge_sets.config import SourceConfig, source_configs
 from unbag.challenge_sets.perturbations.recombined import (
     DEFAULT_SEED,
     DEFAULT_SIZES,
+    LONG_EVIDENCE,
     NOT_ENTAILED,
     OTHER_WORDS,
     SCHEMA,
@@ -120,7 +121,7 @@ class Recombined(ChallengeSetBuilder):
     def exclusion_counts(self) -> dict[str, int]:
         """Count the examples that are not used as claims, by reason."""
         counts = self.build_counts()
-        return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, OTHER_WORDS)}
+        return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, LONG_EVIDENCE, OTHER_WORDS)}
 
     def requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: the pairs and the parser's pipeline."""

@@ -150,6 +150,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             seed=config.seed,
             min_count=config.min_count,
             words=config.words,
+            written=bool(config.text),
             counts=counts,
         )
         self.save_build_counts(counts)

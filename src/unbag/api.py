@@ -127,8 +127,9 @@ def evaluate(
         head: Head of a HEX model: `plain` or `residual` (default: `plain`).
         label_map: Labels in output order, as a list or comma-separated text, or a mapping from the model's label names
             to unbag's.
-        threshold: Sigmoid threshold for entailment of a model with one output (a reranker, a fact checker).
-            `break-even` predicts entailment for the highest-ranked pairs, as many as have the gold label entailment.
+        threshold: Minimum probability of entailment (default: the most probable label). A model with one output (a
+            reranker, a fact checker) needs a threshold, which applies to the sigmoid. `break-even` predicts entailment
+            for the highest-ranked pairs, as many as have the gold label entailment.
         long_premise: Handling of premises that exceed the model's maximum length: `truncate` (default), `any-chunk`
             (sentences are joined to chunks that fit, and the chunk with the highest entailment probability is used), or
             `every-sentence` (likewise, with single sentences).

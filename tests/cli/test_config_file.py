@@ -88,6 +88,14 @@ def test_run_yaml_reproduces_the_run(here):
     assert len(list(here.glob("runs/*/*-pairs.jsonl-*"))) == 1
 
 
+@pytest.mark.parametrize(("sets", "has_table"), [("plain", True), ("plain,permuted", False)])
+def test_quiet_prints_the_table_of_a_single_set_and_the_summary_of_several(here, sets, has_table):
+    run = unbag("evaluate", "always_neutral:predict", *f"--data pairs.jsonl --sets {sets} --max-examples 5 -q".split())
+    assert run.exit_code == 0, run.output
+    assert ("accuracy [95 %]" in run.output) == has_table
+    assert "Verdict:" in run.output
+
+
 def test_config_command_line_takes_precedence(here, asked):
     (here / "run.yaml").write_text(
         "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nmax-examples: 5\n"

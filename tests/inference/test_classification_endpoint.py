@@ -87,6 +87,19 @@ def test_predict_one_output_is_entailed_from_its_threshold(endpoint, route, thre
     np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-6)
 
 
+def test_predict_three_outputs_are_entailed_from_the_threshold_on(endpoint):
+    endpoint.classifier.outputs = right_on_obvious_pairs
+    own = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)[:, 0].astype(float)
+    threshold = float(np.median(own)) + 1e-4
+    predictor = load(endpoint, "predict", threshold=threshold)
+    assert (predictor.order, predictor.label_space) == (SERVED, TWO_WAY)
+    values = predictor.predict(PREMISES, HYPOTHESES)
+    odds = own / (1 - own) / (threshold / (1 - threshold))
+    np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-5)
+    assert 0 < (values[:, 0] > 0.5).mean() < 1
+    assert predictor.without_threshold().label_space == LABELS
+
+
 def test_predict_resumes_and_sends_no_pair_twice(endpoint):
     first = load(endpoint, "predict")
     values = first.predict(PREMISES[:20] * 2, HYPOTHESES[:20] * 2)
@@ -156,13 +169,6 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
         ("classify", Classifier(), {}, EndpointError, "--separator: expected the text between premise and hypothesis"),
         ("predict", Classifier(), {"separator": "[SEP]"}, EndpointError, "--separator: expected none, since /predict"),
         ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model of one output, got none"),
-        (
-            "predict",
-            Classifier(),
-            {"threshold": 0.5},
-            EndpointError,
-            "expected no --threshold for a model of 3 outputs",
-        ),
         (
             "score",
             Classifier(),

@@ -163,9 +163,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if self.config.data and source.labels == TWO_WAY:
             if not self.takes_two_labels():
                 raise UnfitError(
-                    f"the {str(self.dataset_name).removeprefix('unbag_')} set needs to know which pairs contradict, "
-                    f"and {source.name} has two labels ({', '.join(TWO_WAY)}); label the pairs "
-                    f"{', '.join(LABELS[:-1])} or {LABELS[-1]}, or leave the set out"
+                    f"{source.name}: expected three labels, to know which pairs contradict, got two "
+                    f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
         return source

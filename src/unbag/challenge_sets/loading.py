@@ -244,11 +244,16 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         own = dataset_builder.config.own_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        counts = dataset_builder.read_counts()
-        excluded = ", ".join(f"{counts[reason]:,} {reason}" for reason in EXCLUSION_REASONS if counts[reason])
+        read = dataset_builder.read_counts()
+        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | dataset_builder.exclusion_counts()
+        excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
+        own_data = dataset_builder.config.data and not dataset_builder.config.text
+        needs_text = own_data and challenge_sets.get(dataset_builder.dataset_name.removeprefix("unbag_")).from_text
         raise UnfitError(
             f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
-            f"{options or 'no options'}" + (f"; excluded {excluded}" if excluded else "")
+            f"{options or 'no options'}"
+            + (f"; excluded {excluded}" if excluded else "")
+            + ("; pass your documents with --text to use their sentences" if needs_text else "")
         )
 
 

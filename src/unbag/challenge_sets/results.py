@@ -10,7 +10,7 @@ user. The fields that a set's own tables and figures read from its scores are in
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -374,6 +374,14 @@ class SkippedSet(NamedTuple):
     set: str
     model: str | None
     reason: str
+
+
+def group_skipped(skipped: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
+    """Group skipped sets by their reason, in the order of the first set of each reason."""
+    by_reason: dict[str, list[SkippedSet]] = {}
+    for each in skipped:
+        by_reason.setdefault(each.reason, []).append(each)
+    return by_reason
 
 
 def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:

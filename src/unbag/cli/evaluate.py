@@ -109,7 +109,7 @@ def evaluate(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="StorageFolder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
+            help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
         ),
     ] = None,
     shard: Annotated[

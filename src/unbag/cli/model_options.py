@@ -71,7 +71,7 @@ class ModelOptions:
         str | None,
         typer.Option(
             metavar="PROBABILITY",
-            help="Sigmoid threshold of a model with one output, or break-even.",
+            help="Minimum probability of entailment (one output: of its sigmoid), or break-even.",
         ),
     ] = None
     long_premise: Annotated[

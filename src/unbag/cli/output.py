@@ -216,7 +216,9 @@ def show_results(
         more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return
-    terminal.print_views(summary if is_shown or (summary and is_quiet()) else [*views, *summary], console())
+    # With --quiet, the summary replaces the tables of several sets.
+    is_summarized = bool(summary) and len(results) > 1 if is_quiet() else is_shown
+    terminal.print_views(summary if is_summarized else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
     separator = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
     echo(f"in {place or folder}:{separator}{files}")

@@ -32,7 +32,7 @@ def score(
         typer.Option(
             "--run-dir",
             metavar="FOLDER",
-            help="StorageFolder or URL of a sharded `unbag evaluate` run, instead of FILE.",
+            help="Folder or URL of a sharded `unbag evaluate` run, instead of FILE.",
         ),
     ] = None,
     name: Annotated[
@@ -49,7 +49,7 @@ def score(
         typer.Option(
             callback=place_to_write,
             metavar="FOLDER",
-            help="StorageFolder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
+            help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
         ),
     ] = None,
     lexical_baseline: Lexical = True,

@@ -70,7 +70,7 @@ def score_predictions(
         built: Set that was predicted.
         predicted: Predictions of all rows.
         model: Record of the model.
-        threshold: Minimum score at which a model with one output predicts entailment.
+        threshold: Minimum probability at which a model predicts entailment; None for the most probable label.
         words: Predictions of the lexical baseline; None if it was not evaluated.
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `predicted` for a model
             that is invariant to word order; None without the control.

@@ -170,7 +170,7 @@ class StoredTask:
     Attributes:
         request: Fields of the set's `Request`.
         model: Record of the model.
-        threshold: Threshold of a model with one output; otherwise None.
+        threshold: Minimum probability of entailment; None for the most probable label.
         key: Key of the prediction store.
         fitted_to: Training options of the lexical baseline; None without the baseline.
         control_key: Key of the prediction store for shuffled words. Equal to `key` for a model that is invariant to

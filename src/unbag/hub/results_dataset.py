@@ -27,7 +27,7 @@ _COLUMNS: Final[Mapping[str, tuple[pa.DataType, str]]] = {
     "model_revision": (pa.string(), "commit, or `sha256:` and a hash of the model's files"),
     "head": (
         pa.string(),
-        "`plain`; `residual` for the residual head of a HEX model; `threshold …` for a model with one output",
+        "`plain`; `residual` for the residual head of a HEX model; `threshold …` for a threshold of entailment",
     ),
     "dtype": (pa.string(), "data type of the model's computation"),
     "set": (pa.string(), "challenge set"),
@@ -182,7 +182,7 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
 
 
 def _describe_head(result: Result) -> str:
-    """Describe the head of the model, including the threshold of a model with one output."""
+    """Describe the head of the model, including its threshold."""
     if threshold := result.model.get("threshold"):
         return f"threshold {threshold}"
     return "plain" if is_standard_head(result) else "residual"

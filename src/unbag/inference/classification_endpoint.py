@@ -14,13 +14,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import LabelError, find_label_space, resolve_order, resolve_single_output_labels
+from unbag.data.labels import LabelError, resolve_order, resolve_single_output_labels
 from unbag.inference.classification_routes import MALFORMED, Pair, PairOutputs, Route, route_of
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, iter_responses, message, openai
 from unbag.inference.llm.endpoint import CONCURRENCY, Answer, Spending
 from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
-from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
+from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedOutputs, parse_threshold
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
@@ -35,17 +35,17 @@ _TIMEOUT: Final = 120.0  # seconds
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
 
 
-class ClassificationEndpointPredictor:
+class ClassificationEndpointPredictor(ThresholdedOutputs):
     """Predictor of a classifier behind a route of `classification_routes.ROUTES`; built by `load`.
 
     Attributes:
-        label_space: Labels of the columns of `predict`.
+        label_space: Labels of the columns of `predict`. With a threshold, these are two.
         order: Labels of the model's outputs, in the server's order (`/predict`: the order of their names). For a model
             of one output, the labels of a high score and of a low one.
         identity: Everything that determines the probabilities, by name. It does not change if the server replaces the
             model under the same name.
-        threshold: Threshold of a model of one output; None for other models.
-        has_probabilities: False for a model of one output, whose score only orders the pairs.
+        threshold: Minimum probability of entailment; None for the most probable label.
+        has_probabilities: False with a threshold, because probabilities are centred at it.
         spending: Requests and tokens so far.
     """
 
@@ -69,12 +69,9 @@ class ClassificationEndpointPredictor:
         pairs = [(premise, hypothesis) for premise, hypothesis, _ in PAIRS["en"]]
         batches = [[pair] for pair in pairs] if route.shares_premise else [pairs]
         found = [outputs for batch in batches for outputs in self._ask(batch)]
-        self._outputs = len(found[0].values)
-        self.threshold = self._validate_threshold(threshold)
-        self.has_probabilities = self.threshold is None
-        self.order = self._resolve_labels(found, label_map)
-        self.label_space = find_label_space(self.order)
-        self._columns = [self.order.index(label) for label in self.label_space]
+        self._n_outputs = len(found[0].values)
+        self._validate_threshold(threshold)
+        self._set_outputs(self._resolve_labels(found, label_map), self._n_outputs, threshold)
         self.identity: Mapping[str, str] = {
             "kind": KIND,
             "model": model,
@@ -109,7 +106,7 @@ class ClassificationEndpointPredictor:
             separator: Text between premise and hypothesis, for `/classify` only, which takes one text per pair: the
                 separator tokens of the model, such as `[SEP]`.
             label_map: Label of each output, as in `data.labels.resolve_order`, if the names do not define it.
-            threshold: For a model of one output, sigmoid from which a pair is entailed, or `break-even`.
+            threshold: As for `TransformerPredictor.load`.
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8).
             spending: Counter for requests and tokens (default: a new one).
@@ -242,41 +239,36 @@ class ClassificationEndpointPredictor:
         self.spending.add(Answer("", (), "stop", _prompt_tokens(response), 0))
         return outputs
 
-    def _validate_threshold(self, threshold: Threshold | None) -> Threshold | None:
-        """Validate the threshold, which a model of one output must have and a model of several must not."""
+    def _validate_threshold(self, threshold: Threshold | None) -> None:
+        """Validate the threshold, which a model of one output must have."""
         where = f"{self._connection.base_url}, {self.model}"
-        if self._outputs == 1 and threshold is None:
+        if self._n_outputs == 1 and threshold is None:
             raise EndpointError(
                 f"{where}: expected --threshold for a model of one output, got none; pass the threshold from its card, "
                 f"such as 0.5, or {BREAK_EVEN}"
             )
-        if self._outputs > 1 and threshold is not None:
-            raise EndpointError(
-                f"{where}: expected no --threshold for a model of {self._outputs} outputs, got {threshold}; omit it"
-            )
-        return threshold
 
     def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:
         """Resolve the label of each output from the names in the responses to the pairs of the label probe."""
         named = {column: name for each in outputs for column, name in enumerate(each.names) if name}
-        if self._outputs == 1:
+        if self._n_outputs == 1:
             return resolve_single_output_labels(named.get(0, ""), label_map)
-        lacking = [column for column in range(self._outputs) if column not in named]
+        lacking = [column for column in range(self._n_outputs) if column not in named]
         if lacking and label_map is None:
             raise LabelError(
                 f"{self._connection.base_url} names only the labels that {self.model} predicts: expected names of "
-                f"{self._outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the order on the "
+                f"{self._n_outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the order on the "
                 "model's card and pass it, e.g. --label-map contradiction,entailment,neutral"
             )
-        names = {column: named.get(column, f"output {column}") for column in range(self._outputs)}
+        names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
         return resolve_order(names, label_map)
 
     def _probabilities(self, outputs: Sequence[PairOutputs]) -> NDArray[np.float64]:
         """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""
-        if {len(each.values) for each in outputs} != {self._outputs}:
+        if {len(each.values) for each in outputs} != {self._n_outputs}:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self._outputs} outputs per pair, as for the first pairs, got "
-                "another number; check that the server runs one model"
+                f"{self._connection.base_url}: expected {self._n_outputs} outputs per pair, as for the first pairs, "
+                "got another number; check that the server runs one model"
             )
         values = np.array([each.values for each in outputs], dtype=np.float64)
         if self.threshold is None:
@@ -286,6 +278,7 @@ class ClassificationEndpointPredictor:
                 f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
                 "serve a cross-encoder of one output, with its sigmoid"
             )
+        values = values[:, [self._positive_output()]]
         # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.
         threshold = 0.5 if self.threshold == BREAK_EVEN else float(self.threshold)
         high, low = values * (1 - threshold), (1 - values) * threshold

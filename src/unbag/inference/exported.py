@@ -92,7 +92,7 @@ class ExportedPredictor(PairClassifier):
             max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
             batch_tokens: Maximum tokens per batch, padding included (default: 1,024; one pair per batch for a
                 dynamically quantized ONNX model).
-            threshold: For a model of one output, as for `TransformerPredictor.load`.
+            threshold: As for `TransformerPredictor.load`.
             model_file: Path of the exported model in the repository (default: the only one).
 
         Raises:
@@ -128,11 +128,10 @@ class ExportedPredictor(PairClassifier):
             logits = torch.tensor(self._run(arrays), dtype=torch.float32)
         except Exception as error:  # the errors of the engines have no common type
             raise ModelError(f"the exported model cannot run a batch: {extract_first_line(error)}") from error
-        outputs = 1 if self.threshold is not None else len(self.order)
-        if logits.shape != (len(rows), outputs):
+        if logits.shape != (len(rows), self._n_outputs):
             raise ModelError(
-                f"exported model: expected logits of shape {(len(rows), outputs)}, got {tuple(logits.shape)}; export "
-                "the model for text classification, with the labels of its config.json"
+                f"exported model: expected logits of shape {(len(rows), self._n_outputs)}, got {tuple(logits.shape)}; "
+                "export the model for text classification, with the labels of its config.json"
             )
         return logits
 

@@ -210,6 +210,8 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     if language not in PAIRS:
         raise ValueError(f"expected a language of the probe, one of {sorted(PAIRS)}, got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
+    if hasattr(predictor, "without_threshold"):  # the order of several outputs does not depend on a threshold
+        predictor = predictor.without_threshold()
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
     answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=False)

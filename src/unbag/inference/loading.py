@@ -296,12 +296,17 @@ class LoadedModel:
 class Classifier(LoadedModel):
     """Sequence classifier.
 
-    `order` has the label of each output. A model of one output has a `threshold`, and `order` has the labels above and
-    below it.
+    `order` has the label of each output. For a model of one output, which needs a `threshold`, `order` has the labels
+    above and below it.
     """
 
     order: tuple[str, ...]
     threshold: Threshold | None = None
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs of the network."""
+        return int(self.network.config.num_labels)
 
 
 def load_classifier(
@@ -320,12 +325,13 @@ def load_classifier(
         revision: Branch, tag or commit of a Hub model.
         dtype: Data type of the weights.
         label_map: Label of each output, as in `data.labels.resolve_order`.
-        threshold: Threshold of a model of one output (`unbag.inference.single_output`); None for other models.
+        threshold: Minimum probability of entailment (`unbag.inference.single_output`), required for one output; None
+            for the most probable label.
         trust_remote_code: Whether to run code of the repository (default: no).
 
     Raises:
-        ModelError: If there is no such model, it has no trained classification head, it has one output and no threshold
-            or several outputs and a threshold, or it needs code that is not trusted.
+        ModelError: If there is no such model, it has no trained classification head, it has one output and no
+            threshold, or it needs code that is not trusted.
         labels.LabelError: If its config does not define the label of each output.
     """
     origin = resolve_origin(model, revision, trust=trust_remote_code)
@@ -379,8 +385,7 @@ def build_classifier(
         threshold: As for `load_classifier`.
 
     Raises:
-        ModelError: If the network has one output and no threshold or several outputs and a threshold, or there is no
-            padding token.
+        ModelError: If the network has one output and no threshold, or there is no padding token.
         labels.LabelError: If its config does not define the label of each output.
     """
     threshold = _threshold(network.config, threshold, source)
@@ -468,15 +473,10 @@ def load_to_train(
 
 
 def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:
-    """Validate the threshold, which a model of one output must have and a model of several must not."""
-    if config.num_labels != 1:
-        if threshold is not None:
-            raise ModelError(
-                f"{source} has {config.num_labels} outputs, and predicts the likeliest one; omit the threshold, which "
-                "is for models of one output"
-            )
-        return None
+    """Validate the threshold, which a model of one output must have."""
     if threshold is None:
+        if config.num_labels != 1:
+            return None
         raise ModelError(
             f"{source} has one output, like models that rank, check facts or score similarity; "
             + choose_advice(

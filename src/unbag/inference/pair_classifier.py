@@ -8,27 +8,27 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbag.data.labels import find_label_space
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import threshold_logit
+from unbag.inference.single_output import ThresholdedOutputs, threshold_logit
 from unbag.inference.tokenization import EncodedPairs, encode_pairs, select_batches, token_batches
 
 
-class PairClassifier(ABC):
+class PairClassifier(ThresholdedOutputs, ABC):
     """Predictor of a sequence classifier with its tokenizer. A subclass computes the logits of a batch.
 
     Attributes:
         tokenizer: Tokenizer of the model.
-        label_space: Labels of the columns of `predict`.
-        order: Labels of the model's outputs, in the model's own order.
+        label_space: Labels of the columns of `predict`. With a threshold, these are two.
+        order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
+            then the label below it.
         max_length: Maximum tokens of a pair; None without a limit.
         identity: Everything that determines the probabilities, by name; set by the subclass.
         batch_tokens: Maximum tokens per batch, padding included; set by the subclass.
         truncated: Number of pairs so far that were longer and were truncated.
-        threshold: Threshold of a model of one output; None for other models.
-        has_probabilities: False for a model of one output, whose score only orders the pairs.
+        threshold: Minimum probability of entailment; None for the most probable label.
+        has_probabilities: False with a threshold, because probabilities are centred at it.
     """
 
     identity: Mapping[str, str] | None
@@ -36,15 +36,11 @@ class PairClassifier(ABC):
 
     def __init__(self, classifier: Classifier, max_length: int | None) -> None:
         self.tokenizer = classifier.tokenizer
-        self.order = classifier.order
-        self.label_space = find_label_space(classifier.order)
-        self.threshold = classifier.threshold
-        self.has_probabilities = self.threshold is None
+        self._set_outputs(classifier.order, classifier.n_outputs, classifier.threshold)
         self.max_length = classifier.resolve_max_length(max_length)
         self.truncated = 0
         self._network = classifier.network
         self._splitter = BatchSplitter()
-        self._columns = [self.order.index(label) for label in self.label_space]
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
@@ -86,7 +82,15 @@ class PairClassifier(ABC):
         with torch.inference_mode():
             logits = self._logits(pairs, rows.tolist())
             if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
-                score = logits.reshape(len(rows), 1) - threshold_logit(self.threshold)
+                score = self._log_odds(logits.reshape(len(rows), -1)) - threshold_logit(self.threshold)
                 logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
             values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
         return values
+
+    def _log_odds(self, logits: torch.Tensor) -> torch.Tensor:
+        """Compute the log odds at one output, or of the positive label against the others, shape (b, 1)."""
+        if self._n_outputs == 1:
+            return logits
+        positive = self._positive_output()
+        others = [output for output in range(self._n_outputs) if output != positive]
+        return logits[:, [positive]] - logits[:, others].logsumexp(dim=-1, keepdim=True)

@@ -1,20 +1,24 @@
-"""Models of one output (rerankers, fact checkers, hallucination detectors) and their thresholds.
+"""Thresholds, and models of one output (rerankers, fact checkers, hallucination detectors), which need one.
 
 The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
 contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
 between 0 and 1, of the sigmoid of the logit, as on the cards of such models. If it is unknown, the user passes
 `break-even`: on each set, the pairs with the highest scores are predicted as the label, as many as have it as their
 gold label.
+
+With a threshold, a model of several outputs is evaluated like a model of one output, whose sigmoid is the probability
+of entailment.
 """
 
+import copy
 import math
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypedDict  # pydantic reads records by it
 
-from unbag.data.labels import ENTAILMENT, get_positive_label
+from unbag.data.labels import CONTRADICTION_OR_NOT, ENTAILMENT, TWO_WAY, find_label_space, get_positive_label
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.ranking import compute_auroc, compute_break_even_threshold
 
@@ -42,6 +46,48 @@ class Ranking(TypedDict):
     pairs: int
 
 
+class ThresholdedOutputs:
+    """Base of predictors whose model has one or several outputs, with the labels that they predict.
+
+    Attributes:
+        order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
+            then the label below it.
+        label_space: Labels of the columns of `predict`. With a threshold, these are two.
+        threshold: Minimum probability of entailment; None for the most probable label.
+        has_probabilities: False with a threshold, because probabilities are centred at it.
+    """
+
+    order: tuple[str, ...]
+    label_space: tuple[str, ...]
+    threshold: Threshold | None
+    has_probabilities: bool
+    _n_outputs: int
+    _columns: list[int]
+
+    def _set_outputs(self, order: tuple[str, ...], n_outputs: int, threshold: Threshold | None) -> None:
+        """Set the attributes, and the columns of `label_space` in the outputs, or in [label, other] at a threshold."""
+        self.order, self.threshold, self._n_outputs = order, threshold, n_outputs
+        self.has_probabilities = threshold is None
+        if threshold is None or n_outputs == 1:
+            self.label_space = find_label_space(order)
+            self._columns = [order.index(label) for label in self.label_space]
+        else:
+            self.label_space = TWO_WAY if ENTAILMENT in order else CONTRADICTION_OR_NOT
+            self._columns = [0, 1]
+
+    def _positive_output(self) -> int:
+        """Look up the output whose probability is compared with the threshold."""
+        return 0 if self._n_outputs == 1 else self.order.index(get_positive_label(self.label_space))
+
+    def without_threshold(self) -> Self:
+        """Build a predictor of the most probable label. A model of one output keeps its threshold."""
+        if self.threshold is None or self._n_outputs == 1:
+            return self
+        plain = copy.copy(self)
+        plain._set_outputs(self.order, self._n_outputs, None)
+        return plain
+
+
 def parse_threshold(threshold: Any) -> Threshold:
     """Parse and validate a threshold from the user, a number or its text.
 
@@ -59,7 +105,7 @@ def parse_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {BREAK_EVEN}, got "
+            f"expected a threshold between 0 and 1, of the probability of entailment, or {BREAK_EVEN}, got "
             f"{threshold!r}"
         )
     return share
@@ -77,7 +123,7 @@ def threshold_logit(threshold: Threshold) -> float:
 def rank_predictions(
     answers: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, Ranking]:
-    """Compute the predictions and the ranking results of a model of one output on a set.
+    """Compute the predictions and the ranking results of a model with a threshold on a set.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
@@ -156,7 +202,7 @@ def _positive_column(answers: SetPredictions) -> int:
 
 
 def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
-    """Describe how a model of one output was evaluated on a set, for the report beside its scores."""
+    """Describe how a model with a threshold was evaluated on a set, for the report beside its scores."""
     cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
@@ -173,4 +219,4 @@ def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = 
         else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."
     )
-    return f"{model} has one output, read as {label} or not: {how}. {area}"
+    return f"{model} predicts {label} or not: {how}. {area}"

@@ -117,8 +117,9 @@ class TransformerPredictor(PairClassifier):
                 is f([h, 0]), by which its authors' code predicts. `residual`, only for a model trained by HEX, is that
                 head without the part that the words alone explain: F_L, by which the paper's text predicts (see
                 `unbag.models.hex.residual`).
-            threshold: For a model of one output, sigmoid from which a pair is entailed, or `break-even` if it is
-                unknown (`unbag.inference.single_output`).
+            threshold: Minimum probability of entailment (the sigmoid of a single output), or `break-even` if it is
+                unknown (`unbag.inference.single_output`). Default: the most probable label; a model of one output
+                needs a threshold.
             trust_remote_code: Whether to run the repository's code, at the commit that is read (default: no);
                 `identity` records its hash.
 

@@ -88,6 +88,14 @@ def test_find_claim_arguments_of_a_number_with_a_bound_leaves_the_number(bound, 
     assert NUMBER not in {each.role for each in donor_arguments(_walk(bound, after))}
 
 
+@pytest.mark.parametrize("period", ["last", "past", "next"])
+def test_find_claim_arguments_of_the_number_of_a_period_leaves_the_number(period):
+    parse = _walk(f"the {period}")
+    found = find_claim_arguments(parse)
+    assert isinstance(found, ClaimExclusion) or [each.role for each in found] == [SUBJECT]
+    assert NUMBER in {each.role for each in donor_arguments(parse)}
+
+
 @pytest.mark.parametrize("before", ["", "only", "exactly"])
 def test_find_claim_arguments_of_a_number_without_a_bound_finds_it(before):
     assert (NUMBER, "three") in {(each.role, each.text) for each in find_claim_arguments(_walk(before))}
@@ -226,6 +234,16 @@ def test_exchange_argument_changes_the_argument_alone(claim, donor, role, expect
     [old] = [each for each in find_claim_arguments(parse) if each.role is role]
     [new] = [each for each in donor_arguments(parse_simple(donor)) if each.role is role]
     assert exchange_argument(parse, old, new) == expected
+
+
+def test_exchange_argument_capitalizes_a_word_in_the_place_of_an_initial_digit():
+    parse = parse_of("""
+        2    2    NUM  CD  2 nummod
+        dogs dog  NOUN NNS 3 nsubj
+        run  run  VERB VBP 3 ROOT
+    """)
+    old, new = (_argument(NUMBER, "dog", text=text, is_plural=True) for text in ("2", "four"))
+    assert exchange_argument(parse, old._replace(span=range(1)), new) == "Four dogs run"
 
 
 def test_implied_stems_hold_words_above_and_beside_but_not_below():

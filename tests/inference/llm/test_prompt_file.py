@@ -225,6 +225,9 @@ def test_command_with_several_prompts_prints_the_spread(endpoint, tmp_path):
     table = (tmp_path / "run" / "table.txt").read_text(encoding="utf-8")
     [row] = [line for line in table.splitlines() if line.startswith("plain: accuracy")]
     assert row.split()[2:4] == [f"{accuracy['mean']:.3f}", f"{accuracy['deviation']:.3f}"]
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Metrics over several prompts" in page
+    assert f"{accuracy['values'][accuracy['lowest']]:.3f} ({accuracy['lowest']})" in page
 
 
 @pytest.mark.usefixtures("_llm")

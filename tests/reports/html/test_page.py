@@ -111,6 +111,16 @@ def test_profile_has_the_skill_score_of_every_model(written):
     assert page.format_lead(gathered, stand) == "No challenge set was evaluated."
 
 
+def test_prompt_table_has_mean_deviation_and_extremes_over_prompts(written):
+    """Accuracies 0.6 and 0.8: mean 0.7, standard deviation 0.2 / √2."""
+    options = {"options": {"prompt": "p.jinja"}}
+    judge = [_plain("causal:m · short", 0.6, **options), _plain("causal:m · long", 0.8, **options)]
+    table = page.build_prompt_table(load_report_data([written(*judge, _plain("lexical", 0.5))]))
+    [row] = [row for row in table.rows if row[0] == "Corpus: accuracy"]
+    assert row[1:] == ("0.700", "0.141", "0.600 (short)", "0.800 (long)")
+    assert page.build_prompt_table(load_report_data([written(judge[0])])) is None
+
+
 def test_published_figures_carry_their_models_names(written):
     gathered = load_report_data([written(_plain("org/a", 0.8))])
     [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get("plain"))

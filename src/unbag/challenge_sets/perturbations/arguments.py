@@ -187,6 +187,8 @@ _BOUND_BEFORE: Final = re.compile(
 """What stands before a number that is a bound or an approximation. Some of these words are prepositions too (leaps over
 two hurdles); the few such claims are left out with the rest."""
 _BOUND_AFTER: Final = re.compile(r"^(?:or (?:more|less|fewer)|and (?:more|up|over)|at (?:least|most)|plus)\b")
+_PERIOD_BEFORE: Final = frozenset("coming last next past previous".split())
+"""Words before the number of a period. What happens in the last ten years also happens in the last eleven."""
 _MORE: Final = frozenset({"another", "others"})
 _OF_MANY: Final = frozenset({"several", "some"})
 _DETERMINERS: Final = ARTICLES | _OF_MANY | {"the"}
@@ -279,7 +281,8 @@ def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
     if isinstance(clause, ClaimExclusion):
         return clause
     verb, subject = clause
-    found = [_subject(parse, subject), _object(parse, verb), *_numbers(parse)]
+    numbers = [each for each in _numbers(parse) if not _counts_period(parse, each)]
+    found = [_subject(parse, subject), _object(parse, verb), *numbers]
     arguments = [each for each in found if each is not None]
     arguments = [each for each in arguments if not is_generic(each.noun)]
     roles = {each.role: each for each in reversed(arguments)}  # the first of each role
@@ -360,7 +363,7 @@ def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = fr
 def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
     """Build the sentence in which an argument stands in the place of another."""
     start, stop = old.span.start, old.span.stop
-    is_first = start == parse.first_word and parse.words[start][:1].isupper()
+    is_first = start == parse.first_word and not parse.words[start][:1].islower()
     words_ = [*parse.words[:start], capitalize(new.text) if is_first else new.text, *parse.words[stop:]]
     spaces = [*parse.spaces[:start], parse.spaces[stop - 1], *parse.spaces[stop:]]
     return "".join(word + " " * space for word, space in zip(words_, spaces, strict=True)).rstrip()
@@ -429,6 +432,11 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
         if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
             if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
                 yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
+
+
+def _counts_period(parse: Parse, number: Argument) -> bool:
+    start = number.span.start
+    return start > 0 and parse.lower_words[start - 1] in _PERIOD_BEFORE
 
 
 def _is_bounded(parse: Parse, number: int, noun: int) -> bool:

@@ -2,7 +2,8 @@
 
 import logging
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -64,6 +65,7 @@ def soswap_addamod_tables(
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
+    written: bool = False,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Build the pairs from the premises of some examples, as Arrow tables of `SCHEMA`.
@@ -77,12 +79,19 @@ def soswap_addamod_tables(
         min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the verb, adjective and nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
+        written: Whether the examples are sentences of written text, for which SOSwap is stricter (default: captions).
         counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
             pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    rows = _rows(examples, parser, kinds, adjectives or AdjectiveCounts(), seed, min_count, words, counts)
+    operators: dict[str, Callable[[Parse], Swap | Addition | str]] = {
+        SOSWAP: partial(swap_within_half, words=words, written=written),
+        ADDAMOD: partial(
+            addamod, adjectives=adjectives or AdjectiveCounts(), seed=seed, min_count=min_count, words=words
+        ),
+    }
+    rows = _rows(examples, parser, {name: operators[name] for name in kinds}, counts)
     yield from columns.iter_tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
     logger.info("pairs and excluded premises of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
@@ -90,21 +99,13 @@ def soswap_addamod_tables(
 def _rows(
     examples: Iterable[Example],
     parser: Parser,
-    kinds: Sequence[str],
-    adjectives: AdjectiveCounts,
-    seed: int,
-    min_count: int,
-    words: str,
+    operators: Mapping[str, Callable[[Parse], Swap | Addition | str]],
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
-        for kind in kinds:
-            result: Swap | Addition | str = (
-                swap_within_half(parse, words)
-                if kind == SOSWAP
-                else addamod(parse, adjectives, seed=seed, min_count=min_count, words=words)
-            )
+        for kind, operator in operators.items():
+            result = operator(parse)
             if isinstance(result, str):
                 counts[f"{kind}: {result}"] += 1
                 continue
@@ -120,9 +121,9 @@ def _rows(
             }
 
 
-def swap_within_half(parse: Parse, words: str = ALL) -> Swap | str:
+def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -> Swap | str:
     """Apply `soswap` with the restriction that all words are in one half of the vocabulary."""
-    result = soswap(parse)
+    result = soswap(parse, written=written)
     return OTHER_WORDS if isinstance(result, Swap) and not are_in_half(words, swap_lemmas(parse)) else result
 
 

@@ -5,7 +5,7 @@ Published results on other rows or with other training data have hollow markers.
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -17,7 +17,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
-from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
     Figure,
@@ -31,6 +31,7 @@ from unbag.challenge_sets.views.figures import (
 )
 from unbag.challenge_sets.views.tables import exclusion_summary, interval
 from unbag.evaluation import verdict
+from unbag.evaluation.prompt_spread import spread_over_prompts
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import WIDE, draw_svg, draw_swatch
@@ -161,8 +162,9 @@ def render_page(gathered: ReportData) -> str:
         lead=format_lead(gathered, stand),
         cards=build_cards(gathered, stand, _readings(gathered)),
         scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
-        skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
+        skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped(gathered.skipped).items()],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
+        prompts=build_prompt_table(gathered),
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(examples.iter_gallery_examples(gathered)),
         marks=examples.list_mark_types(gathered),
@@ -171,6 +173,12 @@ def render_page(gathered: ReportData) -> str:
         versions=_versions(gathered),
     )
     return text + "\n"
+
+
+def _format_sets(skipped: Iterable[SkippedSet]) -> str:
+    """List the titles of skipped sets, with the model if only that model lacks a result."""
+    titles = ((challenge_sets.display_name(each.set), each.model) for each in skipped)
+    return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
 
 
 def format_lead(gathered: ReportData, stand: Standings) -> str:
@@ -198,6 +206,22 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
         series=tuple(series),
         order=tuple(titles.values()),
     )
+
+
+def build_prompt_table(gathered: ReportData) -> TextTable | None:
+    """Build the table of metrics over the prompts of language models; None without a model with several prompts."""
+    spreads = spread_over_prompts([scored.result for group in gathered.groups for scored in group.scored])
+    if not spreads:
+        return None
+    models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
+    rows = []
+    for each in spreads:
+        title = f"{challenge_sets.display_name(each.set)}: {each.label}"
+        about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
+        ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
+        rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
+    caption = "Metrics over several prompts, with the standard deviation over the prompts (SD)"
+    return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
 
 
 def _title_of(group: Group, gathered: ReportData) -> str:

@@ -15,12 +15,13 @@ place, which is grammatical for both attachments (carries | a ball | in its mout
 number of the verb and of verbs coordinated with it, the case of personal pronouns, and the capital at the start.
 Nothing else changes, so both sentences have the same words up to inflection and case.
 
-Exclusions. `SoswapExclusion` lists the reasons; the reported one is the first that applies. There are three groups:
+Exclusions. `SoswapExclusion` lists the reasons; the reported one is the first that applies. There are four groups:
 
 - Sentences that the parser probably misread, so that the result would be ungrammatical: an object that belongs to a
   preposition (walks down the road), a verb that does not agree with its subject, an incomplete phrase.
 - Sentences whose swapped form need not contradict: verbs whose relation holds in both directions (meet), or may (watch,
   hold, between people), phrases of the same words, negation, modals.
+- In a user's own text, sentences on which longer phrases fail more often (`written`).
 - Sentences whose object is not a second participant, so that the swapped form has no meaning: objects that are played,
   given, had or taken (a game, a speech, a nap), and parts of the body.
 """
@@ -36,6 +37,7 @@ from unbag.challenge_sets.perturbations.soswap.phrases import (
     person_of,
     subject_span,
 )
+from unbag.challenge_sets.perturbations.soswap.written import check_written
 from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
@@ -56,8 +58,13 @@ class Swap(NamedTuple):
     repaired: bool
 
 
-def soswap(parse: Parse) -> Swap | SoswapExclusion:
-    """Swap the subject and object of a sentence, or determine why this is not possible."""
+def soswap(parse: Parse, *, written: bool = False) -> Swap | SoswapExclusion:
+    """Swap the subject and object of a sentence, or determine why this is not possible.
+
+    Args:
+        parse: Parse of the sentence.
+        written: Whether to apply the further criteria for written text (default: only those for captions).
+    """
     if parse.words and parse.words[-1] == "?":
         return SoswapExclusion.QUESTION
     clause = find_clause(parse)
@@ -72,6 +79,8 @@ def soswap(parse: Parse) -> Swap | SoswapExclusion:
     if isinstance(object_, SoswapExclusion):
         return object_
     if reason := check_verb(parse, clause, subject, object_) or check_phrases(parse, clause, subject, object_):
+        return reason
+    if written and (reason := check_written(parse, clause, subject, object_)):
         return reason
     words = list(parse.words)
     person = person_of(parse, clause.object, object_)

@@ -24,7 +24,7 @@ from unbag.data.text.grammar import (
     UNCOUNTED,
     WITHOUT_TOOL,
 )
-from unbag.data.text.parses import Parse
+from unbag.data.text.parses import OBJECTIVE, Parse
 
 _REFERRING: Final = frozenset("another other others own each respective same".split())
 _PERCEPTION: Final = frozenset("hear help observe see watch".split())
@@ -126,7 +126,8 @@ def _has_determiner(parse: Parse, noun: int) -> bool:
 
 
 def _content_words(words: Sequence[str], span: range) -> list[str]:
-    return [words[i] for i in span if words[i] not in _DETERMINERS]
+    # "They cut them." swaps to itself.
+    return [OBJECTIVE.get(words[i], words[i]) for i in span if words[i] not in _DETERMINERS]
 
 
 def check_verb(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:

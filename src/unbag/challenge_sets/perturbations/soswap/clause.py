@@ -59,6 +59,8 @@ class SoswapExclusion(StrEnum):
     NEGATED = "a negation"
     SAME_WORDS = "both phrases have the same words"
     BOTH_WAYS = "a verb that may hold both ways"
+    QUOTED = "a quotation"
+    COMPARISON = "a comparison (more than)"
 
 
 _ADVERBIAL: Final = frozenset(

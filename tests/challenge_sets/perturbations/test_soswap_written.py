@@ -1,0 +1,83 @@
+"""Further exclusion criteria of SOSwap for written text."""
+
+import pytest
+
+from tests.challenge_sets.perturbations.conftest import parse_of
+from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, Swap, soswap
+
+CHASE = """
+    A      a     DET  DT  2 det
+    dog    dog   NOUN NN  3 nsubj
+    chases chase VERB VBZ 3 ROOT
+    a      a     DET  DT  5 det
+    cat    cat   NOUN NN  3 dobj
+"""
+
+
+def clause(*tail, verb="chases chase", before=()):
+    """Parse "A dog chases a cat" with tokens before it and after it; heads of the tail count from the clause."""
+    shift = len(before)
+    lines = [line.split() for line in CHASE.strip().splitlines() + list(tail)]
+    lines[2][:2] = verb.split()
+    for line in lines:
+        line[4] = str(int(line[4]) + shift)
+    if before:
+        lines[0][0] = lines[0][0].lower()
+    return parse_of("\n".join([*before, *(" ".join(line) for line in lines)]))
+
+
+STOP = "+. . PUNCT . 3 punct"
+NOUN_PHRASES = ("and and CCONJ CC 5 cc", "two two NUM CD 8 nummod", "birds bird NOUN NNS 5 conj", STOP)
+
+
+@pytest.mark.parametrize(
+    ("parse", "reason"),
+    [
+        (clause('+" " PUNCT \'\' 3 punct', STOP), SoswapExclusion.QUOTED),
+        (clause("more more ADV RBR 3 advmod", "than than ADP IN 6 prep", "birds bird NOUN NNS 7 pobj", STOP),
+         SoswapExclusion.COMPARISON),
+        (clause(STOP, verb="has have"), SoswapExclusion.HAPPENING),
+        (clause(STOP, verb="promises promise"), SoswapExclusion.TWO_OBJECTS),
+        (clause("+, , PUNCT , 3 punct", "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP),
+         SoswapExclusion.BROKEN),
+        (clause("+-significantly significantly ADV RB 3 advmod", STOP), SoswapExclusion.BROKEN),
+        (clause(STOP, before=["Printed print VERB VBN 4 advcl"]), SoswapExclusion.BROKEN),
+        (clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusion.BROKEN),
+    ],
+)  # fmt: skip
+def test_soswap_written_text_excludes_sentences_that_captions_keep(parse, reason):
+    assert isinstance(soswap(parse), Swap)
+    assert soswap(parse, written=True) is reason
+
+
+def test_soswap_written_text_excludes_a_list_that_the_parser_cuts():
+    """A verb between the phrases hides that the last noun belongs to the object: "… a cat, and ultimately a bird"."""
+    tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
+            "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
+    assert isinstance(soswap(clause(*tail)), Swap)
+    assert soswap(clause(*tail), written=True) is SoswapExclusion.BROKEN
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        (STOP,),
+        ("in in ADP IN 3 prep", "May May PROPN NNP 6 pobj", STOP),
+        ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "runs run VERB VBZ 3 conj", STOP),
+    ],
+)
+@pytest.mark.parametrize("before", [(), ("Then then ADV RB 4 advmod",)])
+def test_soswap_written_text_swaps_plain_clauses_as_captions(tail, before):
+    parse = clause(*tail, before=before)
+    assert soswap(parse, written=True) == soswap(parse)
+    assert isinstance(soswap(parse), Swap)
+
+
+def test_soswap_of_two_forms_of_one_pronoun_has_the_same_words():
+    parse = parse_of("""
+        They they PRON PRP 2 nsubj
+        cut  cut  VERB VBP 2 ROOT
+        them they PRON PRP 2 dobj
+        +.   .    PUNCT .  2 punct
+    """)
+    assert soswap(parse) is SoswapExclusion.SAME_WORDS
