@@ -235,7 +235,7 @@ class MendConfig(DebiasConfig):
     num_train_epochs: int = _default("num_train_epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
     distill: float = option(
-        "Weight of the original model's predictions in the loss, from 0 to 1; keeps its accuracy.",
+        "Weight of the original model's predictions in the loss, from 0 to 1.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=0.0,
     )
