@@ -7,7 +7,7 @@ import pytest
 
 from unbag.challenge_sets.human_agreement import annotator_accuracy
 from unbag.challenge_sets.request import Request, build
-from unbag.challenge_sets.views.tables import exclusion_summary
+from unbag.challenge_sets.views.tables import summarize_exclusions
 
 PAIRS = [
     ("entailment", ["entailment"] * 4 + ["neutral"]),
@@ -62,8 +62,8 @@ def test_annotator_accuracy_of_rows_with_annotators_labels_is_none():
 def test_exclusion_summary_with_annotators_states_their_accuracy():
     data = {"rows": 5, "excluded": {"unlabelled": 1}}
     estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
-    assert exclusion_summary(data) == "5 rows; excluded 1 unlabelled"
-    assert exclusion_summary({**data, "human": estimate}) == (
+    assert summarize_exclusions(data) == "5 rows; excluded 1 unlabelled"
+    assert summarize_exclusions({**data, "human": estimate}) == (
         "5 rows; excluded 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 "
         "unchanged pairs"
     )

@@ -7,7 +7,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.permuted.scores import permuted_credits
+from unbag.challenge_sets.permuted.scores import compute_permuted_credits
 from unbag.data.predictions import predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
@@ -41,7 +41,7 @@ def credits(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
+    return compute_permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
 
 
 def score(name, scores):
@@ -129,7 +129,7 @@ def test_a_description_names_what_is_there(name):
     columns = {*described.columns, *described.more_columns}
     assert columns <= set(described.builder_class().SCHEMA.names)
     for function in ("scores", "credits"):
-        assert callable(getattr(described.module("scores"), f"{name}_{function}"))
+        assert callable(getattr(described.module("scores"), f"compute_{name}_{function}"))
     for quantity in described.quantities:
         for paper, table, column, *_ in quantity.counterparts:
             assert papers.table(paper, table).shares(column)

@@ -149,20 +149,20 @@ def test_what_is_not_known_is_not_shown():
 
 
 def test_the_reading_says_the_accuracy_on_pairs_not_from_train_and_the_change():
-    said = resnli.reading(_result(_scores(0.8, 0.4)))
+    said = resnli.summarize_result(_result(_scores(0.8, 0.4)))
     assert " pairs not from train; " in said
     assert "80.0 % on the easiest partition and 40.0 % on the hardest" in said
     assert ": a fall of 40.0 points [" in said
 
 
 def test_where_no_change_is_shown_none_is_denied():
-    assert "inconclusive: too few pairs" in resnli.reading(_result(_scores(0.6, 0.6, low=-0.3)))
+    assert "inconclusive: too few pairs" in resnli.summarize_result(_result(_scores(0.6, 0.6, low=-0.3)))
 
 
 def test_where_it_is_not_known_what_a_model_was_trained_on_table_and_reading_say_so_once():
     unknown = "The model's training data are unknown and may include any of these pairs."
     scores = _scores(0.8, 0.4)
-    assert resnli.reading(_result(scores)).endswith(f" {unknown}")
+    assert resnli.summarize_result(_result(scores)).endswith(f" {unknown}")
     assert " ".join(_shown(scores).split()).count(unknown) == 1  # the reading stands below the table
     for known in ({"training": "stanfordnlp/snli (plain_text) train"}, {"name": "wordnet"}):
-        assert unknown not in resnli.reading(_result(scores, **known))
+        assert unknown not in resnli.summarize_result(_result(scores, **known))

@@ -11,7 +11,7 @@ from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
 from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data import demo
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions, predictions_from_labels
@@ -78,7 +78,7 @@ def test_score_rows_two_way_gold_folds_three_labels():
 
 def test_verifier_scores_model_that_finds_contradictions_is_none():
     answers = SetPredictions(np.full((6, 2), 0.5), CONTRADICTION_OR_NOT, has_probabilities=True)
-    assert verifier_scores(GOLD, answers, range(6)) is None
+    assert compute_verifier_scores(GOLD, answers, range(6)) is None
 
 
 def test_score_rows_one_kind_of_label_is_none():
@@ -133,7 +133,9 @@ def test_score_rows_order_of_rows_changes_nothing():
     order = rng.permutation(400)
     rows = rows_of(labels.tolist())
     one, two = (
-        verifier_scores(labels[index], answers._replace(probabilities=answers.probabilities[index]), names, resamples=0)
+        compute_verifier_scores(
+            labels[index], answers._replace(probabilities=answers.probabilities[index]), names, resamples=0
+        )
         for index in (np.arange(400), order)
         for names in [[rows["id"][row] for row in index]]
     )

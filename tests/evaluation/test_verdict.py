@@ -201,5 +201,5 @@ def test_every_surface_says_the_same(results, kind, tmp_path):
         number = f"{each.score.value:.3f}"
         assert number in shown
         assert number in page
-        reading = challenge_sets.get(each.result.set).module("table").reading(each.result)
+        reading = challenge_sets.get(each.result.set).module("table").summarize_result(each.result)
         assert reading[1:] in shown

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.challenge_sets.papers.counterparts import Counterpart
-from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
@@ -104,15 +104,17 @@ class Measurement(NamedTuple):
 class ChallengeSet:
     """A challenge set.
 
-    The set's package has four modules beside this description. They are imported on first use.
+    The package of the set has four more modules, which are imported on first use:
 
-        scores.py    <name>_scores(columns, answers, *, resamples, partial); <name>_credits(columns, answers), the
-                     input of the skill score; optionally <name>_decisive(columns), the rows that the skill score
-                     uses. This module depends on numpy only.
-        table.py     table(result), at most 80 columns wide; reading(result), the scores in one sentence
-        figures.py   measures(scores), rows of name, meaning and estimate; figures(group)
-        examples.py  RULE, the rule of selection in words; MARKS, the meaning of marked words; choose(rows, answers);
-                     candidates(rows, answers), which depends on the rows only and gives the report its first example
+    - `scores.py`: `compute_<name>_scores(columns, answers, *, resamples, partial)`, and
+      `compute_<name>_credits(columns, answers)`, the input of the skill score. The optional
+      `select_<name>_decisive_rows(columns)` selects the rows that the skill score uses. This module needs only numpy.
+    - `table.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
+      with the main scores.
+    - `figures.py`: `iter_set_measures(scores)`, tuples of name, meaning and estimate, and `build_figures(group)`.
+    - `examples.py`: `RULE`, the selection rule as text; `MARKS`, the meanings of highlighted words;
+      `select_examples(rows, answers)`; `iter_candidates(rows, answers)`, which depends only on the rows and provides
+      the first example of the report.
 
     Attributes:
         name: Name in commands.
@@ -221,8 +223,8 @@ class ChallengeSet:
 
         answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
-        scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
-        credits_of: Any = getattr(self.module("scores"), f"{self.name}_credits", None)
+        scores: Scores = getattr(self.module("scores"), f"compute_{self.name}_scores")(columns, answers)
+        credits_of: Any = getattr(self.module("scores"), f"compute_{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> PredictionCredits:
             credits: PredictionCredits = credits_of(columns, given.in_space(answers.label_space))
@@ -233,7 +235,7 @@ class ChallengeSet:
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
             sources = read_values(rows, "source_id") if own is None else own.source
-            verified[VERIFICATION] = verifier_scores(columns["label"], answers, sources, entailment=entailment)
+            verified[VERIFICATION] = compute_verifier_scores(columns["label"], answers, sources, entailment=entailment)
         if own is None:  # a set of another package may define no skill score
             return {**scores, **verified}
 
@@ -257,7 +259,7 @@ class ChallengeSet:
         """
         from unbag.data.columns import read_values
 
-        decisive = getattr(self.module("scores"), f"{self.name}_decisive", None)
+        decisive = getattr(self.module("scores"), f"select_{self.name}_decisive_rows", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
         columns = {name: read_values(rows, name) for name in (*self.columns, *self.more_columns)}

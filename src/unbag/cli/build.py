@@ -48,7 +48,7 @@ def build(
       unbag build permuted --data pairs.parquet --engine ray --output s3://B/SET
     """
     from unbag.challenge_sets.request import export
-    from unbag.challenge_sets.views.tables import exclusion_summary
+    from unbag.challenge_sets.views.tables import summarize_exclusions
     from unbag.evaluation import prefetch
     from unbag.utils import parallel
     from unbag.utils.storage import is_url, open_local_copy
@@ -71,7 +71,7 @@ def build(
         print_json(record)
     else:
         counts = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        echo(f"{output}: {counts}; source: {exclusion_summary(record['data'])}")
+        echo(f"{output}: {counts}; source: {summarize_exclusions(record['data'])}")
         for split, size in record.get("splits", {}).items():
             echo(f"  {split}: {size['examples']:,} examples, {size['rows']:,} rows")
 

@@ -88,7 +88,7 @@ def score(
     from rich.table import Table
 
     from unbag.challenge_sets import papers
-    from unbag.challenge_sets.views.tables import interval
+    from unbag.challenge_sets.views.tables import format_interval
     from unbag.evaluation import human_study
     from unbag.scoring.bootstrap import to_json
 
@@ -102,7 +102,7 @@ def score(
     for key, name in (("accuracy", "accuracy"), ("macro_f1", "macro F1"), ("d_c", "D^c"), ("d_f", "D^f")):
         table.add_row(
             name,
-            *(interval(scores[key]) for scores in scored.values()),
+            *(format_interval(scores[key]) for scores in scored.values()),
             *("" if share is None else f"{share:.3f}" for share in published.shares(name)),
         )
     console().print(table)

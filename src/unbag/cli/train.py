@@ -301,7 +301,7 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
 def _show(done: Any, out: Path) -> None:
     from rich.table import Table
 
-    from unbag.challenge_sets.views.tables import interval
+    from unbag.challenge_sets.views.tables import format_interval
     from unbag.scoring.bootstrap import Estimate
 
     several = len(done["runs"]) > 1
@@ -316,7 +316,7 @@ def _show(done: Any, out: Path) -> None:
         if several:
             cells = [f"{mean:.4f}", "" if spread is None else f"{spread:.4f}"]
         else:
-            cells = [interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
+            cells = [format_interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
         table.add_row(name, *cells, f"{statistics['n']:,}")
     if table.row_count:  # empty without validation pairs
         console().print(table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag import challenge_sets
 from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import interval
+from unbag.challenge_sets.views.tables import format_interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
@@ -383,7 +383,7 @@ def _results(content: ModelCardContent) -> str:
             table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
             if (evaluated := by_column.get(name)) is not None:
-                reading = challenge_sets.get(evaluated.set).module("table").reading(evaluated)
+                reading = challenge_sets.get(evaluated.set).module("table").summarize_result(evaluated)
                 readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")
     versions = sorted({result.environment["unbag"] for result in by_rows.values()})
     return "\n\n".join(
@@ -425,7 +425,7 @@ def _quoted_measurements(result: Result) -> list[Measurement]:
 
 
 def _cell(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else interval(estimate)
+    return "–" if estimate is None else format_interval(estimate)
 
 
 def _limits(content: ModelCardContent) -> str:

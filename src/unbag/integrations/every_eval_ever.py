@@ -290,7 +290,7 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _meanings(result: Result) -> dict[int, str]:
     """Map the estimates in a result's scores, by identity, to their descriptions in the report."""
-    measures = challenge_sets.get(result.set).module("figures").measures
+    measures = challenge_sets.get(result.set).module("figures").iter_set_measures
     return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.views.tables import with_direction
+from unbag.challenge_sets.views.tables import add_direction_arrow
 from unbag.evaluation.comparison import Comparison, MetricDifference
 from unbag.reports.formats import ExportedTable, GroupedTable
 from unbag.scoring.bootstrap import Estimate
@@ -101,7 +101,7 @@ def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *
         rows = [
             (
                 f"{challenge_sets.display_name(name)} · {data}" if number == 0 else "",
-                with_direction(each.label, each.higher_is_better),
+                add_direction_arrow(each.label, each.higher_is_better),
                 *_values(each),
                 format_difference(each.difference),
                 f"{each.difference.n:,}",

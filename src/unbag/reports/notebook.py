@@ -6,7 +6,7 @@ from typing import Final
 
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result, SkippedSet
-from unbag.challenge_sets.views.tables import count, interval
+from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation import quantities, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
 from unbag.reports import terminal
@@ -67,9 +67,9 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
     rows = "".join(
         f'<tr style="background:none"><th scope="row" style="{_WORDS};font-weight:400">'
         f"{escape(terminal.format_row_name(each.result, results))}</th>"
-        f'<td style="{_NUMBER}">{interval(each.score)}</td>'
+        f'<td style="{_NUMBER}">{format_interval(each.score)}</td>'
         f'<td style="{_WORDS}">{_bar(each, low, high)}</td>'
-        f'<td style="{_NUMBER}">{count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
+        f'<td style="{_NUMBER}">{format_count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
         for each in standings
     )
     return (
@@ -98,7 +98,7 @@ def _bar(standing: SetVerdict, low: float, high: float) -> str:
     shapes.append(f'<circle cx="{x(score.value)}" cy="{middle}" r="5" fill="{colour}"/>')
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="{escape(interval(score))}" style="vertical-align:middle">{"".join(shapes)}</svg>'
+        f'aria-label="{escape(format_interval(score))}" style="vertical-align:middle">{"".join(shapes)}</svg>'
     )
 
 
@@ -106,7 +106,8 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
     """Build the collapsed section with all metrics of a set."""
     rows = "".join(
         f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
-        f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
+        f'<td style="{_NUMBER}">{format_interval(number.estimate)}</td>'
+        f'<td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
         for number in quantities.collect_metrics(result).values()
     )

@@ -10,7 +10,7 @@ from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 
-def result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
+def create_result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
     """Build an empty table with the model, the title of the set and the corpus as heading.
 
     Args:
@@ -19,10 +19,10 @@ def result_table(title: str, result: Result, *columns: str, words: int = 1) -> T
         columns: Headers of the columns.
         words: Number of leading text columns (default: 1). The others hold numbers and are right-aligned.
     """
-    return new_table(" · ".join([result.model["name"], title, result.corpus]), *columns, words=words)
+    return create_table(" · ".join([result.model["name"], title, result.corpus]), *columns, words=words)
 
 
-def new_table(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
+def create_table(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
     """Build an empty table with `words` left-aligned text columns, followed by right-aligned columns of numbers."""
     table = Table(
         *columns,
@@ -38,19 +38,19 @@ def new_table(title: str, *columns: str, words: int = 1, caption: str | None = N
     return table
 
 
-def interval(estimate: Estimate) -> str:
+def format_interval(estimate: Estimate) -> str:
     """Format a value with its interval; a dash if there are no examples."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
-        return value(estimate)
+        return format_value(estimate)
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def value(estimate: Estimate | None) -> str:
+def format_value(estimate: Estimate | None) -> str:
     """Format a value; a dash if there are no examples, empty without an estimate."""
     return "" if estimate is None else "–" if estimate.value is None else f"{estimate.value:.3f}"
 
 
-def count(estimate: Estimate) -> str:
+def format_count(estimate: Estimate) -> str:
     """Format the number of examples of an estimate; a dash if there is no value.
 
     >>> count(Estimate(0.5, None, None, 1200)), count(Estimate(None, None, None, 0))
@@ -59,7 +59,7 @@ def count(estimate: Estimate) -> str:
     return "–" if estimate.value is None else f"{estimate.n:,}"
 
 
-def with_direction(label: str, higher_is_better: bool | None) -> str:
+def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
     """Append an arrow to a label: up if higher is better, down if lower is better, none if that is unspecified.
 
     >>> with_direction("P^c", higher_is_better=False)
@@ -68,7 +68,7 @@ def with_direction(label: str, higher_is_better: bool | None) -> str:
     return label if higher_is_better is None else f"{label} {'↑' if higher_is_better else '↓'}"
 
 
-def exclusion_summary(data: Mapping[str, Any]) -> str:
+def summarize_exclusions(data: Mapping[str, Any]) -> str:
     """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator.
 
     >>> exclusion_summary({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
@@ -80,14 +80,14 @@ def exclusion_summary(data: Mapping[str, Any]) -> str:
     if "human" not in data:
         return rows
     human = Estimate(*(data["human"][name] for name in ("share", "low", "high", "pairs")))
-    return f"{rows}. One annotator gives the gold label of {interval(human)} of the {human.n:,} unchanged pairs"
+    return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
 
 
 MARGIN: Final = 0.05
 """Margin of accuracy: a change counts as negligible only if its whole interval is within ± this margin."""
 
 
-def change(drop: Estimate) -> str:
+def describe_change(drop: Estimate) -> str:
     """Describe a drop of accuracy in words.
 
     >>> change(Estimate(0.178, 0.14, 0.2, 900)), change(Estimate(-0.1, -0.2, -0.06, 900))
@@ -104,16 +104,18 @@ def change(drop: Estimate) -> str:
     if drop.low is None or drop.high is None:
         return f"a change of {_signed(-drop.value)} points"
     if drop.low > 0:
-        return f"a fall of {points(drop.value)} points [{points(drop.low)}, {points(drop.high)}]"
+        return f"a fall of {format_points(drop.value)} points [{format_points(drop.low)}, {format_points(drop.high)}]"
     if drop.high < 0:
-        return f"a rise of {points(-drop.value)} points [{points(-drop.high)}, {points(-drop.low)}]"
+        return (
+            f"a rise of {format_points(-drop.value)} points [{format_points(-drop.high)}, {format_points(-drop.low)}]"
+        )
     size = f"a change of {_signed(-drop.value)} points [{_signed(-drop.high)}, {_signed(-drop.low)}]"
     if max(-drop.low, drop.high) <= MARGIN:
         return f"{size}, at most {100 * MARGIN:g} in either direction"
     return f"{size}, inconclusive: too few pairs"
 
 
-def share(estimate: Estimate) -> str:
+def format_share(estimate: Estimate) -> str:
     """Format a share in per cent with its interval.
 
     >>> share(Estimate(0.909, 0.902, 0.915, 3697)), share(Estimate(None, None, None, 0))
@@ -122,11 +124,11 @@ def share(estimate: Estimate) -> str:
     if estimate.value is None:
         return "none"
     if estimate.low is None or estimate.high is None:
-        return f"{points(estimate.value)} %"
-    return f"{points(estimate.value)} % [{points(estimate.low)}, {points(estimate.high)}]"
+        return f"{format_points(estimate.value)} %"
+    return f"{format_points(estimate.value)} % [{format_points(estimate.low)}, {format_points(estimate.high)}]"
 
 
-def points(value: float) -> str:
+def format_points(value: float) -> str:
     """Format a share in percentage points with one decimal.
 
     >>> points(-0.0804), points(0.3225)
@@ -137,4 +139,4 @@ def points(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return points(value) if value <= 0 else f"+{points(value)}"
+    return format_points(value) if value <= 0 else f"+{format_points(value)}"

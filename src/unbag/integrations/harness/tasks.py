@@ -69,6 +69,6 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
             name: {quantity.name: quantity.path for quantity in each.quantities_with_role("harness")}
             for name, each in described.items()
         },
-        functions=", ".join(f"{name!r}: {name}_scores" for name in described),
+        functions=", ".join(f"{name!r}: compute_{name}_scores" for name in described),
     )
     return f"{build_source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"

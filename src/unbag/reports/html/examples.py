@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from unbag import challenge_sets
-from unbag.challenge_sets.views.examples import Line, ReportExample, shorten_line
-from unbag.challenge_sets.views.figures import Group, Scored, Series
+from unbag.challenge_sets.views.examples import ExampleLine, ReportExample, shorten_line
+from unbag.challenge_sets.views.figures import FigureSeries, ResultGroup, ScoredModel
 from unbag.reports.html.charts import draw_swatch
 from unbag.reports.html.data import ReportData, Standings, select_subject_result
 from unbag.scoring.bootstrap import Estimate
@@ -77,7 +77,7 @@ def view_example(example: ReportExample) -> ExampleView:
     return ExampleView(example, lines, tuple(answers))
 
 
-def split_at_marks(line: Line) -> tuple[MarkedText, ...]:
+def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks, into pairs of text and type of mark ("" for no mark).
 
     >>> from unbag.challenge_sets.views.examples import Mark
@@ -104,7 +104,7 @@ def format_percent(probability: float | None) -> str:
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def iter_scored_results(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
+def iter_scored_results(gathered: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
     """Iterate over all results, model by model."""
     for model in gathered.models:
         yield from gathered.of_model(model)
@@ -187,7 +187,7 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
     return selected
 
 
-def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
+def _pairs(group: ResultGroup, gathered: ReportData) -> list[FeaturedPair]:
     """List the candidate pairs shared by all models with candidates; empty if the main model has none."""
     subject = select_subject_result(group, gathered).model.name
     by_model = {
@@ -272,14 +272,14 @@ def build_cards(gathered: ReportData, stand: Standings, readings: Mapping[str, s
     return [_card(group, pairs.get(group.key), gathered, stand, readings) for group in order]
 
 
-def _place(group: Group, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
+def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
     is_wide = pair is not None and pair.example.before is not None
     least_first = tuple(-float(part) for part in compute_feature_rank(pair)) if pair else ()
     return is_wide, challenge_sets.get(group.set).is_control, pair is None, least_first
 
 
 def _card(
-    group: Group,
+    group: ResultGroup,
     pair: FeaturedPair | None,
     gathered: ReportData,
     stand: Standings,
@@ -297,7 +297,7 @@ def _card(
         data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
         example=view_example(_shorten_lines(pair.example)) if pair else None,
         predictions=tuple(
-            (draw_swatch(Series(name, ()), names, line=False), short[name], view_example(each).answers)
+            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], view_example(each).answers)
             for name, each in answers
         ),
         number=_number(own.score.value),
@@ -319,7 +319,7 @@ def _short_names(gathered: ReportData) -> dict[str, str]:
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
-def _score(stand: Standings, name: str, group: Group) -> Estimate:
+def _score(stand: Standings, name: str, group: ResultGroup) -> Estimate:
     return stand[name][group.key].score
 
 

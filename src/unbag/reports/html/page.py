@@ -21,15 +21,15 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
     Figure,
-    Group,
-    Point,
-    Series,
+    FigurePoint,
+    FigureSeries,
+    ResultGroup,
     TextTable,
-    measures_table,
-    table,
-    without_interval,
+    build_figure_table,
+    build_measures_table,
+    build_point_estimate,
 )
-from unbag.challenge_sets.views.tables import exclusion_summary, interval
+from unbag.challenge_sets.views.tables import format_interval, summarize_exclusions
 from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
@@ -44,7 +44,7 @@ _OTHER: Final = "published, other rows or training"
 _MOST: Final = 16  # names in one figure
 
 
-def iter_paper_figures(group: Group, described: ChallengeSet) -> Iterator[Figure]:
+def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[Figure]:
     """Iterate over figures that compare metrics of a set with published results on the same corpus.
 
     A published result has a solid marker if it is on the same rows (all rows of a set that is not rebuilt) and involves
@@ -57,12 +57,16 @@ def iter_paper_figures(group: Group, described: ChallengeSet) -> Iterator[Figure
         if not theirs:
             continue
         ours = [(each.model.name, quantity.value(each.result.scores)) for each in group.scored]
-        series = [Series(name, (Point(name, one),)) for name, one in ours if one is not None and one.value is not None]
+        series = [
+            FigureSeries(name, (FigurePoint(name, one),))
+            for name, one in ours
+            if one is not None and one.value is not None
+        ]
         full = [one for one in theirs if one.is_comparable and not is_sampled]
         for name, some in ((_SAME, full), (_OTHER, [one for one in theirs if one not in full])):
-            points = tuple(Point(one.model, without_interval(one.value), one.source) for one in some)
+            points = tuple(FigurePoint(one.model, build_point_estimate(one.value), one.source) for one in some)
             if points:
-                series.append(Series(name, points, is_reference=True, is_hollow=name == _OTHER))
+                series.append(FigureSeries(name, points, is_reference=True, is_hollow=name == _OTHER))
         sources = ", ".join(dict.fromkeys(one.source for one in theirs))
         other = " Hollow bars: other rows, or a model whose training data differ or may differ."
         yield Figure(
@@ -157,7 +161,9 @@ def render_page(gathered: ReportData) -> str:
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
-        models=[(draw_swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
+        models=[
+            (draw_swatch(FigureSeries(each.name, ()), gathered.names, line=True), each) for each in gathered.models
+        ],
         lead=format_lead(gathered, stand),
         cards=build_cards(gathered, stand, _readings(gathered)),
         scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
@@ -182,9 +188,13 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
     """Build the figure with the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
-        Series(
+        FigureSeries(
             name,
-            tuple(Point(titles[key], each.score) for key, each in stand[name].items() if each.score.value is not None),
+            tuple(
+                FigurePoint(titles[key], each.score)
+                for key, each in stand[name].items()
+                if each.score.value is not None
+            ),
         )
         for name in gathered.names
     ]
@@ -200,7 +210,7 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
     )
 
 
-def _title_of(group: Group, gathered: ReportData) -> str:
+def _title_of(group: ResultGroup, gathered: ReportData) -> str:
     several = sum(each.set == group.set for each in gathered.groups) > 1
     return challenge_sets.display_name(group.set) + (f", {group.title}" if several else "")
 
@@ -210,7 +220,7 @@ def _asset(name: str) -> str:
 
 
 def _reading(result: Result) -> str:
-    reading: str = challenge_sets.get(result.set).module("table").reading(result)
+    reading: str = challenge_sets.get(result.set).module("table").summarize_result(result)
     return reading
 
 
@@ -228,13 +238,13 @@ def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Rende
     models = gathered.names
     legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
-    return RenderedFigure(figure.title, figure.about, pictures, legend, table(figure))
+    return RenderedFigure(figure.title, figure.about, pictures, legend, build_figure_table(figure))
 
 
-def _section(group: Group, gathered: ReportData) -> ReportSection:
+def _section(group: ResultGroup, gathered: ReportData) -> ReportSection:
     described = challenge_sets.get(group.set)
     first = group.scored[0].result
-    every = (*described.module("figures").figures(group), *iter_paper_figures(group, described))
+    every = (*described.module("figures").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
     paper = next((each for each in papers.papers() if each.short == described.figures_from), None)
     beside = len(group.scored) <= _BESIDE
@@ -254,39 +264,39 @@ def _section(group: Group, gathered: ReportData) -> ReportSection:
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
         verifier=_verifier(group, gathered),
         published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
-        note=exclusion_summary(first.data),
+        note=summarize_exclusions(first.data),
     )
 
 
-def _verifier(group: Group, gathered: ReportData) -> VerifierSection | None:
-    measures = verifier.measures(group)
+def _verifier(group: ResultGroup, gathered: ReportData) -> VerifierSection | None:
+    measures = verifier.build_verifier_measures(group)
     if measures is None:
         return None
-    thresholds = verifier.thresholds(group)
+    thresholds = verifier.build_threshold_table(group)
     # The table of thresholds replaces the sentences, except for models without probabilities.
     readings = [
-        (each.model.name, " ".join(verifier.sentences(each.result)))
+        (each.model.name, " ".join(verifier.describe_thresholds(each.result)))
         for each in group.scored
-        if not (verifier.verification_of(each.result) or {}).get("safe_thresholds")
+        if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
     return VerifierSection(
         is_open=challenge_sets.get(group.set).is_control,
         readings=tuple((name, reading) for name, reading in readings if reading),
         measures=measures,
         thresholds=thresholds,
-        figures=tuple(_drawn(each, gathered) for each in verifier.figures(group)),
+        figures=tuple(_drawn(each, gathered) for each in verifier.build_verifier_figures(group)),
     )
 
 
-def _measures(group: Group, described: ChallengeSet) -> TextTable:
+def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
     columns = {
         scored.model.name: {
-            (name, meaning): interval(estimate)
-            for name, meaning, estimate in described.module("figures").measures(scored.result.scores)
+            (name, meaning): format_interval(estimate)
+            for name, meaning, estimate in described.module("figures").iter_set_measures(scored.result.scores)
         }
         for scored in group.scored
     }
-    return measures_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
+    return build_measures_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
 
 
 def _published(one: papers.PaperTable) -> TextTable:
@@ -312,7 +322,7 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
 
 
 def _fact(value: Any) -> str:
-    return interval(value) if isinstance(value, Estimate) else str(value)
+    return format_interval(value) if isinstance(value, Estimate) else str(value)
 
 
 def _versions(gathered: ReportData) -> list[tuple[str, str]]:
