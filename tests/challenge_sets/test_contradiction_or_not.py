@@ -18,7 +18,7 @@ def answers(predicted):
 
 
 def scores_of(name, predicted, **columns):
-    module = challenge_sets.get(name).module("scores")
+    module = challenge_sets.get_challenge_set(name).import_set_module("scores")
     return getattr(module, f"compute_{name}_scores")(columns, answers(predicted), resamples=0)
 
 

@@ -134,7 +134,9 @@ def test_measures_and_figures_have_every_operation():
         "accuracy, sentence",
         "accuracy, double",
     ]
-    assert challenge_sets.get("negation").score(scores) is None, "there is no skill score without the rows"
+    assert challenge_sets.get_challenge_set("negation").get_skill_score(scores) is None, (
+        "there is no skill score without the rows"
+    )
 
 
 def _table(rows):
@@ -163,5 +165,5 @@ def test_set_scores_rows_with_the_skill_score():
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
     lexical = SetPredictions(np.eye(3)[[_counts_negations(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(_table(rows), answers, lexical)
-    assert SET.score(scores).estimate.value == pytest.approx(1)
+    assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)

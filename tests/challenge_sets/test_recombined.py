@@ -186,7 +186,9 @@ def test_measures_and_figures_have_every_operation():
     names = [name for name, *_ in figures.iter_set_measures(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
     assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
-    assert challenge_sets.get("recombined").score(scores) is None, "there is no skill score without the rows"
+    assert challenge_sets.get_challenge_set("recombined").get_skill_score(scores) is None, (
+        "there is no skill score without the rows"
+    )
 
 
 def _answers(rows, predicted):
@@ -226,5 +228,5 @@ def test_set_scores_rows_with_the_skill_score():
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
     lexical = SetPredictions(np.eye(3)[[_finds_words(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(table, answers, lexical)
-    assert SET.score(scores).estimate.value == pytest.approx(1)
+    assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)

@@ -17,7 +17,9 @@ def test_accuracy_exchanged_is_that_of_the_exchanged_pairs_and_the_whole_set_has
     by_name = {name: estimate.value for name, _, estimate in figures.iter_set_measures(SCORES)}
     assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
     assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
-    assert by_name == {each.label: each.value(SCORES).value for each in challenge_sets.get("swapped").quantities}
+    assert by_name == {
+        each.label: each.get_estimate(SCORES).value for each in challenge_sets.get_challenge_set("swapped").quantities
+    }
 
 
 def test_no_two_numbers_of_the_table_share_row_and_column():

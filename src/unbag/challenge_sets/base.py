@@ -59,12 +59,12 @@ class Quantity:
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
 
-    def value(self, scores: Scores) -> Estimate | None:
+    def get_estimate(self, scores: Scores) -> Estimate | None:
         """Look up or compute the number; None if the scores lack it."""
         return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
-def roles(*names: Role) -> frozenset[Role]:
+def build_roles(*names: Role) -> frozenset[Role]:
     """Build a set of roles."""
     return frozenset(names)
 
@@ -76,7 +76,7 @@ SCORE: Final = Quantity(
     "skill",
     "skill score",
     f"{SKILL}.score",
-    roles=roles("quoted", "compared"),
+    roles=build_roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
 """The skill score (`scoring.skill`), which represents every set where one number is needed."""
@@ -171,7 +171,7 @@ class ChallengeSet:
     from_text: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
 
-    def quantities_with_role(self, role: Role) -> list[Quantity]:
+    def list_quantities_with_role(self, role: Role) -> list[Quantity]:
         """List the numbers with a role. The skill score comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
@@ -184,16 +184,16 @@ class ChallengeSet:
         own = {quantity.name for quantity in self.quantities}
         return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
 
-    def quantities_by_path(self) -> dict[str, Quantity]:
+    def map_quantities_by_path(self) -> dict[str, Quantity]:
         """Map paths in the scores to the numbers, including the skill score and those of a verifier."""
         verifier = VERIFIER if self.has_verification else ()
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
-    def measurements(self, scores: Scores, role: Role) -> list[Measurement]:
+    def list_measurements(self, scores: Scores, role: Role) -> list[Measurement]:
         """List the numbers with a role and their values. Numbers without examples are omitted."""
         return list(self._iter_measurements(scores, role))
 
-    def score(self, scores: Scores) -> Measurement | None:
+    def get_skill_score(self, scores: Scores) -> Measurement | None:
         """Look up the skill score, which represents the set; None if it is undefined."""
         return next((each for each in self._iter_measurements(scores, "quoted") if each.quantity is SCORE), None)
 
@@ -223,8 +223,8 @@ class ChallengeSet:
 
         answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
-        scores: Scores = getattr(self.module("scores"), f"compute_{self.name}_scores")(columns, answers)
-        credits_of: Any = getattr(self.module("scores"), f"compute_{self.name}_credits", None)
+        scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, answers)
+        credits_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> PredictionCredits:
             credits: PredictionCredits = credits_of(columns, given.in_space(answers.label_space))
@@ -251,7 +251,7 @@ class ChallengeSet:
         )
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 
-    def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
+    def select_decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
         """Select the rows that the skill score uses, shape (n,). The other rows need no shuffled control.
 
         Args:
@@ -259,24 +259,24 @@ class ChallengeSet:
         """
         from unbag.data.columns import read_values
 
-        decisive = getattr(self.module("scores"), f"select_{self.name}_decisive_rows", None)
+        decisive = getattr(self.import_set_module("scores"), f"select_{self.name}_decisive_rows", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
         columns = {name: read_values(rows, name) for name in (*self.columns, *self.more_columns)}
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
 
-    def module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
+    def import_set_module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
         """Import one of the set's modules."""
         return import_module(f"{self.package}.{part}")
 
-    def builder_class(self) -> Any:
+    def import_builder_class(self) -> Any:
         """Import the class of the `datasets` builder, whose base class is untyped."""
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 
     def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[Measurement]:
-        for quantity in self.quantities_with_role(role):
-            estimate = quantity.value(scores)
+        for quantity in self.list_quantities_with_role(role):
+            estimate = quantity.get_estimate(scores)
             if estimate is not None and estimate.value is not None:
                 yield Measurement(quantity, estimate)

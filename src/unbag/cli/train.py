@@ -250,14 +250,14 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
 
 def _show_evaluations(done: Any) -> None:
     """Show the scores and the verdict of each model, like `unbag evaluate`."""
-    from unbag.challenge_sets.results import FILE, read
+    from unbag.challenge_sets.results import FILE, read_results
     from unbag.reports import terminal
 
     for run in done["runs"]:
         file = Path(run["evaluation"]) / FILE
         if run["verdict"] is not None and file.is_file():
             console().print()
-            terminal.print_views(terminal.build_summary_views(read(file)), console())
+            terminal.print_views(terminal.build_summary_views(read_results(file)), console())
 
 
 def _quiet(*, first: bool) -> None:
@@ -343,6 +343,6 @@ for _recipe in recipes().values():
 
 
 def _is_first() -> bool:
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
 
-    return process_group().rank == 0
+    return connect_process_group().rank == 0

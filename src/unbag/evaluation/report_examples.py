@@ -32,7 +32,7 @@ def select_examples(result: Result, rows: Any, answers: SetPredictions) -> Examp
         rows: Predicted rows of the set.
         answers: Predictions of the model, in the order of the rows.
     """
-    chooser = challenge_sets.get(result.set).module("examples")
+    chooser = challenge_sets.get_challenge_set(result.set).import_set_module("examples")
     examples = tuple(chooser.select_examples(rows, answers))
     candidates = getattr(chooser, "iter_candidates", None)  # optional for sets of other packages
     return ExampleSelection(

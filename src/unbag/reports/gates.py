@@ -71,7 +71,7 @@ def export_gates(
     """Build the tables of gate results for export."""
     rows = [
         (
-            f"{challenge_sets.display_name(each.set)} · {each.data}",
+            f"{challenge_sets.get_display_name(each.set)} · {each.data}",
             each.label,
             each.asked,
             _value(each),
@@ -111,7 +111,8 @@ def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[
     names = dict.fromkeys(each.against for each in checked if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
-        f"{challenge_sets.display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels differ "
+        f"{challenge_sets.get_display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels "
+        "differ "
         f"from {each.against}, {format_interval(each.estimate)}."
         for each in compared
     ]

@@ -111,7 +111,9 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
         for number in quantities.collect_metrics(result).values()
     )
-    title = escape(f"{terminal.format_row_name(result, results)}: {challenge_sets.get(result.set).question}")
+    title = escape(
+        f"{terminal.format_row_name(result, results)}: {challenge_sets.get_challenge_set(result.set).question}"
+    )
     return (
         f'<details style="margin:.1em 0"><summary style="cursor:pointer">{title}</summary>'
         '<table style="border-collapse:collapse;border:0;margin:.2em 0 .5em 1em">'

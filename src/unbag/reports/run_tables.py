@@ -69,7 +69,7 @@ def _rows(group: ResultGroup, models: Sequence[str], chosen: Callable[[Quantity]
             continue
         numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
         if any(number.estimate.value is not None for number in numbers.values()):
-            title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
+            title = "" if rows else f"{challenge_sets.get_display_name(group.set)} · {group.title}"
             cells = (format_interval(numbers[model].estimate) if model in numbers else "" for model in models)
             rows.append(
                 (

@@ -99,7 +99,7 @@ def _of(name: str, names: Sequence[str]) -> str:
 def format_row_name(result: Result, results: Sequence[Result]) -> str:
     """Format the row name of a result: the display name of the set, and the corpus if there are several."""
     several = {other.corpus for other in results if other.set == result.set}
-    title = challenge_sets.display_name(result.set)
+    title = challenge_sets.get_display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
@@ -128,7 +128,7 @@ FILE: Final = "table.txt"
 
 def build_result_view(result: Result) -> RenderableType:
     """Build the terminal view of one result: its table, a summary sentence, and warnings."""
-    tables = challenge_sets.get(result.set).module("table")
+    tables = challenge_sets.get_challenge_set(result.set).import_set_module("table")
     reading = tables.summarize_result(result)
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
@@ -138,7 +138,10 @@ def build_result_view(result: Result) -> RenderableType:
 
 def _verifier(result: Result) -> list[RenderableType]:
     """Build the table of verification metrics on unchanged pairs. The HTML report shows them for every set."""
-    if not challenge_sets.get(result.set).is_control or (table := verifier.build_verifier_table(result)) is None:
+    if (
+        not challenge_sets.get_challenge_set(result.set).is_control
+        or (table := verifier.build_verifier_table(result)) is None
+    ):
         return []
     return [Text(), table, *map(Text, verifier.describe_thresholds(result))]
 

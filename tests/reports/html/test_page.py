@@ -9,7 +9,7 @@ from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import LAST, SKILL
-from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.challenge_sets.papers.counterparts import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, FigureModel, FigurePoint, FigureSeries, ResultGroup, ScoredModel
@@ -61,7 +61,7 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
 def written(tmp_path):
     def writing(*found):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        results.write(found, folder / results.FILE)
+        results.write_results(found, folder / results.FILE)
         return folder
 
     return writing
@@ -113,7 +113,7 @@ def test_profile_has_the_skill_score_of_every_model(written):
 
 def test_published_figures_carry_their_models_names(written):
     gathered = load_report_data([written(_plain("org/a", 0.8))])
-    [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get("plain"))
+    [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get_challenge_set("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
     assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.build_point_estimate(0.5301))
@@ -125,7 +125,7 @@ def _on_breaking_nli(**config):
     data = {"name": "official", "split": "", "sha256": "1"}
     result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
     group = ResultGroup("g", "official", (ScoredModel(FigureModel("m", {}, False), result, None),))
-    [drawn] = iter_paper_figures(group, challenge_sets.get("breaking_nli"))
+    [drawn] = iter_paper_figures(group, challenge_sets.get_challenge_set("breaking_nli"))
     return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
 
 
@@ -140,13 +140,13 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
 
 
 def test_annotators_on_a_rebuilt_set_are_hollow():
-    found = challenge_sets.get("soswap_addamod").quantities_with_role("beside_papers")[0]
-    people = [one for one in counterparts_of(found.counterparts, "snli validation") if one.model == "Human"]
+    found = challenge_sets.get_challenge_set("soswap_addamod").list_quantities_with_role("beside_papers")[0]
+    people = [one for one in list_published_scores(found.counterparts, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
 def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, written):
-    results.write(
+    results.write_results(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
     gathered = load_report_data([tmp_path, written(_plain("org/a", 0.8))])
@@ -181,13 +181,13 @@ def test_each_result_has_its_reproduce_command(written, tmp_path):
     assert text.count("No command reproduces this result: the model is a Python object") == 1
 
 
-@pytest.mark.parametrize("name", challenge_sets.names())
+@pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_every_set_has_its_part_of_the_report(name):
-    described = challenge_sets.get(name)
+    described = challenge_sets.get_challenge_set(name)
     assert described.question.endswith("?")
-    assert described.quantities_with_role("beside_papers")
+    assert described.list_quantities_with_role("beside_papers")
     assert described.report_order < LAST
-    assert "Up to" in described.module("examples").RULE
+    assert "Up to" in described.import_set_module("examples").RULE
 
 
 def test_sentences_and_names_are_escaped(report):

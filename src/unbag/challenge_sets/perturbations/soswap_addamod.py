@@ -16,8 +16,8 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     addamod,
 )
-from unbag.challenge_sets.perturbations.soswap import Swap, soswap, swap_lemmas
-from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
+from unbag.challenge_sets.perturbations.swapped import iter_distinct
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -55,7 +55,7 @@ SCHEMA: Final = pa.schema(
 _ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
 
 
-def soswap_addamod_tables(
+def iter_soswap_addamod_tables(
     examples: Iterable[Example],
     parser: Parser,
     *,
@@ -72,7 +72,7 @@ def soswap_addamod_tables(
         examples: Examples of a corpus; a repeated premise yields pairs only once.
         parser: Parser of the premises.
         kind: One of `KINDS` (default: `both`).
-        adjectives: Counts of adjectives by noun, for AddAmod (`adjective_counts`).
+        adjectives: Counts of adjectives by noun, for AddAmod (`count_adjectives`).
         seed: Random seed of the adjectives and their positions (default: `DEFAULT_SEED`).
         min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the verb, adjective and nouns: `all`, or one half
@@ -100,7 +100,7 @@ def _rows(
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind in kinds:
-            result: Swap | Addition | str = (
+            result: SwappedSentence | Addition | str = (
                 swap_within_half(parse, words)
                 if kind == SOSWAP
                 else addamod(parse, adjectives, seed=seed, min_count=min_count, words=words)
@@ -120,13 +120,17 @@ def _rows(
             }
 
 
-def swap_within_half(parse: Parse, words: str = ALL) -> Swap | str:
+def swap_within_half(parse: Parse, words: str = ALL) -> SwappedSentence | str:
     """Apply `soswap` with the restriction that all words are in one half of the vocabulary."""
-    result = soswap(parse)
-    return OTHER_WORDS if isinstance(result, Swap) and not are_in_half(words, swap_lemmas(parse)) else result
+    result = swap_subject_and_object(parse)
+    return (
+        OTHER_WORDS
+        if isinstance(result, SwappedSentence) and not are_in_half(words, list_swap_lemmas(parse))
+        else result
+    )
 
 
-def adjective_counts(
+def count_adjectives(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
     """Count the adjectives of the nouns in some examples, with each distinct sentence once.
@@ -138,14 +142,14 @@ def adjective_counts(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses_with(ADJECTIVE, distinct_by(sentences, str)):
+    for parse in parser.parses_with(ADJECTIVE, iter_distinct(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
 
 def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
     """Iterate over the distinct premises, as (source id of the first example, premise)."""
-    return ((example.source_id, example.premise) for example in distinct_by(examples, attrgetter("premise")))
+    return ((example.source_id, example.premise) for example in iter_distinct(examples, attrgetter("premise")))
 
 
 def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:

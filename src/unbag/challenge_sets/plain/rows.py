@@ -31,7 +31,9 @@ def iter_plain_tables(examples: Iterator[Example], *, by_document: bool = False)
 def compute_document_id(premise: str) -> str:
     """Compute an id of a document from its text alone, so that no row depends on other rows.
 
-    >>> document_id("A man rides.") == document_id(" A man rides. ") != document_id("A dog runs.")
+    >>> compute_document_id("A man rides.") == compute_document_id(" A man rides. ")
     True
+    >>> compute_document_id("A man rides.") == compute_document_id("A dog runs.")
+    False
     """
     return f"document-{int(rng.compute_key('document', premise.strip())):016x}"

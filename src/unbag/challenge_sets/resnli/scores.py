@@ -97,7 +97,7 @@ def select_unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
 
 
 def _unseen(columns: Columns) -> NDArray[np.bool_]:
-    """Apply `unseen_pairs` to the column of splits; an empty array if there is no such column."""
+    """Apply `select_unseen_pairs` to the column of splits; an empty array if there is no such column."""
     return select_unseen_pairs(columns.get("source_split", ()))
 
 

@@ -22,7 +22,7 @@ def iter_measures(
         scores: Scores of a result on the set.
     """
     for quantity in challenge_set.quantities:
-        if (estimate := quantity.value(scores)) is not None:
+        if (estimate := quantity.get_estimate(scores)) is not None:
             yield quantity.label, meanings[quantity.name], estimate
 
 

@@ -53,7 +53,7 @@ def format_value(estimate: Estimate | None) -> str:
 def format_count(estimate: Estimate) -> str:
     """Format the number of examples of an estimate; a dash if there is no value.
 
-    >>> count(Estimate(0.5, None, None, 1200)), count(Estimate(None, None, None, 0))
+    >>> format_count(Estimate(0.5, None, None, 1200)), format_count(Estimate(None, None, None, 0))
     ('1,200', '–')
     """
     return "–" if estimate.value is None else f"{estimate.n:,}"
@@ -62,7 +62,7 @@ def format_count(estimate: Estimate) -> str:
 def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
     """Append an arrow to a label: up if higher is better, down if lower is better, none if that is unspecified.
 
-    >>> with_direction("P^c", higher_is_better=False)
+    >>> add_direction_arrow("P^c", higher_is_better=False)
     'P^c ↓'
     """
     return label if higher_is_better is None else f"{label} {'↑' if higher_is_better else '↓'}"
@@ -71,7 +71,7 @@ def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
 def summarize_exclusions(data: Mapping[str, Any]) -> str:
     """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator.
 
-    >>> exclusion_summary({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
+    >>> summarize_exclusions({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
     '9 sentences; excluded 2 repeated'
     """
     parts = [f"{n:,} {reason}" for reason, n in data["excluded"].items() if n]
@@ -90,13 +90,13 @@ MARGIN: Final = 0.05
 def describe_change(drop: Estimate) -> str:
     """Describe a drop of accuracy in words.
 
-    >>> change(Estimate(0.178, 0.14, 0.2, 900)), change(Estimate(-0.1, -0.2, -0.06, 900))
+    >>> describe_change(Estimate(0.178, 0.14, 0.2, 900)), describe_change(Estimate(-0.1, -0.2, -0.06, 900))
     ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
-    >>> change(Estimate(0.045, -0.08, 0.17, 90))
+    >>> describe_change(Estimate(0.045, -0.08, 0.17, 90))
     'a change of −4.5 points [−17.0, +8.0], inconclusive: too few pairs'
-    >>> change(Estimate(0.01, -0.01, 0.03, 9000))
+    >>> describe_change(Estimate(0.01, -0.01, 0.03, 9000))
     'a change of −1.0 points [−3.0, +1.0], at most 5 in either direction'
-    >>> change(Estimate(0.0, 0.0, 0.0, 9000))
+    >>> describe_change(Estimate(0.0, 0.0, 0.0, 9000))
     'a change of 0.0 points [0.0, 0.0], at most 5 in either direction'
     """
     if drop.value is None:
@@ -118,7 +118,7 @@ def describe_change(drop: Estimate) -> str:
 def format_share(estimate: Estimate) -> str:
     """Format a share in per cent with its interval.
 
-    >>> share(Estimate(0.909, 0.902, 0.915, 3697)), share(Estimate(None, None, None, 0))
+    >>> format_share(Estimate(0.909, 0.902, 0.915, 3697)), format_share(Estimate(None, None, None, 0))
     ('90.9 % [90.2, 91.5]', 'none')
     """
     if estimate.value is None:
@@ -131,7 +131,7 @@ def format_share(estimate: Estimate) -> str:
 def format_points(value: float) -> str:
     """Format a share in percentage points with one decimal.
 
-    >>> points(-0.0804), points(0.3225)
+    >>> format_points(-0.0804), format_points(0.3225)
     ('−8.0', '32.3')
     """
     # Rounded to three decimals first, as tables show the share: both then agree at halves. `+ 0.0` turns -0.0 into 0.0.

@@ -46,7 +46,7 @@ def build_verifier_table(result: Result) -> Table | None:
     counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
     grid = create_table(f"Verifier: {counts}", "", "n", "value [95 %]")
     for quantity in VERIFIER:
-        estimate = quantity.value(result.scores)
+        estimate = quantity.get_estimate(result.scores)
         if quantity.name in _IN_TERMINAL and estimate is not None:
             label = add_direction_arrow(quantity.label, quantity.higher_is_better)
             grid.add_row(label, f"{estimate.n:,}", format_interval(estimate))
@@ -116,7 +116,7 @@ def build_verifier_measures(group: ResultGroup) -> TextTable | None:
 
 def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for quantity in VERIFIER:
-        if (estimate := quantity.value({VERIFICATION: scores})) is not None:
+        if (estimate := quantity.get_estimate({VERIFICATION: scores})) is not None:
             label = add_direction_arrow(quantity.label, quantity.higher_is_better)
             yield label, _MEANINGS[quantity.name], format_interval(estimate)
     if scores["calibration"] is not None:

@@ -91,7 +91,7 @@ def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], l
     path = folder / results.FILE
     if not path.is_file():
         raise ValueError(f"{folder}: expected a {results.FILE}, got none; pass a folder written by `unbag evaluate`")
-    scored, skipped = results.read_with_skipped(path)
+    scored, skipped = results.read_results_with_skipped(path)
     has_examples = (folder / report_examples.FILE).is_file()
     selections = report_examples.read_selections(folder / report_examples.FILE) if has_examples else []
     by_result = {(each.set, each.model, each.sha256): each for each in selections}
@@ -126,7 +126,7 @@ def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[FigureMod
         same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
         number = f" ({same + 1})" if same else ""
         named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
-    return sorted(named, key=lambda group: challenge_sets.get(group.set).report_order)
+    return sorted(named, key=lambda group: challenge_sets.get_challenge_set(group.set).report_order)
 
 
 Standings = Mapping[str, Mapping[str, SetVerdict]]

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.challenge_sets.papers.counterparts import list_published_scores
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
@@ -52,11 +52,11 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
     or may differ, because the training data of models on the Hub are not recorded.
     """
     is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
-    for quantity in described.quantities_with_role("beside_papers"):
-        theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
+    for quantity in described.list_quantities_with_role("beside_papers"):
+        theirs = list_published_scores(quantity.counterparts, group.corpus)[:_MOST]
         if not theirs:
             continue
-        ours = [(each.model.name, quantity.value(each.result.scores)) for each in group.scored]
+        ours = [(each.model.name, quantity.get_estimate(each.result.scores)) for each in group.scored]
         series = [
             FigureSeries(name, (FigurePoint(name, one),))
             for name, one in ours
@@ -167,7 +167,9 @@ def render_page(gathered: ReportData) -> str:
         lead=format_lead(gathered, stand),
         cards=build_cards(gathered, stand, _readings(gathered)),
         scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
-        skipped=[(challenge_sets.display_name(each.set), each.model or "", each.reason) for each in gathered.skipped],
+        skipped=[
+            (challenge_sets.get_display_name(each.set), each.model or "", each.reason) for each in gathered.skipped
+        ],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(examples.iter_gallery_examples(gathered)),
@@ -212,7 +214,7 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
 
 def _title_of(group: ResultGroup, gathered: ReportData) -> str:
     several = sum(each.set == group.set for each in gathered.groups) > 1
-    return challenge_sets.display_name(group.set) + (f", {group.title}" if several else "")
+    return challenge_sets.get_display_name(group.set) + (f", {group.title}" if several else "")
 
 
 def _asset(name: str) -> str:
@@ -220,7 +222,7 @@ def _asset(name: str) -> str:
 
 
 def _reading(result: Result) -> str:
-    reading: str = challenge_sets.get(result.set).module("table").summarize_result(result)
+    reading: str = challenge_sets.get_challenge_set(result.set).import_set_module("table").summarize_result(result)
     return reading
 
 
@@ -242,11 +244,11 @@ def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Rende
 
 
 def _section(group: ResultGroup, gathered: ReportData) -> ReportSection:
-    described = challenge_sets.get(group.set)
+    described = challenge_sets.get_challenge_set(group.set)
     first = group.scored[0].result
-    every = (*described.module("figures").build_figures(group), *iter_paper_figures(group, described))
+    every = (*described.import_set_module("figures").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
-    paper = next((each for each in papers.papers() if each.short == described.figures_from), None)
+    paper = next((each for each in papers.load_papers() if each.short == described.figures_from), None)
     beside = len(group.scored) <= _BESIDE
     return ReportSection(
         key=group.key,
@@ -263,7 +265,7 @@ def _section(group: ResultGroup, gathered: ReportData) -> ReportSection:
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
         verifier=_verifier(group, gathered),
-        published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
+        published=tuple(_published(each) for each in papers.list_paper_tables() if each.set == group.set),
         note=summarize_exclusions(first.data),
     )
 
@@ -280,7 +282,7 @@ def _verifier(group: ResultGroup, gathered: ReportData) -> VerifierSection | Non
         if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
     return VerifierSection(
-        is_open=challenge_sets.get(group.set).is_control,
+        is_open=challenge_sets.get_challenge_set(group.set).is_control,
         readings=tuple((name, reading) for name, reading in readings if reading),
         measures=measures,
         thresholds=thresholds,
@@ -292,7 +294,9 @@ def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
     columns = {
         scored.model.name: {
             (name, meaning): format_interval(estimate)
-            for name, meaning, estimate in described.module("figures").iter_set_measures(scored.result.scores)
+            for name, meaning, estimate in described.import_set_module("figures").iter_set_measures(
+                scored.result.scores
+            )
         }
         for scored in group.scored
     }
@@ -311,7 +315,7 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
         result = scored.result
         data = {f"data {name}": value for name, value in result.data.items() if name != "excluded"}
         yield {
-            "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
+            "title": f"{scored.model.name} · {challenge_sets.get_challenge_set(group.set).title} · {group.title}",
             "rerun": build_reproduce_command(result),
             "facts": [
                 *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
