@@ -91,7 +91,7 @@ def test_runner_predicts_parts_and_not_batches_of_whole_premises(tiny_bert, tmp_
     predictor = LongPremisePredictor(TransformerPredictor.load(tiny_bert), "every-sentence")
     assert not isinstance(predictor, BatchPredictor)
     rows = Dataset.from_dict({"id": ["a"], "source_id": ["a"], "premise": [DOCUMENT], "hypothesis": ["A car is red."]})
-    found = predict_rows(rows, predictor, tmp_path).array()
+    found = predict_rows(rows, predictor, tmp_path).load_probabilities()
     assert found == pytest.approx(predictor.predict([DOCUMENT], ["A car is red."]), abs=1e-6)
     assert found != pytest.approx(TransformerPredictor.load(tiny_bert).predict([DOCUMENT], ["A car is red."]), abs=1e-6)
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from unbag.challenge_sets.loading import UnfitError
-from unbag.challenge_sets.requirements import MissingError
+from unbag.challenge_sets.loading import UnsuitablePairsError
+from unbag.challenge_sets.requirements import MissingResourceError
 from unbag.data.downloads import MissingFileError
 from unbag.utils.redaction import redact
 
@@ -25,9 +25,9 @@ class Failure:
     @property
     def is_skipped(self) -> bool:
         """Whether the set was skipped without an error: a package or file is missing, or the pairs do not fit."""
-        return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
+        return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
-    def counts(self, *, named: bool) -> bool:
+    def is_fatal(self, *, named: bool) -> bool:
         """Check whether this failure makes the command fail (exit code 1). A set that the user named is required.
 
         Args:

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, NotRequired
 from typing_extensions import TypedDict
 
 from unbag import scripts
-from unbag.inference.single_output import Ranking
+from unbag.inference.single_output import RankingResult
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_json_object, write_json
 from unbag.utils.redaction import extract_first_line
@@ -48,7 +48,7 @@ class _Model(TypedDict):
     truncated_share: NotRequired[float]
     n_abstained: NotRequired[int]
     abstained_share: NotRequired[_Number]
-    ranking: NotRequired[Ranking]
+    ranking: NotRequired[RankingResult]
 
 
 class _Data(TypedDict):
@@ -351,7 +351,7 @@ class Result:
         return float(self.model.get("truncated_share", 0.0))
 
 
-def environment() -> dict[str, str]:
+def collect_environment() -> dict[str, str]:
     """Collect the versions of the installed packages that affect the numbers, and in a checkout our commit."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
@@ -384,7 +384,7 @@ def group_skipped(skipped: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
     return by_reason
 
 
-def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
+def write_results(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
     """Write results as JSON. An estimate becomes an object with `value`, `low`, `high` and `n`.
 
     Args:
@@ -398,20 +398,20 @@ def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] =
     write_json(record, path)
 
 
-def read(path: Path) -> list[Result]:
-    """Read the results that `write` wrote.
+def read_results(path: Path) -> list[Result]:
+    """Read the results that `write_results` wrote.
 
     Raises:
         ValueError: If the file is not a results file, or has another schema version.
     """
-    return read_with_skipped(path)[0]
+    return read_results_with_skipped(path)[0]
 
 
-def read_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
+def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
     """Read the results and the skipped sets.
 
     Raises:
-        ValueError: As `read`.
+        ValueError: As `read_results`.
     """
     record = _record(path)
     results = [Result(**_parse_estimates(result)) for result in record["results"]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data import corpora
 from unbag.data.own_text import LANGUAGE, list_text_files
 from unbag.utils.options import validate_options
@@ -18,7 +18,7 @@ class OptionError(ValueError):
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairSelection:
     """The choice of pairs that sets are built from, and the options of the sets.
 
     Attributes:
@@ -54,9 +54,11 @@ class Pairs:
         Raises:
             ValueError: If a field has a value of the wrong type. The message names the first such field.
         """
-        validate_options(Pairs, vars(self))
+        validate_options(PairSelection, vars(self))
 
-    def requests(self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None) -> list[Request]:
+    def build_requests(
+        self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None
+    ) -> list[SetRequest]:
         """Build one request per set.
 
         Args:
@@ -69,7 +71,7 @@ class Pairs:
             ValueError: If a set, the corpus or the split does not exist.
         """
         where = self._where()
-        options_of = {name: loading.options(name) for name in names}
+        options_of = {name: loading.list_set_options(name) for name in names}
         for option in self.options:
             of_set, _, bare = option.rpartition(".")
             if of_set and of_set not in options_of:
@@ -92,24 +94,24 @@ class Pairs:
             config = None
             if self.data is None and self.text is None:
                 # In a run of all sets, a set that merges the splits of a corpus ignores `split`.
-                split = self.split if on_failure is None or loading.takes_split(name, self.corpus) else None
+                split = self.split if on_failure is None or loading.has_split_config(name, self.corpus) else None
                 try:
-                    config, values = loading.config_name(name, self.corpus, split, values)
+                    config, values = loading.resolve_config(name, self.corpus, split, values)
                 except ValueError as error:
                     if on_failure is None:
                         raise
-                    on_failure(Failure(name, loading.UnfitError(str(error))))
+                    on_failure(Failure(name, loading.UnsuitablePairsError(str(error))))
                     continue
-            requests.append(Request(name, config, values | where, self.max_examples, **seed))
+            requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))
         return requests
 
     def is_given(self) -> bool:
         """Check whether any field differs from its default."""
-        return self != Pairs(read=self.read)
+        return self != PairSelection(read=self.read)
 
-    def shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
+    def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Collect the options given without a set that several of these sets have, with the names of these sets."""
-        options_of = {name: loading.options(name) for name in names}
+        options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
 

@@ -152,7 +152,7 @@ class CallablePredictor:
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return np.empty((0, len(self.label_space)), dtype=np.float32)
-        answers = self.answers(premises, hypotheses)
+        answers = self.call_function(premises, hypotheses)
         kinds = {"a name" if isinstance(a, str) else "a dict" if isinstance(a, Mapping) else "numbers" for a in answers}
         if len(kinds) > 1:
             raise ValueError(f"expected outputs of one kind, the function returned {' and '.join(sorted(kinds))}")
@@ -172,7 +172,7 @@ class CallablePredictor:
         rows = validate_probabilities(answers, len(premises), self.order)
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
-    def answers(self, premises: list[str], hypotheses: list[str]) -> Any:
+    def call_function(self, premises: list[str], hypotheses: list[str]) -> Any:
         """Call the function and validate that it returns a list or an array with one output per pair.
 
         Raises:

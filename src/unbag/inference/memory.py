@@ -45,7 +45,7 @@ class BatchSplitter:
     def __init__(self) -> None:
         self._too_many: float = math.inf  # tokens of the smallest batch that did not fit, padding included
 
-    def predict(
+    def predict_in_batches(
         self, rows: NDArray[np.intp], lengths: Sequence[int] | NDArray[Any], run: Callable[[NDArray[np.intp]], T]
     ) -> Iterator[tuple[NDArray[np.intp], T]]:
         """Iterate over the parts of a batch that fit, and their predictions.

@@ -123,7 +123,7 @@ class StoreError(ValueError):
 
 
 @dataclass(frozen=True)
-class Store:
+class PredictionStore:
     """Stored predictions of one predictor on one data set.
 
     Attributes:
@@ -145,11 +145,11 @@ class Store:
         """Number of chunks; 1 for a data set without rows, so that the columns are recorded."""
         return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
-    def span(self, chunk: int) -> tuple[int, int]:
+    def compute_span(self, chunk: int) -> tuple[int, int]:
         """Compute the first row of a chunk and the row after its last."""
         return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
-    def chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
+    def list_chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
         """List the shards of some chunks, `shards` of each."""
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
@@ -168,7 +168,7 @@ class Store:
         """Folder of unfinished chunks. It is separate because it has few files, so that a listing is fast."""
         return self.folder / "unfinished"
 
-    def describe(self, material: Mapping[str, Any]) -> None:
+    def write_manifest(self, material: Mapping[str, Any]) -> None:
         """Write the manifest, unless it exists with this content."""
         if not self._has_manifest({"key": self.key, **material}):
             manifest = {"key": self.key, **material, "created": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -253,7 +253,7 @@ class Store:
             file = self.folder.where(_chunk_file(chunk))
             raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
 
-    def missing(self) -> list[int]:
+    def list_missing_chunks(self) -> list[int]:
         """List the chunks that are not stored, by the names of the files."""
         names = set(self.folder.names())
         return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
@@ -297,7 +297,7 @@ class Store:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read ({error}); run again to compute it again") from error
-        first, end = self.span(chunk)
+        first, end = self.compute_span(chunk)
         if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
@@ -346,7 +346,7 @@ def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(signed).encode()).hexdigest()
 
 
-def key_material(
+def build_key_fields(
     identity: Mapping[str, str] | None,
     hashes: Sequence[str],
     *,
@@ -373,15 +373,15 @@ def key_material(
     }
 
 
-def store_key(material: Mapping[str, Any]) -> str:
-    """Compute the key of some `key_material`; a random one for a predictor without an identity, to prevent reuse."""
+def compute_store_key(material: Mapping[str, Any]) -> str:
+    """Compute a key from `build_key_fields`; random for a predictor without an identity, to prevent reuse."""
     if material["identity"] is None:
         return f"once-{uuid.uuid4().hex}"
     return hashlib.sha256(json.dumps(material, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
-class Predictions:
+class StoredPredictions:
     """Finished predictions, which are read on demand.
 
     Attributes:
@@ -389,11 +389,11 @@ class Predictions:
         reused: Number of rows that were stored before the run that returned this object (default: 0).
     """
 
-    store: Store
+    store: PredictionStore
     reused: int = 0
 
     @classmethod
-    def open(cls, path: str | Path | StorageFolder) -> "Predictions":
+    def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
         """Open the folder of one store.
 
         Raises:
@@ -406,7 +406,9 @@ class Predictions:
                 raise StoreError(
                     f"{path}: expected predictions of version {SCHEMA}, got version {manifest['schema']}; predict again"
                 )
-            store = Store(folder, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"]))
+            store = PredictionStore(
+                folder, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"])
+            )
         except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
             raise StoreError(f"expected a folder of predictions with a manifest.json, got {path} ({error})") from error
         return cls(store)
@@ -438,12 +440,12 @@ class Predictions:
         """Number of pairs that the model truncated."""
         return sum(int(meta["truncated"]) for meta in self._metadata)
 
-    def array(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
+    def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
         """Load the probabilities in the order of the rows, shape (n, labels), of some labels (default: all)."""
-        table = self.table(list(labels or self.label_space))
+        table = self.load_table(list(labels or self.label_space))
         return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    def iter_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Iterate over the rows in order, one table per chunk.
 
         Args:
@@ -455,7 +457,7 @@ class Predictions:
         for table in self._chunks():
             yield table if columns is None else table.select(list(columns))
 
-    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+    def load_table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Load all rows in order.
 
         Args:
@@ -464,7 +466,7 @@ class Predictions:
         Raises:
             StoreError: As `batches`.
         """
-        return pa.concat_tables(self.batches(columns))
+        return pa.concat_tables(self.iter_batches(columns))
 
     @cached_property
     def _metadata(self) -> list[dict[str, Any]]:
@@ -491,4 +493,4 @@ def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> 
     Raises:
         StoreError: If there are no predictions, they are unfinished, or a chunk is damaged.
     """
-    return Predictions.open(path).table(columns)
+    return StoredPredictions.from_folder(path).load_table(columns)

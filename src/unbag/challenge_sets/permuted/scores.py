@@ -12,7 +12,7 @@ from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.validation import encode_names
 
 
-def permuted_scores(
+def compute_permuted_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.permutation_acceptance`, with acceptance by BLEU, length and mini-tree ratio.
@@ -47,7 +47,7 @@ def permuted_scores(
     )
 
 
-def permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a

@@ -14,7 +14,15 @@ try:
 except ImportError as error:
     raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
-__all__ = ["KEY", "RETRIES", "Connection", "EndpointError", "iter_responses", "message", "openai"]
+__all__ = [
+    "KEY",
+    "RETRIES",
+    "EndpointConnection",
+    "EndpointError",
+    "iter_responses",
+    "openai",
+    "shorten_client_error",
+]
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -31,7 +39,7 @@ class EndpointError(ValueError):
     """Endpoint that is unreachable or rejects a request, or whose responses have another format."""
 
 
-class Connection(NamedTuple):
+class EndpointConnection(NamedTuple):
     """A client of an endpoint.
 
     Attributes:
@@ -43,7 +51,7 @@ class Connection(NamedTuple):
     base_url: str
 
     @classmethod
-    def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "Connection":
+    def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "EndpointConnection":
         """Build the client of an address; sends nothing.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
@@ -76,7 +84,7 @@ class Connection(NamedTuple):
             error: Refusal.
             ending: Usual end of the address.
         """
-        what = f"{self.base_url} responded with {error.status_code} to {model}: {message(error)}"
+        what = f"{self.base_url} responded with {error.status_code} to {model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key that may use it"
         if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
@@ -115,7 +123,7 @@ def iter_responses(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def message(error: Exception) -> str:
+def shorten_client_error(error: Exception) -> str:
     """Shorten the message of an error of the client to its first line."""
     return extract_first_line(error, longest=300)
 
