@@ -16,7 +16,7 @@ from unbag.evaluation.demo import run_demo
 from unbag.reports import html
 
 _PICTURE = Path(__file__).parent / "report.png"
-_SIZE = {"width": 1120, "height": 960}
+_SIZE = {"width": 1120, "height": 1040}
 _BELOW = 16  # pixels below the first row of cards
 
 

@@ -6,6 +6,7 @@ import threading
 import pytest
 from rich.console import Console
 
+from tests.factories import result
 from unbag.challenge_sets import request
 from unbag.challenge_sets.request import BUILDING, SetRequest, prebuild_sets
 from unbag.cli import output, progress
@@ -44,6 +45,24 @@ def test_building_bar_is_drawn_without_a_thread(terminal, monkeypatch):
         assert "2/2 sets" in ended
         watched.on_set("plain")
         assert "building plain" in terminal.getvalue().removeprefix(ended)
+
+
+def test_a_table_that_was_previewed_is_not_printed_again(terminal, monkeypatch):
+    monkeypatch.setattr("unbag.reports.terminal.build_result_view", lambda result: f"table of {result.model['name']}")
+    with progress.show_progress(2, visible=True) as watched:
+        watched.on_set("plain")
+        for show in (watched.on_preview, watched.on_result):
+            show(result("first"))
+        watched.on_result(result("second"))
+    assert [terminal.getvalue().count(f"table of {name}") for name in ("first", "second")] == [1, 1]
+
+
+def test_progress_shows_the_remaining_time_of_a_stage(terminal, monkeypatch):
+    with progress.show_progress(1, visible=True) as watched:
+        watched.on_set("plain")
+        monkeypatch.setattr("rich.progress.Task.time_remaining", 75.0)
+        watched.progress_callback("plain, words shuffled", 1, 2)
+    assert "1:15 left" in terminal.getvalue()
 
 
 def test_progress_shows_the_reported_names(terminal):

@@ -56,7 +56,7 @@ def protocol(pretrained, tmp_path, monkeypatch):
         TrainingData((part("turned", PAIRS[24:]),), (part("validation", PAIRS[18:24]),)),
         rows("b", PAIRS[:18], partition=[number // 9 for number in range(18)]),
     )
-    monkeypatch.setattr(rearranged, "_as_it_is", lambda config: as_it_is)
+    monkeypatch.setattr(rearranged, "_original", lambda config: as_it_is)
     monkeypatch.setattr(rearranged, "_rearranged", lambda config: turned)
 
     def protocol(*seeds, on_step=None, **changed):

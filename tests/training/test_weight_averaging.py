@@ -12,11 +12,15 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from tests.hub.made import model, plain
 from tests.inference.conftest import make_model  # noqa: F401  (fixture)
 from tests.models.tiny import tiny_model
 from tests.models.tiny import tiny_tokenizer as words
 from unbag.cli import app
 from unbag.cli.app import run
+from unbag.hub.cards import split_card
+from unbag.hub.model import build_averaged_publication
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
 from unbag.training.weight_averaging import average_models, average_tensors, average_weights, interpolate
@@ -157,6 +161,25 @@ def test_average_models_records_sources_without_paths(pair, tmp_path, capsys):
     assert "α = 0.5" in card
     assert "https://arxiv.org/abs/2109.01903" in card
     assert str(pair[0].parent) not in card + json.dumps(record)
+
+
+def test_average_models_folder_is_published_with_its_results(pair, tmp_path):
+    folder = tmp_path / "half"
+    average_models(pair, folder, alphas=[0.5])
+    own = plain(model(str(folder), compute_folder_revision(folder)))
+    published = build_averaged_publication(folder, "org/soup", results=[own])
+    files = {name for name in published.files if not name.startswith(".eval_results")}
+    assert {"README.md", "config.json", "model.safetensors", weight_averaging.FILE} <= files
+    metadata, text = split_card(published.files["README.md"])
+    assert metadata["library_name"] == "transformers"
+    assert text.startswith("\n# soup\n\nA standard transformers classifier")
+    assert "(1 − α) θ_A + α θ_B with α = 0.5" in text
+    assert "## Challenge sets" in text
+    assert str(tmp_path) not in text
+    unevaluated = build_averaged_publication(folder, "org/soup").files["README.md"].decode()
+    assert "The model has not been evaluated yet." in unevaluated
+    with pytest.raises(ValueError, match="--results: expected results of the model in"):
+        build_averaged_publication(folder, "org/soup", results=[plain()])
 
 
 def test_average_models_is_a_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811

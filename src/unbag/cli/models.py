@@ -150,8 +150,11 @@ def interpolate(
       unbag models interpolate ORG/PLAIN runs/mended --alpha 0.2,0.4,0.6 --output-dir line
       unbag models interpolate runs/seed-1 runs/seed-2 runs/seed-3 --output-dir soup
     """
+    from transformers.utils import logging
+
     from unbag.training.weight_averaging import average_models
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         alphas = [float(text) for text in alpha or ()]
     except ValueError:

@@ -97,7 +97,7 @@ class _Display(ProgressDisplay):
         self._rows: Any = None
         self._description = ""
         self._started = 0
-        self._shown: set[tuple[str, ...]] = set()
+        self._previewed: set[tuple[str, str, str]] = set()
 
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -128,13 +128,18 @@ class _Display(ProgressDisplay):
             self._description = description
 
     def on_preview(self, result: "Result") -> None:
-        self.on_result(result)  # the tables of sets contain no skill score, so the complete result looks the same
+        self._previewed.add(_get_key(result))
+        self._print(result)
 
     def on_result(self, result: "Result") -> None:
-        key = (result.set, result.model["name"], result.data["sha256"])
-        if self._quiet or key in self._shown:
+        if (key := _get_key(result)) in self._previewed:
+            self._previewed.remove(key)  # the table of a set contains no skill score, so that it is the same
+        else:
+            self._print(result)
+
+    def _print(self, result: "Result") -> None:
+        if self._quiet:
             return
-        self._shown.add(key)
         from unbag.reports import terminal
 
         # Tables go to standard output and bars to standard error. Both may be the same terminal, so only one of them
@@ -142,6 +147,10 @@ class _Display(ProgressDisplay):
         self._bars.stop()
         terminal.print_views([terminal.build_result_view(result)], console())
         self._bars.start()
+
+
+def _get_key(result: "Result") -> tuple[str, str, str]:
+    return result.set, result.model["name"], result.data["sha256"]
 
 
 @contextmanager

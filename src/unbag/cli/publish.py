@@ -367,7 +367,9 @@ _BEFORE: Final = Path("before")  # results of the original model, in the folder 
 @with_shared_options
 def model(
     options: PublishingOptions,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder written by `unbag train`.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag train` or `unbag models interpolate`.")
+    ],
     results: Annotated[
         list[Path] | None,
         typer.Option(
@@ -422,27 +424,25 @@ def model_publication(
     from unbag.challenge_sets.results import explain_damaged_records
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
-    from unbag.hub.model import build_checkpoint_publication, find_base_model
+    from unbag.hub.model import build_averaged_publication, build_checkpoint_publication, find_base_model, is_averaged
 
-    base = find_base_model(folder)
+    averaged = is_averaged(folder)
+    if averaged and with_code:
+        raise typer.BadParameter("expected no --with-code for an averaged model, which is a transformers model")
+    base = None if averaged else find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
         if results and not compare_with and (folder / _BEFORE).is_dir():
             compare_with = [folder / _BEFORE]
     with explain_damaged_records(folder, *results, *compare_with):
         own_results = read_results(results)
-        return build_checkpoint_publication(
-            folder,
-            repo,
-            results=own_results,
-            compare_with=read_results(compare_with),
-            organization=sets_org,
-            base_license=fetch_model_license(*base) if base else None,
-            with_code=with_code,
-            about_results=fetch_result_context(
-                own_results, sets_org or repo.partition("/")[0], map(results_file, results)
-            ),
-        )
+        about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(results_file, results))
+        shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
+        shared |= {"organization": sets_org, "about_results": about}
+        if averaged:
+            return build_averaged_publication(folder, repo, **shared)
+        license_ = fetch_model_license(*base) if base else None
+        return build_checkpoint_publication(folder, repo, **shared, base_license=license_, with_code=with_code)
 
 
 @with_shared_options

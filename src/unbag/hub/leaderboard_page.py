@@ -265,7 +265,8 @@ def page(repo: str) -> gr.Blocks:
                 headers=list(_DATATYPES),
                 datatype=list(_DATATYPES.values()),
                 pinned_columns=1,
-                column_widths=["176px", *["140px"] * (len(_DATATYPES) - 1)],
+                # With 140 px, the metrics of cs_lambda are cut off before the digits that distinguish them.
+                column_widths=["220px" if name in ("model", "metric") else "140px" for name in _DATATYPES],
                 elem_classes="board",
             )
         gr.Markdown(f"Dataset: [{repo}](https://huggingface.co/datasets/{repo}).")

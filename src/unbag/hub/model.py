@@ -8,8 +8,8 @@ from typing import Any, Final
 from unbag.challenge_sets import results as schemas
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_order
-from unbag.hub import eval_results, model_code
-from unbag.hub.model_card import ModelCardContent, build_model_card
+from unbag.hub import cards, eval_results, model_code
+from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
 from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
 from unbag.hub.push import Publication
 from unbag.inference.hub_files import compute_folder_revision
@@ -18,6 +18,8 @@ from unbag.utils import checksums
 from unbag.utils.files import read_json_object
 
 RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs torch
+_AVERAGED: Final = "interpolation.json"  # as in `unbag.training.weight_averaging`, likewise
+_BLOCK: Final = "challenge sets"  # of an averaged model's card
 _COST: Final = "hardware.json"  # as in `unbag.training.output`, likewise
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
@@ -64,14 +66,7 @@ def build_checkpoint_publication(
     """
     record = _read_record(folder)
     _validate_labels(folder, record)
-    revision = compute_folder_revision(folder)
-    for result in results:
-        if result.model.get("revision") != revision:
-            raise ValueError(
-                f"--results: expected results of the model in {folder} ({revision[:19]}…), got {result.set} results of "
-                f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); pass results of other models to "
-                "--compare-with"
-            )
+    revision = _validate_results(folder, results)
     config = _read_config(folder)
     code = _code_files(config) if with_code else {}
     own = [result for result in results if is_standard_head(result)]
@@ -99,6 +94,53 @@ def build_checkpoint_publication(
     return Publication(repo, "model", files, message, owns=_OWNS)
 
 
+def build_averaged_publication(
+    folder: Path,
+    repo: str,
+    *,
+    results: Sequence[Result] = (),
+    compare_with: Sequence[Result] = (),
+    organization: str | None = None,
+    about_results: eval_results.ResultContext | None = None,
+) -> Publication:
+    """Build the publication of a model whose weights are a mean of other models.
+
+    The card is that of the folder, with the name of the repository and a block with the results.
+
+    Args:
+        folder: Folder of one model of `unbag models interpolate`.
+        repo: As `build_checkpoint_publication`.
+        results: As `build_checkpoint_publication`.
+        compare_with: As `build_checkpoint_publication`.
+        organization: As `build_checkpoint_publication`.
+        about_results: As `build_checkpoint_publication`.
+
+    Raises:
+        ValueError: If the model is incomplete, or results belong to another model.
+    """
+    _validate_complete(folder)
+    compared = _by_model(compare_with, _validate_results(folder, results))
+    own = [result for result in results if is_standard_head(result)]
+    organization = organization or repo.partition("/")[0]
+    metadata, text = cards.split_card((folder / _CARD).read_bytes())
+    name = repo.partition("/")[2]
+    if index := eval_results.build_model_index(own, organization):
+        metadata["model-index"] = eval_results.merge_model_index(None, name, index)
+    _, _, text = text.strip().partition("\n")  # without the title, which is the name of the folder
+    text = cards.set_block(f"# {name}\n{text}", _BLOCK, build_results_section(repo, own, (), compared))
+    files: dict[str, bytes | Path] = dict(_iter_files(folder))
+    files |= {
+        _CARD: cards.join_card(metadata, text),
+        **eval_results.build_eval_results(own, organization, about_results),
+    }
+    return Publication(repo, "model", files, "Publish a model averaged by unbag", owns=_OWNS)
+
+
+def is_averaged(folder: Path) -> bool:
+    """Check whether a folder is a model of `unbag models interpolate`."""
+    return (folder / _AVERAGED).is_file() and not (folder / RECORD).exists()
+
+
 def find_base_model(folder: Path) -> tuple[str, str] | None:
     """Find the Hub id and commit of the base model of a training run; None if it was a folder.
 
@@ -114,10 +156,27 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(f"{folder}: expected an output folder of `unbag train` with a {RECORD}, got {contents}")
     record = schemas.read_record(folder / RECORD, schemas.TrainingRecord, "the record of a finished training run")
+    _validate_complete(folder)
+    return record
+
+
+def _validate_results(folder: Path, results: Sequence[Result]) -> str:
+    """Validate that all results are those of the model in a folder, and return its revision."""
+    revision = compute_folder_revision(folder)
+    for result in results:
+        if result.model.get("revision") != revision:
+            raise ValueError(
+                f"--results: expected results of the model in {folder} ({revision[:19]}…), got {result.set} results of "
+                f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); pass results of other models to "
+                "--compare-with"
+            )
+    return revision
+
+
+def _validate_complete(folder: Path) -> None:
     missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
     if missing or not list(folder.glob("model*.safetensors")):
         raise ValueError(f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}")
-    return record
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def build_model_card(content: ModelCardContent) -> str:
         _summary(content),
         _use(content),
         _training(content),
-        _results(content),
+        build_results_section(content.repo, content.own, content.residual, content.compare_with),
         _limits(content),
         _license(content),
         _reproduce(content),
@@ -368,15 +368,25 @@ def _curve(record: Mapping[str, Any]) -> str:
     return _table(["step", "accuracy", "loss"], rows)
 
 
-def _results(content: ModelCardContent) -> str:
-    if not (content.own or content.residual):
-        return f"## Challenge sets\n\n```\nunbag evaluate {content.repo}\n```\n\nThe model has not been evaluated yet."
-    columns: dict[str, Sequence[Result]] = {"this model": content.own}
-    columns |= {RESIDUAL: content.residual} if content.residual else {}
+def build_results_section(
+    repo: str, own: Sequence[Result], residual: Sequence[Result] = (), compare_with: Mapping[str, Sequence[Result]] = {}
+) -> str:
+    """Build the section with the results of a model.
+
+    Args:
+        repo: Model repository, `organization/name`.
+        own: Results of the model's own head.
+        residual: Results of a HEX model's residual head.
+        compare_with: Results of other models, by display name.
+    """
+    if not (own or residual):
+        return f"## Challenge sets\n\n```\nunbag evaluate {repo}\n```\n\nThe model has not been evaluated yet."
+    columns: dict[str, Sequence[Result]] = {"this model": own}
+    columns |= {RESIDUAL: residual} if residual else {}
     by_rows: dict[tuple[str, ...], Result] = {}
-    for result in (*content.own, *content.residual):
+    for result in (*own, *residual):
         by_rows.setdefault(_rows_key(result), result)
-    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in content.compare_with.items()}
+    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
     table, readings = [], []
     for key, first in by_rows.items():
@@ -402,14 +412,13 @@ def _results(content: ModelCardContent) -> str:
             _table(["set", "metric", *columns, "n"], table, numbers=2),
             f"Brackets: 95 % intervals. ↑: higher is better. ↓: lower is better. All models of a row were evaluated on "
             f"the same pairs with unbag {', '.join(versions)}. n: number of examples of the first value in the row.",
-            "Summary:\n\n" + "\n".join([*_verdict_lines(content), *readings]),
+            "Summary:\n\n" + "\n".join([*_verdict_lines({"this model": own, RESIDUAL: residual}), *readings]),
         ]
     )
 
 
-def _verdict_lines(content: ModelCardContent) -> list[str]:
+def _verdict_lines(heads: Mapping[str, Sequence[Result]]) -> list[str]:
     """Build the list items on the verdict of each head and the scale of the skill score."""
-    heads = {"this model": content.own, RESIDUAL: content.residual}
     verdicts = {name: verdict.compute_model_verdict(results) for name, results in heads.items() if results}
     items = [f"- {name}: {verdict.format_verdict(each)}" for name, each in verdicts.items()]
     return [*items, f"- skill score: {verdict.describe_scale([one for each in verdicts.values() for one in each])}"]

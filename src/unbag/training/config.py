@@ -183,7 +183,9 @@ class TrainConfig:
     )
     hypothesis_only: bool = option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
-    augment: tuple[str, ...] = option(f"Augmentations: {', '.join(AUGMENT_KINDS)}.", _PAIRS, default=())
+    augment: tuple[str, ...] = option(
+        "Kinds of added pairs, such as soswap=1500 contrast; the guide lists all.", _PAIRS, default=()
+    )
     augment_pairs: int = option(
         "Pairs per epoch of an augmentation without a number (as in soswap=1500).", _PAIRS, default=20_000
     )

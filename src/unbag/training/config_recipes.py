@@ -306,6 +306,7 @@ class ProtocolConfig(TrainConfig):
     augment: tuple[str, ...] = field(init=False, default=())
     augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
     augment_words: Literal["training"] = field(init=False, default="training")
+    augment_batches: Literal["random"] = field(init=False, default="random")
     report_to: tuple[str, ...] = field(init=False, default=())  # the folder of a model is deleted after prediction
     resume_from_checkpoint: None = field(init=False, default=None)  # each model resumes from its own checkpoint
     push_checkpoints: None = field(init=False, default=None)

@@ -257,7 +257,7 @@ def _card(title: str, record: Record, on_hub: list[str]) -> str:
         "those of the first model.",
         "\n".join(["| model | revision | weight |", "|---|---|---:|", *rows]),
         "The weights derive from all of these models, so that the licence of each applies.",
-        f"Made with `{COMMAND}`. unbag has not evaluated this model. Evaluate it with `unbag evaluate`.",
+        f"Made with `{COMMAND}`. Evaluate the model with `unbag evaluate`.",
     ]
     text = "\n\n".join(parts)
     return f"---\n{metadata.to_yaml()}\n---\n\n{text}\n"
