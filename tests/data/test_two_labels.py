@@ -251,7 +251,7 @@ def test_build_two_labels_for_a_set_of_three_is_unfit(tmp_path, name):
     path = _csv(tmp_path / "a.csv", ["supported", "unsupported"])
     builder = loading.create_builder(name, data=str(path))
     with pytest.raises(
-        loading.UnsuitablePairsError, match=f"the {name} set needs to know which pairs contradict, and a.csv has"
+        loading.UnsuitablePairsError, match=f"the {name} set: expected three labels, got two .* in a.csv"
     ):
         builder.open_sources()
 

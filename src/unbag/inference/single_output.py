@@ -1,4 +1,4 @@
-"""Models of one output (rerankers, fact checkers, hallucination detectors) and their thresholds.
+"""Models with one output (rerankers, fact checkers, hallucination detectors) and their thresholds.
 
 The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
 contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
@@ -77,7 +77,7 @@ def compute_threshold_logit(threshold: Threshold) -> float:
 def rank_predictions(
     answers: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, RankingResult]:
-    """Compute the predictions and the ranking results of a model of one output on a set.
+    """Compute the predictions and ranking results of a model with one output on a set.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
@@ -157,7 +157,7 @@ def _positive_column(answers: SetPredictions) -> int:
 
 
 def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: str = ENTAILMENT) -> str:
-    """Describe how a model of one output was evaluated on a set, for the report beside its scores."""
+    """Describe how a model with one output was evaluated on a set, for the report."""
     cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
