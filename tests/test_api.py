@@ -191,7 +191,7 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
 
 def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(LabelError, match=r"expected names or a label map, got label ids.*return names, or .*label_map"):
+    with pytest.raises(LabelError, match=r"expected label names, got label ids.*return names, or .*label_map"):
         asked(ids)
 
 
@@ -213,8 +213,8 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ),
         ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
-        ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
-        ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
+        ({"corpus": "snli"}, "expected one of --corpus and --data, got both"),
+        ({"data": None, "labels": list(LABELS)}, "labels: expected together with --data, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected a challenge set of"),
         ({"full": True}, "full: expected no sets"),
@@ -260,7 +260,9 @@ def test_evaluate_object_that_is_no_model_is_rejected(model):
 @pytest.mark.parametrize("answer", [object(), {"entailment": object(), "neutral": 0, "contradiction": 1}, {1: 1.0}])
 def test_evaluate_function_returning_objects_is_rejected_before_building(answer, monkeypatch):
     monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with labels)"):
+    with pytest.raises(
+        ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with label names)"
+    ):
         asked(lambda premises, hypotheses: [answer for _ in premises])
 
 

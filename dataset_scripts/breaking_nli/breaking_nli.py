@@ -180,7 +180,7 @@ class BreakingNli(OfficialSet):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = BreakingNliConfig
     FILE = PINNED
-    LICENCE = "cc-by-sa-4.0"
+    LICENSE = "cc-by-sa-4.0"
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("crowdsourced",),  # majority of three annotators

@@ -56,7 +56,7 @@ class NegationConfig(SourceConfig):
         vocabulary_split.validate_words(self.words)
         if self.sentence_language != _LANGUAGE:
             raise ValueError(
-                f"negation: expected English sentences, got the language {self.sentence_language!r}; name an English "
+                f"negation: expected English sentences, got the language {self.sentence_language!r}; use an English "
                 "corpus"
             )
 
@@ -74,7 +74,7 @@ class Negation(ChallengeSetBuilder):
     LABEL_NAMES = TWO_WAY
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or one that is no plain clause"
+    UNFIT = "with a repeated premise or a premise that is not a plain clause"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""

@@ -97,7 +97,7 @@ class Sicck(OfficialSet):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SicckConfig
     FILE = FILE
-    LICENCE = "cc-by-nc-sa-4.0"
+    LICENSE = "cc-by-nc-sa-4.0"
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("expert-generated",),

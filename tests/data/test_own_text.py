@@ -131,7 +131,7 @@ def test_text_files_folder_gives_its_texts_sorted(tmp_path):
 
 def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):
     text = [_write(tmp_path / "a.txt", "x")]
-    with pytest.raises(OptionError, match="name one of"):
+    with pytest.raises(OptionError, match="expected one of"):
         PairSelection(text=text, data="pairs.csv").build_requests(["recombined"])
     with pytest.raises(OptionError, match="language: expected en"):
         PairSelection(text=text, language="de").build_requests(["recombined"])
@@ -143,7 +143,7 @@ def test_builder_set_that_needs_labels_refuses_a_text(tmp_path):
         <= set(list_text_set_names())
         < set(suite.list_suite_sets())
     )
-    with pytest.raises(UnsuitablePairsError, match="needs labelled pairs"):
+    with pytest.raises(UnsuitablePairsError, match="expected labelled pairs"):
         loading.create_builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
 
 

@@ -176,7 +176,10 @@ def _predictions(tmp_path, request_, change):
     [
         (lambda rows: rows[:-2], "2 of the set's 288 rows have no prediction, first 'ours-47#3'"),
         (lambda rows: [*rows, rows[0]], "line 289: expected each id once, got 'ours-0#-1' again"),
-        (lambda rows: [{"id": "x", "prediction": "neutral"}, *rows], "line 1: expected an id of the set, got 'x'"),
+        (
+            lambda rows: [{"id": "x", "prediction": "neutral"}, *rows],
+            "line 1: expected an id that occurs in the set, got 'x'",
+        ),
         (lambda rows: [{**rows[0], "prediction": "maybe"}, *rows[1:]], "line 1: expected a prediction of entailment"),
         (lambda rows: [{"id": row["id"]} for row in rows], "expected the columns id and either prediction or"),
     ],
@@ -409,5 +412,5 @@ def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(
             with pytest.raises(DataError, match="expected each id once, got 'row-3' again"):
                 prediction_files.read_predictions(file, ids)
             file.write_text("\n".join(["id,prediction", *lines[1:], "other,neutral"]))
-            with pytest.raises(DataError, match="expected an id of the set, got 'other'"):
+            with pytest.raises(DataError, match="expected an id that occurs in the set, got 'other'"):
                 prediction_files.read_predictions(file, ids)

@@ -159,5 +159,5 @@ def test_what_is_no_predictor_is_refused(model):
 def test_a_cross_encoder_with_more_than_a_network_is_refused(tiny_bert):
     model = cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())
-    with pytest.raises(ModelError, match="layers after it"):
+    with pytest.raises(ModelError, match="additional modules"):
         load_predictor(model)

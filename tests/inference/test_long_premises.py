@@ -126,7 +126,7 @@ def test_a_model_of_contradictions_takes_the_part_that_contradicts_most():
 
 
 def test_any_chunk_without_a_tokenizer_is_rejected():
-    with pytest.raises(ModelError, match=r"any-chunk: expected a classifier with a tokenizer.*use every-sentence"):
+    with pytest.raises(ModelError, match=r"any-chunk: expected a classifier whose tokenizer.*use every-sentence"):
         LongPremisePredictor(CallablePredictor(keyword_model), "any-chunk")
     with pytest.raises(ValueError, match="expected truncate, any-chunk, every-sentence, got 'some'"):
         LongPremisePredictor(CallablePredictor(keyword_model), "some")

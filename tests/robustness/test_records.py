@@ -127,7 +127,7 @@ def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsy
     ):
         said = " ".join(refused(capsys, *command).split())
         assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
-        assert "which is no finite number" in said
+        assert "which is not finite" in said
     assert not (tmp_path / "report.html").exists()
 
 

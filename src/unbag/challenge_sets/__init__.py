@@ -59,12 +59,12 @@ def list_text_set_names() -> list[str]:
 
 
 def find_challenge_set(name: str) -> ChallengeSet | None:
-    """Look up a challenge set; None if the set is not installed, e.g. for results from another machine."""
+    """Look up a challenge set; None if it is not installed, e.g. for results from another machine."""
     return get_challenge_set(name) if name in list_set_names() else None
 
 
 def get_display_name(name: str) -> str:
-    """Look up the title of a challenge set; the name itself if the set is not installed.
+    """Look up the title of a challenge set. Returns the name if the set is not installed.
 
     >>> get_display_name("soswap_addamod")
     'SOSwap/AddAmod'

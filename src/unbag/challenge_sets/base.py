@@ -37,7 +37,7 @@ Scores = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of a set's scores.
+    """Metric of a challenge set, with its location in the scores.
 
     Attributes:
         name: Machine-readable name, unique in its set.
@@ -60,12 +60,12 @@ class Quantity:
     limits: tuple[float, float] = (0.0, 1.0)
 
     def get_estimate(self, scores: Scores) -> Estimate | None:
-        """Look up or compute the number; None if the scores lack it."""
+        """Look up or compute the metric; None if the scores do not contain it."""
         return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
 def build_roles(*names: Role) -> frozenset[Role]:
-    """Build a set of roles."""
+    """Build the set of roles of a metric."""
     return frozenset(names)
 
 
@@ -94,7 +94,7 @@ VERIFIER: Final = (
 
 
 class Measurement(NamedTuple):
-    """A number with its value, its 95 % interval and its number of examples."""
+    """Metric with its value, 95 % interval and number of examples."""
 
     quantity: Quantity
     estimate: Estimate
@@ -174,25 +174,25 @@ class ChallengeSet:
     corpus_pairs: Mapping[str, Any] | None = None
 
     def list_quantities_with_role(self, role: Role) -> list[Quantity]:
-        """List the numbers with a role. The skill score comes first."""
+        """List the metrics with a role, starting with the skill score."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
     @property
     def named_quantities(self) -> tuple[Quantity, ...]:
-        """Numbers that gates, comparisons and exports know by name: the set's own, and those of a verifier.
+        """Metrics that gates, comparisons and exports refer to by name: those of the set and of `VERIFIER`.
 
-        A number of a verifier that the set itself defines under the same name is not repeated.
+        A verifier metric is omitted if the set defines a metric with the same name.
         """
         own = {quantity.name for quantity in self.quantities}
         return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
 
     def map_quantities_by_path(self) -> dict[str, Quantity]:
-        """Map paths in the scores to the numbers, including the skill score and those of a verifier."""
+        """Map paths in the scores to metrics, including the skill score and the verifier metrics."""
         verifier = VERIFIER if self.has_verification else ()
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
     def list_measurements(self, scores: Scores, role: Role) -> list[Measurement]:
-        """List the numbers with a role and their values. Numbers without examples are omitted."""
+        """List the metrics with a role and their values. Metrics without examples are omitted."""
         return list(self._iter_measurements(scores, role))
 
     def get_skill_score(self, scores: Scores) -> Measurement | None:
@@ -209,7 +209,7 @@ class ChallengeSet:
         lexical_model: Mapping[str, str] | None = None,
         entailment: NDArray[np.float64] | None = None,
     ) -> Scores:
-        """Compute the scores of a model on all rows of the set, including the skill score and those of a verifier.
+        """Compute the scores of a model on all rows of the set, including the skill score and the verifier metrics.
 
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.

@@ -90,7 +90,7 @@ _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
-    """The builder of a challenge set from the pairs of a corpus or of the user's own data.
+    """Base class of builders, which create a challenge set from the pairs of a corpus or from user-provided data.
 
     A subclass describes its set by the class attributes and builds rows in `tables`. Its config class declares the
     options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
@@ -149,7 +149,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
-        """Open the corpus or the user's own data that the options name.
+        """Open the corpus or the user-provided data given in the options.
 
         Args:
             streaming: Whether to read over the network row by row.
@@ -221,7 +221,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def list_creators(self) -> dict[Made, list[str]]:
-        """List the creators of sentences and labels, in the Hub's terms. They are unknown for the user's own data."""
+        """List the `language_creators` and `annotations_creators` for the dataset card; `unknown` for user data."""
         base = CORPORA.get(self.config.corpus)
         sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
         made = (_MACHINE,)
@@ -336,7 +336,7 @@ def _join_spans(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int 
 
 
 class RowBuildError(DatasetGenerationError):
-    """Rows could not be built.
+    """Error for rows that cannot be built.
 
     Attributes:
         cause: Original exception. Unlike `__cause__`, the attribute survives pickling between processes.

@@ -14,7 +14,7 @@ from unbag.data.text.tagging import PIPELINE
 
 @dataclass
 class SourceConfig(datasets.BuilderConfig):
-    """The pairs that a set is built from, and how to read them.
+    """Options that select the source pairs of a set and describe their format.
 
     Attributes:
         corpus: Base corpus (`unbag.data.corpora`); empty if `data` or `text` is given.
@@ -50,18 +50,18 @@ class SourceConfig(datasets.BuilderConfig):
         given = {"corpus": self.corpus, "data": self.data, "text": self.text}
         if sum(map(bool, given.values())) != 1:
             values = ", ".join(f"{name}={value!r}" for name, value in given.items())
-            raise ValueError(f"expected one of a corpus, data and text, got {values}; name one of them")
+            raise ValueError(f"expected one of corpus, data and text, got {values}; pass exactly one")
         if self.language not in LANGUAGES:
             raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
         if self.text and self.language != LANGUAGE:
             raise ValueError(
-                f"text: expected English text, got the language {self.language!r}; sets are made from English text, "
-                "since they need its grammar; omit the language"
+                f"text: expected English text, got the language {self.language!r}; only English texts are supported; "
+                "omit the language"
             )
 
     @property
     def sentence_language(self) -> str:
-        """The language of the pairs, of the corpus or of the user's own data."""
+        """Language of the pairs."""
         return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
     @property

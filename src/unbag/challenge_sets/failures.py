@@ -10,7 +10,7 @@ from unbag.utils.redaction import redact
 
 @dataclass(frozen=True)
 class Failure:
-    """A set without a result.
+    """Challenge set without a result, with the error.
 
     Attributes:
         set: Name of the set.
@@ -28,7 +28,7 @@ class Failure:
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
     def is_fatal(self, *, named: bool) -> bool:
-        """Check whether this failure makes the command fail (exit code 1). A set that the user named is required.
+        """Check whether this failure makes the command fail (exit code 1). A set that the user passed is required.
 
         Args:
             named: Whether the user named the sets; False if the suite chose them.

@@ -19,7 +19,7 @@ Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 
 
 def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
-    """Collect the labels of all examples that have annotators' labels."""
+    """Collect the annotators' labels of all examples that have them."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources

@@ -38,7 +38,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
     cls = challenge_sets.get_challenge_set(name).import_builder_class()
     if options.get("text") is not None and not challenge_sets.get_challenge_set(name).from_text:
         raise UnsuitablePairsError(
-            f"the {name} set needs labelled pairs, and a text has none; expected a set of "
+            f"the {name} set: expected labelled pairs, got a text; use one of the sets "
             f"{', '.join(challenge_sets.list_text_set_names())}"
         )
     if config is None:
@@ -276,8 +276,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
         if "abruptly died" not in str(error):
             raise
         raise ValueError(
-            "a build process died, perhaps because the memory was full; lower the number of processes (--num-proc) "
-            "and build the set again"
+            "a build process was killed, perhaps because it ran out of memory; decrease --num-proc, then build the set "
+            "again"
         ) from error
 
 

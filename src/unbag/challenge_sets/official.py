@@ -70,12 +70,12 @@ class OfficialSet(ChallengeSetBuilder):
 
     Attributes:
         FILE: Published file of the authors.
-        LICENCE: License of the authors' pairs.
+        LICENSE: License of the authors' pairs.
         CREATORS: Creators of the authors' sentences and labels, in the format of `creators`.
     """
 
     FILE: ClassVar[PinnedFile]
-    LICENCE: ClassVar[str]
+    LICENSE: ClassVar[str]
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
 
@@ -106,10 +106,10 @@ class OfficialSet(ChallengeSetBuilder):
         with atomic_write(path) as tmp:
             tmp.write_bytes(lines)
         source = open_data(path, columns=columns)
-        return replace(source, name=OFFICIAL, license=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
+        return replace(source, name=OFFICIAL, license=self.LICENSE, origin=self.FILE.url, revision=self.FILE.sha256)
 
     def list_creators(self) -> dict[Made, list[str]]:
-        """List the creators of the sentences and of the labels."""
+        """List the `language_creators` and `annotations_creators` for the dataset card."""
         if not self.config.is_official:
             return super().list_creators()
         return {what: list(who) for what, who in self.CREATORS.items()}
@@ -121,5 +121,5 @@ class OfficialSet(ChallengeSetBuilder):
     def _info(self) -> datasets.DatasetInfo:
         info = super()._info()
         if self.config.is_official:
-            info.license = self.LICENCE
+            info.license = self.LICENSE
         return info

@@ -41,7 +41,7 @@ _IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
 
 @dataclass(frozen=True)
 class SetRequest:
-    """A challenge set to evaluate on.
+    """Challenge set to build, with the source pairs and options.
 
     Attributes:
         name: Name of the set.
@@ -70,7 +70,7 @@ class SetRequest:
 
     @property
     def user_data_names(self) -> list[str]:
-        """Files, folders or Hub dataset of the user's own pairs or text, as the options name them; empty for a corpus.
+        """Files, folders or Hub datasets with user-provided pairs or text, as given in the options; empty for a corpus.
 
         >>> SetRequest("permuted", options={"data": "pairs.csv"}).user_data_names
         ['pairs.csv']
@@ -83,7 +83,7 @@ class SetRequest:
 
 @dataclass(frozen=True)
 class BuiltSet:
-    """The rows of a challenge set and their origin.
+    """Rows of a challenge set with their origin.
 
     Attributes:
         request: Request that the set was built for.
@@ -111,7 +111,7 @@ class BuiltSet:
 
     @cached_property
     def control(self) -> Any:
-        """The decisive rows with shuffled words, draw after draw (`perturbations.shuffled`): a `datasets.Dataset`.
+        """Rows that the skill score uses, with shuffled words: a `datasets.Dataset` with all draws in order.
 
         None if there are no decisive rows, if the set declares no shuffled control, or if the language has no
         tokenizer here.
@@ -355,8 +355,8 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; name the file that "
-            "`unbag build` wrote (--set FILE)"
+            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; pass the file that "
+            "`unbag build` wrote as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(

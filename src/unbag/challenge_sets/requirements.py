@@ -7,11 +7,11 @@ from unbag.data.corpora import CORPORA
 
 
 class MissingResourceError(ValueError):
-    """Resources that a run needs are not on this machine. The message names each of them."""
+    """Error for required resources that are not available on this machine. The message lists them."""
 
 
 class UnsuitablePairsError(ValueError):
-    """A set that cannot be made from the pairs of the request."""
+    """Error for a set that cannot be built from the pairs of a request."""
 
 
 @dataclass(frozen=True)

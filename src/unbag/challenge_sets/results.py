@@ -245,7 +245,7 @@ def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> d
     from pydantic import ValidationError
 
     if faulty := _first_nonfinite(record):
-        raise ValueError(f"{expected}, got {faulty}, which is no finite number; the file is damaged, make it again")
+        raise ValueError(f"{expected}, got {faulty}, which is not finite; the file is corrupted, create it again")
     try:
         _adapter(schema).validate_python(dict(record), strict=True)
     except ValidationError as error:
@@ -277,7 +277,7 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
 
 @contextmanager
 def explain_damaged_records(*paths: Path) -> Iterator[None]:
-    """Convert errors that damaged records cause while they are displayed into an error that names their files.
+    """Convert errors from corrupted records during display to an error that names the files.
 
     Raises:
         ValueError: In place of the error that a missing key or a value of the wrong type raises.
@@ -287,7 +287,8 @@ def explain_damaged_records(*paths: Path) -> Iterator[None]:
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
             f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{extract_first_line(error, longest=200)}); it is damaged or of another version of unbag: evaluate again"
+            f"{extract_first_line(error, longest=200)}); it is corrupted or from another version of unbag: evaluate "
+            "again"
         ) from error
 
 
@@ -316,7 +317,7 @@ _PACKAGES: Final = (
 
 @dataclass(frozen=True)
 class Result:
-    """The scores of one model on one challenge set.
+    """Scores of one model on one challenge set.
 
     The record holds only what the scores depend on, without times and local paths. A run that was killed and resumed
     therefore writes the same file as an uninterrupted run.

@@ -14,12 +14,12 @@ from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
-    """An option that none of the sets has, or that conflicts with another option."""
+    """Error for an option that no set has, or that conflicts with another option."""
 
 
 @dataclass(frozen=True)
 class PairSelection:
-    """The choice of pairs that sets are built from, and the options of the sets.
+    """Source pairs of challenge sets, and the options of the sets.
 
     Attributes:
         corpus: Base corpus (default: each set's own).
@@ -122,19 +122,16 @@ class PairSelection:
         return for_all | {own[option]: value for option, value in self.options.items() if option in own}
 
     def _where(self) -> dict[str, Any]:
-        """Collect the options that describe the user's own data; empty for a corpus."""
+        """Collect the options that describe user-provided pairs; empty for a corpus."""
         if self.text is not None:
             return self._where_text()
         if self.data is None:
             if self.columns or self.labels or self.language:
                 given = next(name for name in ("columns", "labels", "language") if getattr(self, name))
-                raise OptionError(
-                    f"{given}: expected it together with data of your own, got no data; name a file or data set "
-                    f"(--data), or omit {given}"
-                )
+                raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
-            raise OptionError("name either a corpus or data of your own, not both (--corpus, --data)")
+            raise OptionError("expected one of --corpus and --data, got both; remove one")
         where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)
@@ -143,15 +140,15 @@ class PairSelection:
         return where
 
     def _where_text(self) -> dict[str, Any]:
-        """Collect the options that describe the user's own text."""
+        """Collect the options that describe a user-provided text."""
         if self.corpus is not None or self.data is not None:
-            raise OptionError("name one of a corpus, data and a text of your own (--corpus, --data, --text)")
+            raise OptionError("expected one of --corpus, --data and --text, got several; keep one")
         if self.labels:
             raise OptionError("labels: expected none with a text, which has no labels; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
-                f"language: expected {LANGUAGE} with a text, got {self.language}; sets are made from English text, "
-                "since they need its grammar; omit the language"
+                f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "
+                "omit the language"
             )
         files = list_text_files(self.text or ())
         where: dict[str, Any] = {"text": files, "source_split": self.split}

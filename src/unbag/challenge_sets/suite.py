@@ -30,7 +30,7 @@ def build_suite_request(name: str) -> SetRequest:
 
 
 def apply_suite_sample(request: SetRequest) -> SetRequest:
-    """Restrict a request to the suite's sample. Values that the request sets itself stay."""
+    """Apply the sample size and options of the suite to a request. Explicit values of the request take precedence."""
     challenge_set = challenge_sets.get_challenge_set(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)

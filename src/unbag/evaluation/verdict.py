@@ -187,7 +187,7 @@ def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
             parts.append(name if len(present) == 1 else f"{name} (where evaluated)")
     several = sum(not each.is_control for each in scored) > 1
     together = " The 95 % intervals hold jointly for all challenge sets." if several else ""
-    return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect reader.{together}"
+    return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect model.{together}"
 
 
 def _standing(score: Estimate) -> Standing:

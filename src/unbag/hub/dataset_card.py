@@ -318,6 +318,7 @@ def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> st
             "\n\n**The configs have different licenses.** Each config inherits the license of its corpus. If you "
             "combine configs, the licenses of all of them apply."
         )
+    question = challenge_sets.get_challenge_set(set_name).question
     return f"""{own}
 
 ## Load
@@ -338,8 +339,7 @@ unbag evaluate ORG/MODEL --sets {set_name}
 
 ## Intended use
 
-The set tests one question about a model of natural language inference:
-    *{challenge_sets.get_challenge_set(set_name).question}*
+The set tests one question about a model of natural language inference: *{question}*
 
 Use the set for research and for the choice among models. Do not evaluate a model that was trained on these rows or on
 their source pairs. A high score answers this question only. It does not show that a model is fit for a task, least of

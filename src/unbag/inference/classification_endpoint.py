@@ -130,7 +130,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         route = find_route(base_url)
         if route is None:
             raise EndpointError(
-                f"--base-url: expected the address of a route, such as http://localhost:8080/predict, got {base_url!r}"
+                f"--base-url: expected the URL of a route, such as http://localhost:8080/predict, got {base_url!r}"
             )
         if route.is_text and not separator:
             raise EndpointError(
@@ -242,17 +242,18 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         except MALFORMED:
             raise EndpointError(
                 f"{self._connection.base_url}: expected {self._route.expected}, got {redact(str(response))[:200]!r}; "
-                "check that the address names the server's route"
+                "check that the URL ends with a route of the server"
             ) from None
         self.spending.add(EndpointResponse("", (), "stop", _prompt_tokens(response), 0))
         return outputs
 
     def _validate_threshold(self, threshold: Threshold | None) -> None:
-        """Validate the threshold, which a model of one output must have."""
+        """Validate the threshold, which a model with one output requires."""
         where = f"{self._connection.base_url}, {self.model}"
         if self._n_outputs == 1 and threshold is None:
             raise EndpointError(
-                f"{where}: expected --threshold for a model of one output, got none; pass the threshold from its card, "
+                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from its "
+                "card, "
                 f"such as 0.5, or {BREAK_EVEN}"
             )
 
@@ -284,7 +285,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         if not ((values >= 0) & (values <= 1)).all():
             raise EndpointError(
                 f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
-                "serve a cross-encoder of one output, with its sigmoid"
+                "serve a cross-encoder with one output and its sigmoid"
             )
         values = values[:, [self._positive_output()]]
         # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.

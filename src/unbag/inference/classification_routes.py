@@ -61,7 +61,7 @@ MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 def find_route(base_url: str | None) -> EndpointRoute | None:
-    """Find the route that an address names with its last part; None for other addresses.
+    """Find the route that a URL ends with; None for other URLs.
 
     >>> find_route("http://localhost:8080/predict").name, find_route("http://localhost:8000/v1")
     ('predict', None)

@@ -189,9 +189,9 @@ def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
         while absent := [rank for rank in range(group.world) if not folder.has(name(rank))]:
             if time.monotonic() > deadline:
                 raise ValueError(
-                    f"process {group.rank} on {hosts[group.rank]} does not see what process {absent[0]} on "
-                    f"{hosts[absent[0]]} writes to {folder}; name a folder that all processes see, or an address such "
-                    "as s3://… (--output-dir)"
+                    f"process {group.rank} on {hosts[group.rank]} cannot read the file that process {absent[0]} on "
+                    f"{hosts[absent[0]]} wrote to {folder}; pass a folder that all processes can read, or a URL such "
+                    "as s3://…, as --output-dir"
                 )
             time.sleep(0.2)
 

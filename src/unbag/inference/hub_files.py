@@ -57,7 +57,7 @@ def is_model_file(name: str) -> bool:
 
 
 def combine_hashes(hashes: Mapping[str, str]) -> str:
-    """Compute `sha256:` and a hash of several files, from the sha256 of each by name."""
+    """Combine the sha256 hashes of files, by file name, to one hash with the prefix `sha256:`."""
     digest = hashlib.sha256()
     for name in sorted(hashes):
         digest.update(f"{name}\0{hashes[name]}\n".encode())
@@ -209,7 +209,7 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
             raise ModelError(f"{entry}: expected a file of a model, got a named pipe, a socket or a device")
     if revision is not None:
-        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; leave the revision out")
+        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; omit the revision")
     return path
 
 

@@ -74,13 +74,13 @@ def build_classifier_predictor(
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"expected the {kind} to hold a sequence classifier of transformers (…ForSequenceClassification), got "
-            f"{architecture}; pass a function that calls it"
+            f"expected the {kind} to contain a sequence classifier of transformers (…ForSequenceClassification), got "
+            f"{architecture}; pass a function that calls the model"
         )
     if _has_extra_modules(model):
         raise ModelError(
-            f"expected the {kind} to be a sequence classifier alone, got layers after it or a prompt before each "
-            "text; pass a function that calls it"
+            f"expected the {kind} to contain only a sequence classifier, got additional modules or a prompt; pass a "
+            "function that calls the model"
         )
     converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
     # deepcopy takes the objects in its memo as copied already, so the copy of the network shares its tensors.

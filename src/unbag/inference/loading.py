@@ -50,8 +50,8 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
     if origin.trust and (name := find_external_code(folder)):
         repository, _, module = name.partition("--")
         raise ModelError(
-            f"{origin} runs code of another repository, {repository} ({module}), at a commit that its files do not "
-            "name; copy the code beside the model and name it there without the repository"
+            f"{origin} runs code of another repository, {repository} ({module}), without a fixed commit; copy the code "
+            "to the folder of the model, and refer to it in auto_map without the repository"
         )
     validate_config_counts(folder / "config.json")
     config: PretrainedConfig
@@ -142,8 +142,8 @@ def validate_config_counts(path: Path) -> None:
     for name, value in _numbers(config):
         if _COUNTS_PARTS.search(name) and value > _MOST_PARTS:
             raise ModelError(
-                f"{path}: expected {name} to be at most {_MOST_PARTS:,}, got {f'{value:,}'[:40]}; get another copy of "
-                "the model"
+                f"{path}: expected {name} to be at most {_MOST_PARTS:,}, got {f'{value:,}'[:40]}; download the model "
+                "again"
             )
 
 
@@ -163,7 +163,7 @@ def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
             f"{origin} needs code of its own repository, which is not trusted; "
             + choose_advice(
                 "read the code at a commit, then pass that commit as --revision, and --trust-remote-code",
-                "`unbag evaluate --trust-remote-code` runs it, this command does not",
+                "`unbag evaluate --trust-remote-code` runs it; this command does not",
             )
         ) from None
 
@@ -189,7 +189,7 @@ def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source:
         network.config.pad_token_id = tokenizer.pad_token_id
     if network.config.pad_token_id is None:
         raise ModelError(
-            f"{source} names a padding token in neither config nor tokenizer; set pad_token_id in config.json"
+            f"{source} defines no padding token in its config or tokenizer; set pad_token_id in config.json"
         )
 
 
@@ -207,7 +207,7 @@ def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) 
             tokenizer(premise, hypothesis)
             shares = {language: _known_share(tokenizer, language) for language in PAIRS}
     except Exception as error:  # the tokenizers library raises bare Exceptions
-        raise ModelError(f"the tokenizer of {source} cannot read a word: {extract_first_line(error)}") from error
+        raise ModelError(f"the tokenizer of {source} cannot encode a word: {extract_first_line(error)}") from error
     language = max(shares, key=shares.__getitem__)
     if shares[language] < _KNOWN_WORDS:
         raise ModelError(
@@ -230,7 +230,7 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
     if vectors is not None and number >= vectors:
         raise ModelError(
             f"{source}: expected a vector for every token, got {vectors:,} vectors and a tokenizer with token "
-            f"{number:,} ({token!r:.40}); take the tokenizer of this model, or resize the model "
+            f"{number:,} ({token!r:.40}); use the tokenizer of this model, or resize the embeddings "
             "(resize_token_embeddings)"
         )
 
@@ -246,8 +246,8 @@ def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: 
     vectors = _embedding_count(network)
     if vectors is not None and (last := max(map(max, filter(None, texts)), default=0)) >= vectors:
         raise ModelError(
-            f"the tokenizer gives token {last} ({tokenizer.decode([last])!r:.40}), the model has {vectors} tokens: "
-            "they belong to different models; use the tokenizer of this model"
+            f"expected token ids below {vectors}, the number of embeddings, got {last} "
+            f"({tokenizer.decode([last])!r:.40}), from the tokenizer; use the tokenizer of this model"
         )
 
 
@@ -476,17 +476,18 @@ def load_for_training(
 
 
 def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:
-    """Validate the threshold, which a model of one output must have."""
+    """Validate the threshold, which a model with one output requires."""
     if threshold is None:
         if config.num_labels != 1:
             return None
         raise ModelError(
             f"{source} has one output, like models that rank, check facts or score similarity; "
             + choose_advice(
-                "pass the threshold for entailment from its card, --threshold 0.5 (of the sigmoid of the output), or, "
+                "pass the threshold for entailment from its card, --threshold 0.5 (applied to the sigmoid of the "
+                "output), or, "
                 f"if it is unknown, --threshold {BREAK_EVEN}",
-                "`unbag evaluate --threshold` sets the threshold for entailment, this command needs a model of several "
-                "outputs",
+                "`unbag evaluate --threshold` sets the threshold for entailment; this command needs a model with "
+                "several outputs",
             )
         )
     return parse_threshold(threshold)

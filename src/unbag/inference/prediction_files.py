@@ -48,8 +48,8 @@ def read_predictions(path: Path, ids: Any) -> FilePredictions:
         number = positions.find(str(name))
         if number is None:
             raise DataError(
-                f"{row.place}: expected an id of the set, got {name!r:.100}; build the set with the options that the "
-                "predictions were made with"
+                f"{row.place}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
+                "options that were used for the predictions"
             )
         if not np.isnan(probabilities[number, 0]):
             raise DataError(f"{row.place}: expected each id once, got {name!r:.100} again; remove one of the rows")

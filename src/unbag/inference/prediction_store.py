@@ -46,7 +46,7 @@ class ChunkRows(NamedTuple):
 
 
 class ChunkShard(NamedTuple):
-    """Unit of work of a process: a chunk, or one of several shards of a chunk.
+    """Unit of work for a process: a chunk or a shard of a chunk.
 
     A chunk is split into batches, and shard j of s consists of every s-th batch from batch j on. So no batch, and no
     prediction, depends on the number of shards.
@@ -119,7 +119,7 @@ _ABANDONED_AFTER: Final = 3600.0  # seconds; no chunk takes that long to write, 
 
 
 class StoreError(ValueError):
-    """Stored predictions that are missing, damaged or of other data."""
+    """Error for stored predictions that are missing, corrupted or from other data."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class PredictionStore:
             self._unfinished.remove(f"{work}.parquet")
 
     def read_partial(self, chunk: int, rows: ChunkRows) -> PartialPredictions | None:
-        """Load the undamaged unfinished predictions of a chunk with these rows; None if there are none."""
+        """Load the valid predictions of an unfinished chunk with these rows; None if there are none."""
         merged: PartialPredictions | None = None
         for name in self._unfinished_files(chunk):
             try:
@@ -296,19 +296,19 @@ class PredictionStore:
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{file} cannot be read ({error}); run again to compute it again") from error
+            raise StoreError(f"{file} cannot be read ({error}); run the command again to recompute it") from error
         first, end = self.compute_span(chunk)
         if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
-                f"{table.column_names}; run again to compute it again"
+                f"{table.column_names}; run the command again to recompute it"
             )
         if recorded != actual:
-            raise StoreError(f"{file} is damaged or belongs to another store; run again to compute it again")
+            raise StoreError(f"{file} is corrupted or belongs to another store; run the command again to recompute it")
         return table, meta
 
     def has_chunk(self, chunk: int, sha256: str) -> bool:
-        """Check whether a chunk is stored, undamaged, for rows with this hash of their ids and texts."""
+        """Check whether a valid chunk is stored for rows whose ids and texts have the given hash."""
         try:
             _, meta = self.read(chunk)
         except StoreError:
@@ -382,7 +382,7 @@ def compute_store_key(material: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class StoredPredictions:
-    """Finished predictions, which are read on demand.
+    """Completed predictions, which are read on demand.
 
     Attributes:
         store: Store of the predictions.
@@ -432,7 +432,7 @@ class StoredPredictions:
 
     @property
     def has_probabilities(self) -> bool:
-        """False if the model predicts bare labels: its probabilities are 0 or 1, and no measure of confidence."""
+        """False if the model only predicts labels. Its probabilities are then 0 or 1 and do not express confidence."""
         return all(meta["has_probabilities"] for meta in self._metadata)
 
     @property
@@ -441,7 +441,7 @@ class StoredPredictions:
         return sum(int(meta["truncated"]) for meta in self._metadata)
 
     def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
-        """Load the probabilities in the order of the rows, shape (n, labels), of some labels (default: all)."""
+        """Load the probabilities of the given labels (default: all), shape (n, labels), in row order."""
         table = self.load_table(list(labels or self.label_space))
         return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 

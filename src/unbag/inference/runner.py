@@ -116,7 +116,7 @@ class PredictionJob:
         return ChunkRows(self.rows[first:end], self.hashes[chunk])
 
     def list_missing_chunks(self) -> list[int]:
-        """List the chunks that are absent, damaged, or of other rows. Reads every stored chunk."""
+        """List the chunks that are missing, corrupted or from other rows. Reads every stored chunk."""
         return [chunk for chunk, sha256 in enumerate(self.hashes) if not self.store.has_chunk(chunk, sha256)]
 
     def choose_shards_per_chunk(self, processes: int) -> int:
@@ -242,7 +242,7 @@ def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
     for name in ("premise", "hypothesis"):
         if table.column(name).null_count:
             row = first + table.column(name).is_null().to_pylist().index(True)
-            raise ValueError(f"expected text in every {name}, got none in row {row}; drop or fill that row")
+            raise ValueError(f"expected text in column {name!r}, got none in row {row}; drop or fill that row")
     return table
 
 
@@ -353,8 +353,8 @@ def predict_rows(
     job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows)
     if group.broadcast(job.material) != job.material:
         raise ValueError(
-            f"expected all processes to predict the same rows with the same predictor, process {group.rank} has "
-            "another than process 0; give all the same model, data and options"
+            "expected the same rows and predictor in all processes, got a difference between processes 0 and "
+            f"{group.rank}; pass the same model, data and options to all processes"
         )
     job = job.copy_with_key(group.broadcast(job.store.key))  # the key is random for a predictor without an identity
     validate_shared_folder(job.store.folder, group)

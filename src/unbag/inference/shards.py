@@ -70,7 +70,7 @@ class Shard:
 
 
 def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
-    """Build a job for several shards, like `PredictionJob.from_rows`, for a predictor with the same identity in all.
+    """Build a job for several shards from a predictor that has the same identity in all of them.
 
     Raises:
         ValueError: As `PredictionJob.from_rows`, or if the predictor has no identity.

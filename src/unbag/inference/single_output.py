@@ -1,4 +1,4 @@
-"""Thresholds, and models of one output (rerankers, fact checkers, hallucination detectors), which need one.
+"""Thresholds, and models with one output (rerankers, fact checkers, hallucination detectors), which require one.
 
 The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
 contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
@@ -123,7 +123,7 @@ def compute_threshold_logit(threshold: Threshold) -> float:
 def rank_predictions(
     answers: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, RankingResult]:
-    """Compute the predictions and the ranking results of a model with a threshold on a set.
+    """Compute the predictions and ranking results of a model with a threshold on a set.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
@@ -203,7 +203,7 @@ def _positive_column(answers: SetPredictions) -> int:
 
 
 def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: str = ENTAILMENT) -> str:
-    """Describe how a model with a threshold was evaluated on a set, for the report beside its scores."""
+    """Describe how a model with a threshold was evaluated on a set, for the report."""
     cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:

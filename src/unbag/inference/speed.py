@@ -82,7 +82,7 @@ def measure_speed(
 
 
 def select_fastest(timings: Sequence[SpeedTiming]) -> SpeedTiming:
-    """Select the timing with the most pairs per second; the fewest pairs per call of several."""
+    """Select the timing with the most pairs per second. Ties go to the fewest pairs per call."""
     return max(timings, key=lambda each: (each.pairs_per_second, -each.pairs_per_call))
 
 

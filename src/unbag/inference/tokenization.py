@@ -72,7 +72,7 @@ def select_batches(
 def iter_process_batches(
     batches: Sequence[NDArray[np.intp]], world: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Iterate over the batches of one of several processes, with whether each is new or repeated.
+    """Iterate over the batches of one process, and whether each batch is new or repeated.
 
     Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
     batches for the last round, some processes repeat the last batch and ignore its predictions.

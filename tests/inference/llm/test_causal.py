@@ -126,7 +126,9 @@ def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
     np.testing.assert_allclose(values[1:], predictor.predict(PREMISES, HYPOTHESES), atol=1e-5)
     [question] = predictor._questions([long], ["He is old."])
     assert question.length <= 260
-    with pytest.raises(ModelError, match=r"the prompt alone has \d+ tokens, the model reads 40; use fewer"):
+    with pytest.raises(
+        ModelError, match=r"expected a prompt of at most 40 tokens, the maximum length of the model, got \d+; use fewer"
+    ):
         CausalPredictor.load(folder, max_length=40).predict(["a"], ["b"])
 
 

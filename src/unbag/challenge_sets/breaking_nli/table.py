@@ -47,7 +47,8 @@ def build_table(result: Result) -> RenderableType:
         rows = [row for row in scores.get(view, []) if row["accuracy"].n]
         for number, row in enumerate(rows, start=1):
             grid.add_row(name(row), *_cells(row["accuracy"].n, row), end_section=number == len(rows))
-    unanswered = f"; {scores['unanswered']:,} pairs without an answer" if scores["unanswered"] else ""
+    n = scores["unanswered"]
+    unanswered = f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer" if n else ""
     return Group(grid, Text(f"{summarize_exclusions(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
 
 

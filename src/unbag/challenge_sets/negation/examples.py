@@ -1,4 +1,4 @@
-"""Selection of negation examples: the surest wrong predictions of each operation."""
+"""Selection of negation examples: the most confident wrong predictions of each operation."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _NEGATION: Final = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IG
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the surest wrong predictions by operation."""
+    """Iterate over the most confident wrong predictions by operation."""
     pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     sources = read_column(rows, "source_id").to_pylist()

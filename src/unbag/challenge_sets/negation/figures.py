@@ -16,7 +16,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the set's numbers, and the accuracy on each operation."""
+    """Iterate over the metrics of the set, and the accuracy for each operation."""
     yield from iter_measures(SET, _MEANINGS, scores)
     for part in list_operation_scores(scores):
         yield (

@@ -51,7 +51,7 @@ def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> Predi
     """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
-    constant prediction have 0 on every example, and random guessing has 0 on average. A perfect reader has 1 in order
+    constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order
     and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
     reward correct predictions in order, so random guessing is at its top.
     """

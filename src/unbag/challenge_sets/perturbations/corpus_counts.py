@@ -139,7 +139,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
-    """Add up the counts of several corpora. The sum counts ends only if all parts do."""
+    """Sum the counts of several corpora. The result has sentence ends only if all inputs have them."""
     counts: Counter[tuple[str, str]] = Counter()
     with_ends = True
     for each in parts:

@@ -38,7 +38,7 @@ _TRIES_AT_ONCE: Final = 8  # a uniform permutation is a derangement with probabi
 
 
 class TooFewPermutationsError(ValueError):
-    """A pair has fewer than q different permutations."""
+    """Error for a pair with fewer than q different permutations."""
 
 
 class PermutedSide(NamedTuple):

@@ -57,7 +57,7 @@ def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
 
 
 def shuffle_pair(row_id: str, premise: str, hypothesis: str, *, language: str = "en", draw: int = 0) -> tuple[str, str]:
-    """Shuffle the words of one pair in the way of `shuffle_rows`.
+    """Shuffle the words of one pair as `shuffle_rows` does.
 
     >>> shuffle_pair("a", "Dogs sleep.", "No.")
     ('sleep Dogs .', 'No.')

@@ -15,7 +15,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield the set's numbers, and the paired accuracy of each operation."""
+    """Iterate over the metrics of the set, and the paired accuracy for each operation."""
     yield from iter_measures(SET, _MEANINGS, scores)
     for row in scores["by_operation"]:
         meaning = "share of documents with the supported claim and this one right"

@@ -36,7 +36,7 @@ def compute_recombined_scores(
 
 
 def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows of documents that have an exchanged claim, shape (n,), but for those without the evidence.
+    """Select the rows of documents with an exchanged claim, except rows without the evidence, shape (n,).
 
     In these rows the document has all content words of the claim. A document without the evidence has none of them, and
     in one of a single sentence nothing is exchanged: words alone decide both.
@@ -47,7 +47,7 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
 
 
 def compute_recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Build what `scoring.skill` reads: a credit of 1 for a right prediction, on the decisive rows alone.
+    """Compute the credits for `scoring.skill`: 1 for a correct prediction. Only decisive rows count.
 
     Rows of one claim are drawn together.
     """

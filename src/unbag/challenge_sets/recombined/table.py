@@ -39,7 +39,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Describe how often the model takes exchanged claims for supported, and how many documents it gets right."""
+    """Summarize the false-entailment rate on exchanged claims, and the share of fully correct documents."""
     scores = result.scores
     worst = _worst_exchange(scores)
     most = (

@@ -28,7 +28,7 @@ PROBABILITY_DECIMALS: Final = 3
 
 
 class TextMark(NamedTuple):
-    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
+    """Highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
 
     start: int
     end: int
@@ -101,7 +101,7 @@ class ReportExample:
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """The selected examples of one result.
+    """Selected examples of one result.
 
     Attributes:
         set: Name of the challenge set.
@@ -122,7 +122,7 @@ class ExampleSelection:
 
 
 class PredictedPairs:
-    """The rows of a set with the predictions of one model, from which a set's module selects examples."""
+    """Rows of a set with the predictions of one model, from which examples are selected."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows

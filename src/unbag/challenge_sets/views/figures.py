@@ -28,7 +28,7 @@ def iter_measures(
 
 @dataclass(frozen=True)
 class FigureModel:
-    """A model of the report.
+    """Model in the report.
 
     Attributes:
         name: Name in the report.
@@ -79,7 +79,7 @@ _MOST_ROWS: Final = 25  # rows of a readable table
 
 
 class FigurePoint(NamedTuple):
-    """A value with its interval.
+    """Point with a value and its interval.
 
     Attributes:
         x: Position: a number on a curve, otherwise a name.
@@ -94,7 +94,7 @@ class FigurePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """The points of one model, or of a reference such as the annotators.
+    """Points of one model, or of a reference such as the annotators.
 
     Attributes:
         name: Name of the model in the report, or of the reference.
@@ -113,7 +113,7 @@ class FigureSeries:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of shares between 0 and 1, as a curve or as dots beside names.
+    """Figure of shares between 0 and 1: a curve, or dots beside names.
 
     Attributes:
         title: Title.
@@ -141,7 +141,7 @@ class Figure:
 
 
 class TextTable(NamedTuple):
-    """A table as text: caption, column headers, and rows that begin with their header."""
+    """Table as text: caption, column headers, and rows that begin with their header."""
 
     caption: str
     columns: tuple[str, ...]

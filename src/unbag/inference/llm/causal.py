@@ -304,7 +304,8 @@ class CausalPredictor:
         while (over := question.length - self.max_length) > 0:
             if not premise and not hypothesis:
                 raise ModelError(
-                    f"the prompt alone has {question.length} tokens, the model reads {self.max_length}; use fewer "
+                    f"expected a prompt of at most {self.max_length} tokens, the maximum length of the model, got "
+                    f"{question.length}; use fewer "
                     "few-shot examples (--num-fewshot)"
                 )
             if len(premise) >= len(hypothesis):

@@ -60,7 +60,7 @@ class EndpointResponse(NamedTuple):
 
 
 class EndpointResponseCache:
-    """Responses by request, in one SQLite file; safe for several threads and processes.
+    """SQLite cache of responses by request, safe for concurrent threads and processes.
 
     The key is a hash of the endpoint's URL and the whole request, with model and parameters. A provider may replace a
     model under the same name without a trace: delete the file to send the requests again.
@@ -99,7 +99,7 @@ _MILLION = 1_000_000
 
 @dataclass
 class EndpointUsage:
-    """Requests and tokens of one run, as the endpoint counts them; safe for several threads.
+    """Number of requests and tokens in a run, as reported by the endpoint. Thread-safe.
 
     Attributes:
         price_in: Price of a million prompt tokens, in any currency; None if unknown.
@@ -131,7 +131,7 @@ class EndpointUsage:
             self.tokens_out += answer.tokens_out
 
     def add_cached(self) -> None:
-        """Count a response from the cache."""
+        """Record a response that was read from the cache."""
         with self._lock:
             self.kept += 1
 
@@ -431,7 +431,7 @@ class EndpointPredictor:
 
 
 def _parse_completion(completion: Any, json_field: str | None = None) -> EndpointResponse:
-    """Parse a chat completion; raises one of several built-in errors, which the caller catches, for anything else."""
+    """Parse a chat completion. Raises a built-in error, which the caller catches, for any other object."""
     choice = completion["choices"][0]
     text = choice["message"].get("content") or ""
     if not isinstance(text, str):

@@ -40,7 +40,7 @@ _FIELDS: Final = ("words", "json", "system")
 
 
 class PromptError(ValueError):
-    """File that is no prompt."""
+    """Error for a file that is not a valid prompt."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _length(item: tuple[str, str]) -> int:
 
 
 def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS) -> list[float] | None:
-    """Compute the probability of each label from the likeliest first tokens of a response.
+    """Compute the probability of each label from the most likely first tokens of a response.
 
     A token counts for the label of which it begins a word, in any case and with spaces before it (` Yes`, `yes`, `Y`).
     Tokens outside the list count as 0. The probabilities are then normalized to sum to 1.
