@@ -8,7 +8,7 @@ from sklearn import metrics
 
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.calibration import BINS, compute_calibration
-from unbag.scoring.ranking import estimate_auroc
+from unbag.scoring.ranking import estimate_auroc, estimate_average_precision
 from unbag.scoring.significance import compute_paired_difference, compute_sample_value
 from unbag.scoring.thresholds import TARGETS, find_safe_thresholds, sweep_thresholds
 from unbag.scoring.verification import VerifierPredictions, compute_risk_coverage, compute_verification_scores
@@ -95,6 +95,19 @@ def test_a_constant_answer_separates_nothing(answer, alarms):
     assert found["average_precision"].value == 0.25
     assert found["risk_coverage"]["aurc"] == pytest.approx(found["risk_coverage"]["random"])
     assert all(each["threshold"] is None for each in found["safe_thresholds"])
+
+
+def test_average_precision_near_1_has_an_interval_close_to_that_of_1():
+    """One pair that is not entailed ranks before the last of 64 entailed pairs: (63 + 64 / 65) / 64."""
+    entailed = np.ones(66, dtype=bool)
+    entailed[[63, 65]] = False
+    scores = np.linspace(0.9, 0.1, 66)
+    near = estimate_average_precision(scores, entailed, np.arange(66), 66)
+    perfect = estimate_average_precision(np.where(entailed, 0.9, 0.1), entailed, np.arange(66), 66)
+    assert near.value == pytest.approx((63 + 64 / 65) / 64)
+    assert perfect.low == pytest.approx(0.025 ** (1 / 64))  # Clopper-Pearson for 64 of 64
+    assert perfect.low - 0.01 < near.low < perfect.low
+    assert near.high < perfect.high == 1
 
 
 def test_an_oracle_is_perfect_with_limits_that_hold():
