@@ -28,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
-from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, adjective_counts, soswap_addamod_tables
+from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, count_adjectives, iter_soswap_addamod_tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.parses import Parser
@@ -78,8 +78,8 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
             for _ in parser._nlp.pipe(sentences, batch_size=256):
                 pass
         else:
-            adjectives = adjective_counts(examples(data, n), parser)
-            for _ in soswap_addamod_tables(examples(data, n), parser, adjectives=adjectives, counts=counts):
+            adjectives = count_adjectives(examples(data, n), parser)
+            for _ in iter_soswap_addamod_tables(examples(data, n), parser, adjectives=adjectives, counts=counts):
                 pass
         cpu_seconds = time.process_time() - begin
     return {
@@ -95,11 +95,11 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
 def reasons(data: str, attested: str | None, pipeline: str) -> str:
     """Build a Markdown table of the outcomes of a file's premises: a pair of a kind, or the reason for none."""
     parser = Parser(pipeline)
-    adjectives = adjective_counts(examples(data, None), parser)
+    adjectives = count_adjectives(examples(data, None), parser)
     if attested:
-        adjectives = adjective_counts(examples(attested, None), parser, adjectives)
+        adjectives = count_adjectives(examples(attested, None), parser, adjectives)
     counts: Counter[str] = Counter()
-    for _ in soswap_addamod_tables(examples(data, None), parser, adjectives=adjectives, counts=counts):
+    for _ in iter_soswap_addamod_tables(examples(data, None), parser, adjectives=adjectives, counts=counts):
         pass
     lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
     for kind in LABELS_OF:

@@ -43,7 +43,7 @@ import transformers
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
 from unbag import scripts
 from unbag.challenge_sets import results, suite
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import read_column
 from unbag.evaluation import evaluator
 from unbag.evaluation.model_loading import load_predictor
@@ -151,7 +151,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
             "device": record["device"],
             "threads": torch.get_num_threads(),
             "minutes": (time.perf_counter() - begun) / 60,
-            "environment": results.environment(),
+            "environment": results.collect_environment(),
         }
 
     return kept(args.out / "runs" / f"{folder}.json", asked, made)
@@ -228,24 +228,24 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
     return record, args.batch_size / statistics.median(seconds) if seconds else None
 
 
-def requests(args: argparse.Namespace) -> list[Request]:
+def requests(args: argparse.Namespace) -> list[SetRequest]:
     """Build the requests for the sets."""
     corpus, file = args.corpus, {"file": args.files} if args.files else {}
-    lexical = suite.sampled(suite.request("cs_lambda")).options
+    lexical = suite.apply_suite_sample(suite.build_suite_request("cs_lambda")).options
     training = {"train_data": tuple(args.train_data)} if args.train_data else dict(lexical)
     return [
-        Request("cs_lambda", corpus, training),
-        Request("permuted", corpus, max_examples=args.permuted),
-        Request("swapped", corpus, max_examples=args.evaluated),
-        Request("soswap_addamod", corpus, max_examples=args.evaluated),
-        Request("breaking_nli", suite.request("breaking_nli").config, file, args.evaluated),
-        Request("sicck", suite.request("sicck").config, file),
+        SetRequest("cs_lambda", corpus, training),
+        SetRequest("permuted", corpus, max_examples=args.permuted),
+        SetRequest("swapped", corpus, max_examples=args.evaluated),
+        SetRequest("soswap_addamod", corpus, max_examples=args.evaluated),
+        SetRequest("breaking_nli", suite.build_suite_request("breaking_nli").config, file, args.evaluated),
+        SetRequest("sicck", suite.build_suite_request("sicck").config, file),
     ]
 
 
 def answered(args: argparse.Namespace, predictor: Any) -> float:
     """Measure how many pairs of the corpus a model predicts per second."""
-    rows = build(Request("plain", args.corpus, max_examples=TIMED)).rows
+    rows = build_requested_set(SetRequest("plain", args.corpus, max_examples=TIMED)).rows
     pairs = [read_column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
     predictor.predict(*(side[:32] for side in pairs))
     begun = clock()

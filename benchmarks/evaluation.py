@@ -64,11 +64,11 @@ _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 def build_requests(sets: Sequence[str] | None) -> list[Any]:
     """Build the requests of the suite, or of some of its sets."""
     from unbag.challenge_sets import suite
-    from unbag.challenge_sets.selection import Pairs
+    from unbag.challenge_sets.selection import PairSelection
 
     failed: list[Any] = []
-    requests = Pairs().requests(sets or suite.names(), on_failure=failed.append)
-    return [suite.sampled(request) for request in requests]
+    requests = PairSelection().build_requests(sets or suite.list_suite_sets(), on_failure=failed.append)
+    return [suite.apply_suite_sample(request) for request in requests]
 
 
 def evaluate(options: argparse.Namespace) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 def predict(options: argparse.Namespace) -> dict[str, Any]:
     """Predict the rows of the evaluation, one call per set, and return the seconds without building and loading."""
-    from unbag.challenge_sets.request import build
+    from unbag.challenge_sets.request import build_requested_set
     from unbag.inference.transformer import TransformerPredictor
 
     predictor = TransformerPredictor.load(options.model)
@@ -113,7 +113,7 @@ def predict(options: argparse.Namespace) -> dict[str, Any]:
     of_sets: dict[str, list[float]] = {}
     for request in build_requests(options.sets):
         try:
-            built = build(request)
+            built = build_requested_set(request)
         except Exception as error:
             print(f"{request.name}: {error}", file=sys.stderr)
             continue

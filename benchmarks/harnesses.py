@@ -25,7 +25,7 @@ from tests.fake_llm import running_endpoint  # noqa: E402
 from tests.inference.llm.tiny_lm import save_tiny_lm  # noqa: E402
 from unbag import challenge_sets, evaluate  # noqa: E402
 from unbag.challenge_sets import results  # noqa: E402
-from unbag.challenge_sets.request import Request  # noqa: E402
+from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.integrations.harness.export import export_tasks  # noqa: E402
 from unbag.scoring.nested import iter_estimates  # noqa: E402
 
@@ -55,10 +55,10 @@ def pairs() -> str:
     return "\n".join(lines) + "\n"
 
 
-def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> Scores:
+def ours(model: str, requests: list[SetRequest], folder: Path, **options: Any) -> Scores:
     """Compute the scores of `unbag evaluate`, by the names that the harnesses use."""
     evaluate(model, requests, output_dir=folder, **options)
-    found = results.read(folder / results.FILE)
+    found = results.read_results(folder / results.FILE)
     scores: Scores = {}
     for each in found:
         values = dict(iter_estimates(each.scores))
@@ -68,7 +68,10 @@ def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> S
 
 def scores_of(name: str) -> dict[str, str]:
     """Map the score names of a set's task to their paths in the scores of unbag."""
-    return {quantity.name: quantity.path for quantity in challenge_sets.get(name).quantities_with_role("harness")}
+    return {
+        quantity.name: quantity.path
+        for quantity in challenge_sets.get_challenge_set(name).list_quantities_with_role("harness")
+    }
 
 
 def lm_eval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: str) -> Scores:
@@ -134,7 +137,7 @@ def main() -> None:
         config = model / "tokenizer_config.json"  # the format of older versions of transformers
         config.write_text(config.read_text().replace("TokenizersBackend", "PreTrainedTokenizerFast"))
         where = {"data": str(folder / "pairs.csv")}
-        requests = [Request(name, options=where | ({"q": 5} if name == "permuted" else {})) for name in SETS]
+        requests = [SetRequest(name, options=where | ({"q": 5} if name == "permuted" else {})) for name in SETS]
         same = True
         for name in given.harnesses or RUNS:
             bin_folder = installed(name, folder)

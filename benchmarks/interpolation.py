@@ -25,8 +25,8 @@ from typing import Any, Final
 from recipe_study import held_out, measure, write
 from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, read, show, summary
 from recipes import LAMBDA, add_held_out, of_held_out_words
-from unbag.challenge_sets.loading import config_name
-from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.challenge_sets.loading import resolve_config
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.evaluation.model_loading import load_predictor
 from unbag.scoring.significance import compute_sample_value
 from unbag.training.interpolation import GRID, choose_alpha
@@ -87,14 +87,16 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     """Build the sets that are scored by accuracy, the permuted set, and the pairs with held-out words."""
     plain = [CORPUS, f"{CORPUS}-test", "mnli-validation_matched"]
     sets: dict[str, tuple[BuiltSet, dict[str, Any]]] = {
-        name: (build(Request("plain", name, max_examples=args.pairs)), {}) for name in plain
+        name: (build_requested_set(SetRequest("plain", name, max_examples=args.pairs)), {}) for name in plain
     }
-    sets[f"{CORPUS}, CS_{LAMBDA}"] = build(Request("cs_lambda", CORPUS, {"min_lms": LAMBDA})), {}
+    sets[f"{CORPUS}, CS_{LAMBDA}"] = build_requested_set(SetRequest("cs_lambda", CORPUS, {"min_lms": LAMBDA})), {}
     file = {"file": args.breaking_nli} if args.breaking_nli else {}
-    official = Request("breaking_nli", config_name("breaking_nli", None, None, {})[0], file, max_examples=args.pairs)
-    breaking = build(official)
+    official = SetRequest(
+        "breaking_nli", resolve_config("breaking_nli", None, None, {})[0], file, max_examples=args.pairs
+    )
+    breaking = build_requested_set(official)
     sets["Breaking NLI"] = breaking, {"held-out words of Breaking NLI": of_held_out_words(breaking.rows)}
-    return sets, build(Request("permuted", CORPUS, max_examples=args.permuted)), held_out(args)
+    return sets, build_requested_set(SetRequest("permuted", CORPUS, max_examples=args.permuted)), held_out(args)
 
 
 def measured(out: Path, alpha: float) -> Path:

@@ -40,9 +40,9 @@ from mending_study_table import markdown, results_of
 from recipe_study import calibration_error, right, share, write
 from recipe_study_table import PLAIN, Measures, read
 from recipes import of_held_out_words, scored
-from unbag.challenge_sets.loading import config_name
+from unbag.challenge_sets.loading import resolve_config
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
-from unbag.challenge_sets.request import BuiltSet, Request, export, read_back
+from unbag.challenge_sets.request import BuiltSet, SetRequest, export_challenge_set, read_exported_set
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import SetPredictions
@@ -131,22 +131,22 @@ _FILE: Final = ".parquet"
 _TRIAL: Final = 20  # source examples per set in a trial run
 
 
-def sets(official: str | None) -> dict[str, Request]:
+def sets(official: str | None) -> dict[str, SetRequest]:
     """Build the requests of all evaluation sets, by file name. Those with the word `validation` are for selection."""
-    found = {name: Request("plain", name) for name in _ALL_PAIRS}
+    found = {name: SetRequest("plain", name) for name in _ALL_PAIRS}
     for words, title in ((TRAINING, "validation"), (HELD_OUT, "held-out")):
         corpora = ("snli",) if words == TRAINING else ("snli", "snli-test", "mnli-validation_matched")
         for corpus in corpora:
-            found[f"soswap_addamod {title} {corpus}"] = Request("soswap_addamod", corpus, {"words": words})
-            found[f"negation {title} {corpus}"] = Request("negation", corpus, {"words": words})
-    found["permuted validation"] = Request("permuted", "snli", max_examples=100)
-    found["permuted test"] = Request("permuted", "snli-test", max_examples=200)
+            found[f"soswap_addamod {title} {corpus}"] = SetRequest("soswap_addamod", corpus, {"words": words})
+            found[f"negation {title} {corpus}"] = SetRequest("negation", corpus, {"words": words})
+    found["permuted validation"] = SetRequest("permuted", "snli", max_examples=100)
+    found["permuted test"] = SetRequest("permuted", "snli-test", max_examples=200)
     for corpus in ("snli", "snli-test"):
-        found[f"cs_lambda {corpus}"] = Request("cs_lambda", corpus, {"min_lms": 0.7})
-    found["swapped"] = Request("swapped", "snli-test", max_examples=3_000)
-    found["recombined"] = Request("recombined", "snli-test")
+        found[f"cs_lambda {corpus}"] = SetRequest("cs_lambda", corpus, {"min_lms": 0.7})
+    found["swapped"] = SetRequest("swapped", "snli-test", max_examples=3_000)
+    found["recombined"] = SetRequest("recombined", "snli-test")
     file = {"file": official} if official else {}
-    found["breaking_nli"] = Request("breaking_nli", config_name("breaking_nli", None, None, {})[0], file)
+    found["breaking_nli"] = SetRequest("breaking_nli", resolve_config("breaking_nli", None, None, {})[0], file)
     return found
 
 
@@ -191,7 +191,7 @@ def prepare(args: argparse.Namespace) -> None:
         if args.max_examples:
             request = replace(request, max_examples=_TRIAL)
         if not (path := args.out / "sets" / f"{name}{_FILE}").is_file():
-            record = export(request, path)
+            record = export_challenge_set(request, path)
             print(f"{name}: {record['rows']:,} rows", file=sys.stderr, flush=True)
     data = read_data(args.out)
     for kind, pairs in KINDS.items():
@@ -371,7 +371,7 @@ def _choose(
         predictor.model.load_state_dict(interpolate(original, mended, alpha))
         row: dict[str, Any] = {"alpha": alpha}
         for name in VALIDATION:
-            built = read_back(out / "sets" / f"{name}{_FILE}")
+            built = read_exported_set(out / "sets" / f"{name}{_FILE}")
             sample = share(right(built, _answers(built, predictor)))
             row[name] = {"accuracy": float(compute_sample_value(sample)), "pairs": len(sample.columns)}
         curve.append(row)
@@ -396,7 +396,7 @@ def measure(out: Path, predictor: TransformerPredictor) -> Measures:
     values: dict[str, float] = {}
     parts: dict[str, list[Sample]] = {}
     for path in sorted((out / "sets").glob(f"*{_FILE}")):
-        name, built = path.stem, read_back(path)
+        name, built = path.stem, read_exported_set(path)
         found = _answers(built, predictor)
         kind = ", validation" if "validation" in name.split() else ""
         if built.request.name == "permuted":

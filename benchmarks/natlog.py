@@ -33,13 +33,13 @@ from unbag.challenge_sets.perturbations.modifiers import (
     BY_NAME,
     COMBINATIONS,
     POSITIONS,
-    Seed,
-    modified_shape,
-    modify,
-    sides,
+    SeedPair,
+    build_modified_shape,
+    modify_seed,
+    split_change,
 )
 from unbag.challenge_sets.perturbations.sicck import read_sicck
-from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
+from unbag.challenge_sets.perturbations.sicck_rows import build_official_shapes
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),
@@ -65,19 +65,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, help="the authors' file, to add its shapes")
     args = parser.parse_args()
-    seeds = [seed for pair in SEEDS if (seed := Seed.of(*pair))]
+    seeds = [seed for pair in SEEDS if (seed := SeedPair.from_pair(*pair))]
     assert len(seeds) == len(SEEDS)
     shapes = list(dict.fromkeys(labeller._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
     if args.file:
-        shapes += [labeller._nameless(shape) for shape in official_shapes(read_sicck(args.file)[0])]
+        shapes += [labeller._nameless(shape) for shape in build_official_shapes(read_sicck(args.file)[0])]
         shapes = list(dict.fromkeys(shapes))
-    pairs = sum(1 for seed in seeds for _ in modify(seed, combinations=True))
+    pairs = sum(1 for seed in seeds for _ in modify_seed(seed, combinations=True))
 
     def labelled() -> None:
         empty_caches()
         for _ in range(TURNS):
             for seed in seeds:
-                for _ in modify(seed, combinations=True):
+                for _ in modify_seed(seed, combinations=True):
                     pass
 
     def searched() -> list[Relation]:
@@ -118,15 +118,15 @@ def empty_caches() -> None:
         cached.cache_clear()
 
 
-def shapes_of(seed: Seed) -> list[Shape]:
+def shapes_of(seed: SeedPair) -> list[Shape]:
     """List the shapes of the pairs built from a seed."""
     found = [seed.shape]
-    for pair in modify(seed, combinations=True):
+    for pair in modify_seed(seed, combinations=True):
         if pair.position in POSITIONS:
             parts, names = pair.part.split("+"), pair.modifier.split("+")
             assert len(parts) == 1 or pair.part in COMBINATIONS
             change = tuple((part, BY_NAME[name]) for part, name in zip(parts, names * len(parts), strict=False))
-            found.append(modified_shape(seed.shape, *sides(change, pair.position)))
+            found.append(build_modified_shape(seed.shape, *split_change(change, pair.position)))
     return found
 
 

@@ -22,7 +22,7 @@ from unbag.baselines.natlog.labeller import compute_relation
 from unbag.baselines.natlog.relations import four_way
 from unbag.baselines.natlog.sentences import NatlogLabeler, NatlogVerdict
 from unbag.challenge_sets.perturbations.sicck import read_sicck
-from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
+from unbag.challenge_sets.perturbations.sicck_rows import build_official_shapes
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import PIPELINE
@@ -50,7 +50,7 @@ def timed(labeller: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[li
 def of_sicck(labeller: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
     all_rows, _ = read_sicck(file)
-    from_seeds = [four_way(compute_relation(shape)) for shape in official_shapes(all_rows)]
+    from_seeds = [four_way(compute_relation(shape)) for shape in build_official_shapes(all_rows)]
     labelled = zip(all_rows, from_seeds, strict=True)
     rows = [(row.premise, row.hypothesis, row.four_way, label) for row, label in labelled if row.four_way is not None]
     verdicts, speed = timed(labeller, [row[:2] for row in rows])

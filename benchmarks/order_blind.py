@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from unbag import scripts
 from unbag.baselines.demo_reader import ReaderPredictor
-from unbag.challenge_sets.request import BuiltSet, build
+from unbag.challenge_sets.request import BuiltSet, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.data import demo as pairs
 from unbag.data.columns import read_column, read_numbers
@@ -71,7 +71,7 @@ def main() -> None:
 def evaluate(folder: Path, max_steps: int) -> dict[str, list[Result]]:
     """Evaluate all models on all sets of the demonstration; return the results of each model."""
     demo.write_demo_data(folder)
-    sets = [each if isinstance(each, BuiltSet) else build(each) for each in demo.build_sets(folder)]
+    sets = [each if isinstance(each, BuiltSet) else build_requested_set(each) for each in demo.build_sets(folder)]
     networks = [train(name, folder, max_steps) for name in NETWORKS]
     functions = [*(constant(label) for label in LABELS), coin, *oracles(sets)]
     models: list[Any] = [*networks, "lexical", "hypothesis-only", *functions, ReaderPredictor()]

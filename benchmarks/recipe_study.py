@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from recipe_study_table import PLAIN, Measures, markdown_table, read, show, summary
 from recipes import add_columns, add_held_out, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
-from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
@@ -178,7 +178,7 @@ def measured(out: Path, name: str, seed: int) -> Path:
 
 def held_out(args: argparse.Namespace) -> list[BuiltSet]:
     """Select the role reversals and moved modifiers whose words do not occur in augmented training pairs."""
-    return [build(Request("soswap_addamod", config, {"words": HELD_OUT})) for config in args.held_out]
+    return [build_requested_set(SetRequest("soswap_addamod", config, {"words": HELD_OUT})) for config in args.held_out]
 
 
 def measure(

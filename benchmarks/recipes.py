@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in_half
-from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
@@ -112,9 +112,11 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str, Bools]]], list[BuiltSet]]:
     """Build the sets that are scored by accuracy, with masks of parts of their rows, and the other sets."""
     corpus: str = args.corpus
-    own = build(Request("plain", corpus))
+    own = build_requested_set(SetRequest("plain", corpus))
     ids = read_column(own.rows, "source_id")
-    cs = build(Request("cs_lambda", corpus, {"train_data": args.train_data} if args.train_data else {})).rows
+    cs = build_requested_set(
+        SetRequest("cs_lambda", corpus, {"train_data": args.train_data} if args.train_data else {})
+    ).rows
     misleading = read_column(cs, "source_id").filter(pa.array(read_numbers(cs, "lms") >= LAMBDA))
     uncertainty = _uncertainty(corpus, args.embeddings, own.data["split"], ids)
     order = np.argsort(uncertainty, kind="stable")
@@ -124,19 +126,19 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         f"{corpus}, words tell most": _mask(order[:size], len(order)),
         f"{corpus}, words tell least": _mask(order[-size:], len(order)),
     }
-    exchanged = build(Request("swapped", corpus, max_examples=args.max_examples))
-    adversaries = build(Request("soswap_addamod", corpus))
+    exchanged = build_requested_set(SetRequest("swapped", corpus, max_examples=args.max_examples))
+    adversaries = build_requested_set(SetRequest("soswap_addamod", corpus))
     kind = read_column(adversaries.rows, "kind")
     found: dict[str, tuple[BuiltSet, dict[str, Bools]]] = {corpus: (own, parts)}
     found["swapped, both orders"] = (exchanged, {"swapped": read_numbers(exchanged.rows, "swapped")})
     for config in args.elsewhere:
-        found[config] = (build(Request("plain", config, max_examples=args.max_examples)), {})
+        found[config] = (build_requested_set(SetRequest("plain", config, max_examples=args.max_examples)), {})
     found["soswap and addamod"] = (
         adversaries,
         {name: pc.equal(kind, name).to_numpy(zero_copy_only=False) for name in ("soswap", "addamod")},
     )
     if "breaking_nli" in args.official:
-        breaking = build(_official("breaking_nli", args))
+        breaking = build_requested_set(_official("breaking_nli", args))
         category = read_column(breaking.rows, "category")
         of_each = {f"{OF_CATEGORY}{name}": pc.equal(category, name) for name in sorted(set(category.to_pylist()))}
         found["Breaking NLI"] = (
@@ -144,8 +146,8 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
             {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()}
             | {"held-out words of Breaking NLI": of_held_out_words(breaking.rows)},
         )
-    others = [build(Request("permuted", corpus, max_examples=args.permuted))]
-    return found, [*others, *([build(_official("sicck", args))] if "sicck" in args.official else [])]
+    others = [build_requested_set(SetRequest("permuted", corpus, max_examples=args.permuted))]
+    return found, [*others, *([build_requested_set(_official("sicck", args))] if "sicck" in args.official else [])]
 
 
 def of_held_out_words(rows: pa.Table) -> Bools:
@@ -165,17 +167,17 @@ def _same_at_start(one: list[str], other: list[str]) -> int:
     return sum(1 for _ in takewhile(lambda words: words[0] == words[1], zip(one, other, strict=False)))
 
 
-def _official(name: str, args: argparse.Namespace) -> Request:
+def _official(name: str, args: argparse.Namespace) -> SetRequest:
     """Build the request for a set from its authors' file, with the path of the file if given."""
     path = args.official[name]
-    return Request(name, loading.config_name(name, None, None, {})[0], {"file": path} if path else {})
+    return SetRequest(name, loading.resolve_config(name, None, None, {})[0], {"file": path} if path else {})
 
 
 def _uncertainty(corpus: str, embeddings: str | None, split: str, ids: Any) -> NDArray[np.float64]:
     """Compute the uncertainty of a classifier on averaged embeddings, fitted to a corpus, for some of its pairs."""
     options: dict[str, Any] = {"embeddings": embeddings} if embeddings else {}
-    builder = loading.builder("resnli", corpus, **options)
-    loading.prepare(builder)
+    builder = loading.create_builder("resnli", corpus, **options)
+    loading.build_evaluated_split(builder)
     rows = datasets.concatenate_datasets(list(builder.as_dataset().values()))
     rows = rows.select(np.flatnonzero(np.array(rows["source_split"]) == split))
     known = dict(zip(rows["source_id"], rows["uncertainty"], strict=True))
@@ -191,13 +193,13 @@ def _mask(rows: NDArray[np.intp], n: int) -> Bools:
 def answers(built: BuiltSet, predictor: Any, out: Path) -> SetPredictions:
     """Predict the rows of a set with a model; stored predictions are reused."""
     found = predict_rows(built.rows, predictor, out)
-    return SetPredictions(found.array(), found.label_space, found.has_probabilities)
+    return SetPredictions(found.load_probabilities(), found.label_space, found.has_probabilities)
 
 
 def scored(built: BuiltSet, found: SetPredictions) -> list[tuple[str, Estimate]]:
     """Select the numbers of Permutation Acceptance or of SICCK for the table, by name."""
     name = built.request.name
-    scores: Mapping[str, Any] = challenge_sets.get(name).score_rows(built.rows, found)
+    scores: Mapping[str, Any] = challenge_sets.get_challenge_set(name).score_rows(built.rows, found)
     if name == "sicck":
         return [("SICCK, macro F1", scores["f1"])]
     picked: dict[str, Estimate] = {

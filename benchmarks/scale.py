@@ -55,11 +55,13 @@ LEAST_SHARE = 0.1  # of a GPU's peak; small models do not use it fully
 
 def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
     """Build a set with processes of `datasets`, as `unbag build --num-proc` does, and return its record."""
-    from unbag.challenge_sets.request import Request, export
+    from unbag.challenge_sets.request import SetRequest, export_challenge_set
     from unbag.utils import parallel
 
     with parallel.set_num_proc(workers):
-        return export(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
+        return export_challenge_set(
+            SetRequest(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out
+        )
 
 
 def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
@@ -68,11 +70,13 @@ def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, A
     os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     import ray
 
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
     from unbag.evaluation.ray.building import build_on_cluster
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    return build_on_cluster(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
+    return build_on_cluster(
+        SetRequest(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out
+    )
 
 
 ENGINES: dict[str, Callable[[Mapping[str, Any], Path, int], dict[str, Any]]] = {
@@ -107,10 +111,10 @@ def main() -> None:
         return
     if args.gpu and not (args.model and args.data):
         parser.error("an estimate (--gpu) wants a --model to measure, on pairs of yours (--data)")
-    from unbag.challenge_sets.loading import option_value
+    from unbag.challenge_sets.loading import parse_set_option
 
     texts = dict(text.split("=", 1) for text in args.option)
-    options = {name: option_value(args.set, name, text) for name, text in texts.items()}
+    options = {name: parse_set_option(args.set, name, text) for name, text in texts.items()}
     record: dict[str, Any] = {"benchmark": "scale", "pairs": args.pairs, "set": args.set, "options": options}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "pairs.jsonl"

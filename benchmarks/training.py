@@ -90,7 +90,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train with transformers' Trainer on the same batches as unbag."""
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
-    from unbag.inference.loading import load_to_train
+    from unbag.inference.loading import load_for_training
     from unbag.training.batching import epoch_batches
     from unbag.training.data import gather
     from unbag.training.dataloading import PairEncoder
@@ -98,7 +98,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         config = config_of(recipes()[PLAIN], options, Path(folder))
-        classifier = load_to_train(
+        classifier = load_for_training(
             config.model, revision=None, label_map=None, seed=int(rng.compute_key(config.seed, "head"))
         )
         data = gather(

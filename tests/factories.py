@@ -36,5 +36,5 @@ def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind
 def run(folder: Path, *made: Result) -> Path:
     """Leave results in a folder, as an evaluation does but for its examples."""
     samples.write_samples(made, folder)
-    results.write(made, folder / results.FILE)
+    results.write_results(made, folder / results.FILE)
     return folder

@@ -49,7 +49,7 @@ def report():
 
 def test_evaluate_without_output_dir_gives_equal_results_and_removes_its_folder(tmp_path):
     named, unnamed = asked(output_dir=tmp_path / "out"), asked()
-    assert unnamed.results == named.results == results.read(tmp_path / "out" / results.FILE)
+    assert unnamed.results == named.results == results.read_results(tmp_path / "out" / results.FILE)
     assert named.folder == tmp_path / "out"
     folder = unnamed.folder
     assert (folder / "predictions").is_dir()
@@ -190,8 +190,8 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
 
 
 def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(LabelError, match=r"expected names or a label map, got label ids.*return names, or .*label_map"):
+    monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("a set was made"))
+    with pytest.raises(LabelError, match=r"expected label names, got label ids.*return names, or .*label_map"):
         asked(ids)
 
 
@@ -213,13 +213,13 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ),
         ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
-        ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
-        ({"data": None, "labels": list(LABELS)}, "labels: expected it together with data of your own, got no data"),
+        ({"corpus": "snli"}, "expected one of --corpus and --data, got both"),
+        ({"data": None, "labels": list(LABELS)}, "labels: expected together with --data, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected a challenge set of"),
         ({"full": True}, "full: expected no sets"),
         (
-            {"sets": [unbag.Request("plain", "snli")]},
+            {"sets": [unbag.SetRequest("plain", "snli")]},
             "sets: expected no corpus, data or max_examples together with the request for plain",
         ),
     ],
@@ -237,7 +237,7 @@ def test_evaluate_sets_of_wrong_type_are_rejected(sets):
 
 
 def test_evaluate_unwritable_output_dir_is_rejected_before_building(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("a set was made"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
         expected = rf"{out}: expected a folder to write, got the parent {tmp_path}/file, which is not a folder"
@@ -259,8 +259,10 @@ def test_evaluate_object_that_is_no_model_is_rejected(model):
 
 @pytest.mark.parametrize("answer", [object(), {"entailment": object(), "neutral": 0, "contradiction": 1}, {1: 1.0}])
 def test_evaluate_function_returning_objects_is_rejected_before_building(answer, monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
-    with pytest.raises(ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with labels)"):
+    monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("a set was made"))
+    with pytest.raises(
+        ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with label names)"
+    ):
         asked(lambda premises, hypotheses: [answer for _ in premises])
 
 
@@ -282,12 +284,12 @@ def test_evaluate_misspelt_corpus_error_suggests_the_name():
             asked(data=None, corpus=corpus)
         with pytest.raises(ValueError, match=r"no config '.*did you mean 'snli-.*'\?"):
             unbag.evaluate(
-                by_length, [unbag.Request("plain", f"{corpus}-validation")], lexical_baseline=False, progress=False
+                by_length, [unbag.SetRequest("plain", f"{corpus}-validation")], lexical_baseline=False, progress=False
             )
 
 
 def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path):
-    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("a set was made"))
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("another file")
     for path, said in (("nowhere", "no such file or folder"), (tmp_path, "expected SICCK-Ground-Truth-apr24.csv with")):
         with pytest.raises(ValueError, match=said):

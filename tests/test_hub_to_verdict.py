@@ -37,7 +37,7 @@ def unbroken(environment, tmp_path_factory):
 
 @pytest.mark.nightly
 def test_the_verdict_of_the_fixture(unbroken):
-    [result] = results.read(unbroken / "results.json")
+    [result] = results.read_results(unbroken / "results.json")
     assert result.data["excluded"] == {"unlabelled": 158, "too short to permute": 6145, "not drawn": 3637}
     assert result.model["label_order"] == "contradiction,entailment,neutral"
     assert len(result.model["revision"]) == 40

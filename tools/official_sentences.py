@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, sentence_hashes
+from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sentences
 from unbag.utils.files import atomic_write
 
 _SETS = ("breaking_nli", "sicck")
@@ -24,7 +24,7 @@ def sentences(files: list[str]) -> Iterator[str]:
 def main(files: list[str]) -> None:
     """Write them."""
     with atomic_write(HASHES) as tmp:
-        tmp.write_bytes(sentence_hashes(sentences(files)).tobytes())
+        tmp.write_bytes(hash_sentences(sentences(files)).tobytes())
 
 
 if __name__ == "__main__":

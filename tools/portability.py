@@ -148,7 +148,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
 
 def _real(shared: Path) -> Iterator[tuple[str, Any]]:
     """Iterate over requests for sets of real pairs, by name."""
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
     snli, models = shared / "hub/datasets/stanfordnlp/snli", shared / "hub/models"
     parser = str(models / "spacy/en_core_web_sm")
@@ -166,7 +166,7 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
         "negation": ("negation", {"pipeline": parser}),
     }
     for name, (of_set, own) in options.items():
-        yield name, Request(of_set, options={**data, **own})
+        yield name, SetRequest(of_set, options={**data, **own})
 
 
 def _some(parquet: Path, n: int) -> str:
@@ -198,10 +198,10 @@ def _labels(shared: Path) -> str:
 
 
 def _exported(request: Any) -> str:
-    from unbag.challenge_sets.request import export
+    from unbag.challenge_sets.request import export_challenge_set
 
     file = Path("set.parquet")
-    export(request, file)
+    export_challenge_set(request, file)
     return sha256(file.read_bytes()).hexdigest()
 
 

@@ -58,14 +58,14 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train a model, evaluate it before and after, compare the results, and write the card."""
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
     from unbag.reports.training import build_mended_card
     from unbag.training.mended import before_and_after, mend
     from unbag.training.reproduce import command
     from unbag.utils.files import atomic_write
 
     record = mend(recipe, config, seeds, **callbacks)
-    if process_group().rank == 0:
+    if connect_process_group().rank == 0:
         compared = before_and_after(config.output_dir) if record["comparison"] else None
         [trained] = record["runs"]
         text = build_mended_card(

@@ -18,7 +18,7 @@ from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.fitting import LexicalRecipe, build_sources_record, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import Made
-from unbag.challenge_sets.config import source_configs
+from unbag.challenge_sets.config import build_source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
 from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
@@ -127,21 +127,21 @@ class BreakingNliConfig(OfficialConfig):
     seed: int = DEFAULT_SEED
     words: str = vocabulary_split.ALL
 
-    def own_options(self) -> dict[str, Any]:
+    def get_set_options(self) -> dict[str, Any]:
         """Collect the options that determine the rows, except `words` if it has its default."""
         return {
             name: value
-            for name, value in super().own_options().items()
+            for name, value in super().get_set_options().items()
             if (name, value) != ("words", vocabulary_split.ALL)
         }
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
             ValueError: If an option has an invalid value, or the config does not support the option.
         """
-        super().check()
+        super().validate()
         vocabulary_split.validate_words(self.words)
         if self.is_official and self.words != vocabulary_split.ALL:
             raise ValueError(
@@ -180,7 +180,7 @@ class BreakingNli(OfficialSet):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = BreakingNliConfig
     FILE = PINNED
-    LICENCE = "cc-by-sa-4.0"
+    LICENSE = "cc-by-sa-4.0"
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("crowdsourced",),  # majority of three annotators
@@ -195,15 +195,15 @@ class BreakingNli(OfficialSet):
             kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
-    def sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # Not divided, since each distinct premise is used once and only a single process reads all of them.
             return [self.open_pairs(streaming=streaming).with_one_span()]
-        with zipfile.ZipFile(self.official_file()) as archive:
-            return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
+        with zipfile.ZipFile(self.find_official_file()) as archive:
+            return [self.open_official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
             yield from substitution.substitution_tables(self._authors(examples), self._measure)
@@ -222,7 +222,7 @@ class BreakingNli(OfficialSet):
 
             validate_wordnet()
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
         options: dict[str, Any] = {"attested_in": build_sources_record(self._training())}
         if self.config.bigrams:
@@ -238,23 +238,25 @@ class BreakingNli(OfficialSet):
             from unbag.baselines.wordnet.database import open_wordnet
 
             options["wordnet_version"] = open_wordnet().identity
-        if rejected := self.build_counts():
+        if rejected := self.load_build_counts():
             options["rejected"] = rejected
         return options
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: pairs, training and bigram corpora, embeddings and WordNet."""
-        yield from super().requirements()
+        yield from super().iter_requirements()
         config = self.config
-        yield from requirements.train_splits(config.train_data or ([config.corpus] if config.corpus else []))
-        yield from requirements.train_splits(config.bigrams or [])
+        yield from requirements.iter_train_split_requirements(
+            config.train_data or ([config.corpus] if config.corpus else [])
+        )
+        yield from requirements.iter_train_split_requirements(config.bigrams or [])
         if config.embeddings:
-            yield requirements.embeddings(config.embeddings)
+            yield requirements.build_embeddings_requirement(config.embeddings)
         if config.wordnet:
-            yield requirements.wordnet()
+            yield requirements.build_wordnet_requirement()
 
     def _authors(self, examples: Iterator[Example]) -> Iterator[SubstitutionRow]:
-        categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official_file())}
+        categories = {str(row["pairID"]): row["category"] for row in read_rows(self.find_official_file())}
         for name, premise, hypothesis, label, annotators in examples:
             yield SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
@@ -264,7 +266,7 @@ class BreakingNli(OfficialSet):
         if config.train_data or config.corpus:
             names = tuple(config.train_data or (config.corpus,))
             return open_training_sources(LexicalRecipe(names, config.language))
-        return [] if config.is_official else self.sources()
+        return [] if config.is_official else self.open_sources()
 
     def _bigram_texts(self) -> list[Path]:
         return [Path(name) for name in self.config.bigrams or () if is_bigram_file(name)]
@@ -285,7 +287,7 @@ class BreakingNli(OfficialSet):
     def _corpus_counts(self) -> CorpusCounts:
         vocabulary = _LISTED
         if self.config.is_official:
-            [source] = self.sources()
+            [source] = self.open_sources()
             vocabulary = frozenset(word.lower() for row in self._authors(source.examples()) for word in row.words())
         single = {word for word in vocabulary if word and " " not in word}
         return count_corpus(chain.from_iterable(source.examples() for source in self._training()), single)
@@ -316,7 +318,7 @@ class BreakingNli(OfficialSet):
     def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[Substitute]]:
         """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
         config = self.config
-        with_names = names.name_pairs(partial(self._annotated, source), config.seed, rejected)
+        with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
 
         def pairs(premise: str) -> list[Substitute]:
             exchanged = [with_names[premise]] if premise in with_names else []
@@ -368,5 +370,5 @@ _LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*wo
 
 BreakingNli.BUILDER_CONFIGS = [
     BreakingNliConfig(name=OFFICIAL, version=BreakingNli.VERSION),
-    *source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en", two_way=False),
+    *build_source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en", two_way=False),
 ]

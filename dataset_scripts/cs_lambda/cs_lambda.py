@@ -17,7 +17,7 @@ from unbag.baselines.lexical.scorer import SCHEMA, ExampleScorer, iter_scored_ta
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Example, PairSource
@@ -60,14 +60,14 @@ class CsLambdaConfig(SourceConfig):
     min_lms: float = 0.0
     seed: int = DEFAULT_SEED
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
             ValueError: If an option has an invalid value.
         """
-        super().check()
-        validate_language(self.sentences_in)
+        super().validate()
+        validate_language(self.sentence_language)
         if self.max_train_pairs is not None:
             validate_int("max_train_pairs", self.max_train_pairs, least=1)
         if not 0 <= self.min_lms <= 1:
@@ -94,7 +94,7 @@ class CsLambda(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "below λ"
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
         scorer = _scorer(self._models(source), self.config.seed)
         return iter_scored_tables(examples, scorer, min_lms=self.config.min_lms)
@@ -106,28 +106,30 @@ class CsLambda(ChallengeSetBuilder):
     def validate_names(self) -> None:
         """Validate the names, the config file of a local lexical model, and the tokenizer package."""
         super().validate_names()
-        if is_segmented(self.config.sentences_in):
+        if is_segmented(self.config.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
             validate_file(Path(self.config.lexical) / CONFIG_FILE)
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Collect the records of the lexical models."""
-        [source] = self.sources()
+        [source] = self.open_sources()
         return {"lexical_models": [_record(folder) for folder in self._models(source)]}
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: pairs, and the lexical model or its training data and pipeline."""
-        yield from super().requirements()
+        yield from super().iter_requirements()
         config = self.config
         if config.lexical:
             if is_hub_id(config.lexical):
                 yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
             return
-        yield from requirements.train_splits(config.train_data or DEFAULT_TRAINING[config.sentences_in])
-        pipeline = config.pipeline or PIPELINES[config.sentences_in]
+        yield from requirements.iter_train_split_requirements(
+            config.train_data or DEFAULT_TRAINING[config.sentence_language]
+        )
+        pipeline = config.pipeline or PIPELINES[config.sentence_language]
         if pipeline != ALL:
-            yield requirements.pipeline(pipeline)
+            yield requirements.build_pipeline_requirement(pipeline)
 
     def _models(self, source: PairSource) -> tuple[Path, ...]:
         config = self.config
@@ -155,4 +157,4 @@ def _record(folder: Path) -> dict[str, Any]:
     return record
 
 
-CsLambda.BUILDER_CONFIGS = source_configs(CsLambdaConfig, CsLambda.VERSION, two_way=False)
+CsLambda.BUILDER_CONFIGS = build_source_configs(CsLambdaConfig, CsLambda.VERSION, two_way=False)

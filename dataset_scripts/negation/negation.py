@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
-from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, negation_tables
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
@@ -46,17 +46,18 @@ class NegationConfig(SourceConfig):
     pipeline: str = PIPELINE
     words: str = vocabulary_split.ALL
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
             ValueError: If an option has an invalid value.
         """
-        super().check()
+        super().validate()
         vocabulary_split.validate_words(self.words)
-        if self.sentences_in != _LANGUAGE:
+        if self.sentence_language != _LANGUAGE:
             raise ValueError(
-                f"negation: expected English sentences, got the language {self.sentences_in!r}; name an English corpus"
+                f"negation: expected English sentences, got the language {self.sentence_language!r}; use an English "
+                "corpus"
             )
 
 
@@ -73,17 +74,17 @@ class Negation(ChallengeSetBuilder):
     LABEL_NAMES = TWO_WAY
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or one that is no plain clause"
+    UNFIT = "with a repeated premise or a premise that is not a plain clause"
 
-    def sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
-        return [source.with_one_span() for source in super().sources(streaming=streaming)]
+        return [source.with_one_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
         precompute_parses(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the operations and the rejected premises."""
         config = self.config
         counts: Counter[str] = Counter()
@@ -92,14 +93,14 @@ class Negation(ChallengeSetBuilder):
         )
         self.save_build_counts(counts)
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the pairs and the pipeline of the parser."""
-        yield from super().requirements()
-        yield requirements.pipeline(self.config.pipeline)
+        yield from super().iter_requirements()
+        yield requirements.build_pipeline_requirement(self.config.pipeline)
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe the parser, and count premises, claims, rows of each operation and rejections by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.load_build_counts()}
 
 
-Negation.BUILDER_CONFIGS = source_configs(NegationConfig, Negation.VERSION, language=_LANGUAGE)
+Negation.BUILDER_CONFIGS = build_source_configs(NegationConfig, Negation.VERSION, language=_LANGUAGE)

@@ -13,7 +13,7 @@ from unbag.baselines.lexical.fitting import LexicalRecipe, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.perturbations.minitrees import MiniTrees, Ratios
+from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios, MiniTrees
 from unbag.challenge_sets.perturbations.permutation import (
     BOTH,
     DEFAULT_MIN_WORDS,
@@ -22,7 +22,7 @@ from unbag.challenge_sets.perturbations.permutation import (
     MODES,
     Permuter,
 )
-from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, permuted_tables
+from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, iter_permuted_tables
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, PairSource
@@ -67,14 +67,14 @@ class PermutedConfig(SourceConfig):
     pipeline: str = PIPELINE
     seed: int = DEFAULT_SEED
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
             ValueError: If an option has an invalid value.
         """
-        super().check()
-        validate_language(self.sentences_in)
+        super().validate()
+        validate_language(self.sentence_language)
         Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
             raise ValueError(
@@ -84,10 +84,10 @@ class PermutedConfig(SourceConfig):
         if self.min_words < _MIN_WORDS:
             raise ValueError(f"min_words: expected at least {_MIN_WORDS}, got {self.min_words}")
         validate_definition(self.minitree_by)
-        if self.minitrees and self.sentences_in != "en":
-            raise ValueError(f"minitrees: expected English pairs, got the language {self.sentences_in!r}")
-        if self.characters and self.sentences_in != "zh":
-            raise ValueError(f"characters: expected Chinese pairs, got the language {self.sentences_in!r}")
+        if self.minitrees and self.sentence_language != "en":
+            raise ValueError(f"minitrees: expected English pairs, got the language {self.sentence_language!r}")
+        if self.characters and self.sentence_language != "zh":
+            raise ValueError(f"characters: expected Chinese pairs, got the language {self.sentence_language!r}")
 
 
 def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
@@ -112,15 +112,15 @@ class Permuted(ChallengeSetBuilder):
     def validate_names(self) -> None:
         """Validate the names, and that the tokenizer package is installed."""
         super().validate_names()
-        if is_segmented(self.config.sentences_in, characters=self.config.characters):
+        if is_segmented(self.config.sentence_language, characters=self.config.characters):
             optional_deps.validate_dependency(SEGMENTER)
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows of each example: the original order, then the permutations."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
         counts: Counter[str] = Counter()
-        yield from permuted_tables(
+        yield from iter_permuted_tables(
             examples,
             permuter,
             min_words=config.min_words,
@@ -138,30 +138,30 @@ class Permuted(ChallengeSetBuilder):
         if self.config.minitrees:
             precompute_tags(self.config.pipeline, self._training_texts())
 
-    def exclusion_counts(self) -> dict[str, int]:
+    def get_exclusion_counts(self) -> dict[str, int]:
         """Count the examples with enough words but fewer than q different permutations."""
-        return {f"with fewer than {self.config.q} different permutations": self.build_counts().get(TOO_FEW, 0)}
+        return {f"with fewer than {self.config.q} different permutations": self.load_build_counts().get(TOO_FEW, 0)}
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe the tokenizer, unless it is spaCy, whose version is in all records."""
-        language, characters = self.config.sentences_in, self.config.characters
+        language, characters = self.config.sentence_language, self.config.characters
         if not is_segmented(language, characters=characters):
             return {}
         return {"tokenizer": build_tokenizer_identity(language, characters=characters)}
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: pairs, and corpora and pipeline for mini-trees."""
-        yield from super().requirements()
+        yield from super().iter_requirements()
         if self.config.minitrees:
-            yield from requirements.train_splits(self.config.minitrees)
-            yield requirements.pipeline(self.config.pipeline)
+            yield from requirements.iter_train_split_requirements(self.config.minitrees)
+            yield requirements.build_pipeline_requirement(self.config.pipeline)
 
     @cached_property
-    def _ratios(self) -> Ratios | None:
+    def _ratios(self) -> MiniTreeRatios | None:
         if not self.config.minitrees:
             return None
         tagger = Tagger(self.config.pipeline)
-        return Ratios(
+        return MiniTreeRatios(
             MiniTrees.from_sentences(self._training_texts(), tagger, definition=self.config.minitree_by), tagger
         )
 

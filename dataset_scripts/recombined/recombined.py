@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
-from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations.recombined import (
     DEFAULT_SEED,
     DEFAULT_SIZES,
@@ -74,17 +74,18 @@ class RecombinedConfig(SourceConfig):
             )
         return tuple(sizes)
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
             ValueError: If an option has an invalid value, or the pairs are not in English.
         """
-        super().check()
+        super().validate()
         _ = self.sizes
-        if self.sentences_in != _LANGUAGE:
+        if self.sentence_language != _LANGUAGE:
             raise ValueError(
-                f"recombined: expected English pairs, got the language {self.sentences_in!r}; choose an English corpus"
+                f"recombined: expected English pairs, got the language {self.sentence_language!r}; choose an English "
+                "corpus"
             )
 
 
@@ -109,7 +110,7 @@ class Recombined(ChallengeSetBuilder):
         texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
         precompute_parses(self.config.pipeline, chain(texts, claims))
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
         config = self.config
         parser = Parser(config.pipeline)
@@ -118,19 +119,19 @@ class Recombined(ChallengeSetBuilder):
         yield from recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
         self.save_build_counts(counts)
 
-    def exclusion_counts(self) -> dict[str, int]:
+    def get_exclusion_counts(self) -> dict[str, int]:
         """Count the examples that are not used as claims, by reason."""
-        counts = self.build_counts()
+        counts = self.load_build_counts()
         return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, LONG_EVIDENCE, OTHER_WORDS)}
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: the pairs and the parser's pipeline."""
-        yield from super().requirements()
-        yield requirements.pipeline(self.config.pipeline)
+        yield from super().iter_requirements()
+        yield requirements.build_pipeline_requirement(self.config.pipeline)
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe the parser, and count the claims, the rows per operation and the excluded examples by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.load_build_counts()}
 
 
-Recombined.BUILDER_CONFIGS = source_configs(RecombinedConfig, Recombined.VERSION, language=_LANGUAGE)
+Recombined.BUILDER_CONFIGS = build_source_configs(RecombinedConfig, Recombined.VERSION, language=_LANGUAGE)

@@ -18,7 +18,7 @@ from unbag.baselines.lexical.rearrangement import SPLITS, Rearrangement, rearran
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.loading import UnfitError
+from unbag.challenge_sets.loading import UnsuitablePairsError
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import PAIR, declare_float_field, round_to_field
@@ -66,14 +66,14 @@ class ResnliConfig(SourceConfig):
     validation_size: int | None = None
     seed: int = DEFAULT_SEED
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
-            ValueError: If an option has an invalid value; `UnfitError` if the embeddings are for another language than
-                the pairs.
+            ValueError: If an option has an invalid value; `UnsuitablePairsError` if the embeddings are for another
+                language than the pairs.
         """
-        super().check()
+        super().validate()
         if self.corpus and self.source_split is not None:
             raise ValueError(
                 f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
@@ -82,9 +82,10 @@ class ResnliConfig(SourceConfig):
             raise ValueError(f"test_size: expected at least 1, got {self.test_size}")
         if self.validation_size is not None and self.validation_size < 0:
             raise ValueError(f"validation_size: expected at least 0, got {self.validation_size}")
-        if self.sentences_in != "en" and not self.embeddings:
-            raise UnfitError(
-                f"embeddings: expected embeddings for the language {self.sentences_in!r}, got none (the default is for "
+        if self.sentence_language != "en" and not self.embeddings:
+            raise UnsuitablePairsError(
+                f"embeddings: expected embeddings for the language {self.sentence_language!r}, got none (the default "
+                "is for "
                 "English); set embeddings, such as 'google-bert/bert-base-chinese' or a file of word vectors"
             )
 
@@ -123,7 +124,7 @@ class Resnli(ChallengeSetBuilder):
             kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
-    def sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the splits to merge: training data first, test data last."""
         if not self.config.corpus:
             parts = (self.config.source_split or "").split("+")
@@ -132,12 +133,12 @@ class Resnli(ChallengeSetBuilder):
         splits = (*base.train, *base.validation, *base.test)
         return [self.open_pairs(streaming=streaming, split=split) for split in splits]
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: all splits and the embeddings."""
-        yield from super().requirements()
-        yield requirements.embeddings(self.config.embeddings or embeddings.DEFAULT)
+        yield from super().iter_requirements()
+        yield requirements.build_embeddings_requirement(self.config.embeddings or embeddings.DEFAULT)
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe the embeddings by name and revision or hash."""
         return {"embeddings": embeddings.compute_identity(self.config.embeddings or embeddings.DEFAULT)}
 
@@ -146,7 +147,7 @@ class Resnli(ChallengeSetBuilder):
 
         Raises:
             DataError: If two pairs have the same id.
-            UnfitError: If one of the three labels does not occur.
+            UnsuitablePairsError: If one of the three labels does not occur.
             ValueError: If there are too few pairs for the splits or the embeddings.
         """
         table = embeddings.load_embeddings(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
@@ -196,7 +197,7 @@ class Resnli(ChallengeSetBuilder):
         return int(k_te), int(k_dv)
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        sources = self.sources(streaming=dl_manager.is_streaming)
+        sources = self.open_sources(streaming=dl_manager.is_streaming)
         plan = self.plan(sources)
         present = set(plan.rearrangement.split.tolist())
         # `datasets` distributes list arguments over its processes, so only the spans are a list.
@@ -232,7 +233,7 @@ def _require_each_label(labels: list[int], where: str) -> None:
     counts = Counter(labels)
     label_counts = ", ".join(f"{counts[get_label_id(name)]:,} {name}" for name in LABELS)
     if labels and len(counts) < len(LABELS):
-        raise UnfitError(
+        raise UnsuitablePairsError(
             f"{where}: expected pairs with all three labels, since resnli sorts pairs by how well their words predict "
             f"each label, got {label_counts}; add pairs of the missing label, or choose other sets"
         )

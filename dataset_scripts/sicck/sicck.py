@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import Made
-from unbag.challenge_sets.config import source_configs
+from unbag.challenge_sets.config import build_source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSet
 from unbag.challenge_sets.perturbations import sicck, sicck_rows
 from unbag.challenge_sets.perturbations.modifiers import NONE
@@ -65,7 +65,7 @@ class SicckConfig(OfficialConfig):
     combinations: bool = False
     pipeline: str | None = None
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
@@ -75,7 +75,7 @@ class SicckConfig(OfficialConfig):
             raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
-        super().check()
+        super().validate()
         validate_int("folds", self.folds, least=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
@@ -97,7 +97,7 @@ class Sicck(OfficialSet):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SicckConfig
     FILE = FILE
-    LICENCE = "cc-by-nc-sa-4.0"
+    LICENSE = "cc-by-nc-sa-4.0"
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("expert-generated",),
@@ -107,7 +107,7 @@ class Sicck(OfficialSet):
     CITATION = _CITATION
     UNFIT = "without the form subject, verb, object"
 
-    def sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the seeds."""
         if not self.config.is_official:
             return [self.open_pairs(streaming=streaming)]
@@ -115,7 +115,7 @@ class Sicck(OfficialSet):
         lines = [
             json.dumps(
                 {
-                    "id": sicck_rows.seed_source_id(row),
+                    "id": sicck_rows.build_seed_source_id(row),
                     "premise": row.premise,
                     "hypothesis": row.hypothesis,
                     "label": row.label,
@@ -124,33 +124,33 @@ class Sicck(OfficialSet):
             for row in self._official()
             if row.type == NONE
         ]
-        return [self.official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
+        return [self.open_official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: the pairs, and the pipeline if the options set one."""
-        yield from super().requirements()
+        yield from super().iter_requirements()
         if self.config.pipeline:
-            yield requirements.pipeline(self.config.pipeline)
+            yield requirements.build_pipeline_requirement(self.config.pipeline)
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over both rows of each pair built from the seeds."""
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None
             pairs = sicck_rows.generate_pairs(examples, combinations=config.combinations, tagger=tagger)
-            return sicck_rows.sicck_tables(pairs, config.space)
+            return sicck_rows.iter_sicck_tables(pairs, config.space)
         rows = self._official()
         folds = sicck.assign_folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
         source_ids = {example.source_id for example in examples}
-        pairs = (pair for pair in sicck_rows.official_pairs(rows, folds) if pair.source_id in source_ids)
-        return sicck_rows.sicck_tables(pairs, config.space)
+        pairs = (pair for pair in sicck_rows.build_official_pairs(rows, folds) if pair.source_id in source_ids)
+        return sicck_rows.iter_sicck_tables(pairs, config.space)
 
     def _official(self) -> list[SicckRow]:
-        rows, _ = sicck.read_sicck(self.official_file())
+        rows, _ = sicck.read_sicck(self.find_official_file())
         return rows
 
 
 Sicck.BUILDER_CONFIGS = [
     SicckConfig(name=OFFICIAL if space == FOUR_WAY else f"{OFFICIAL}-{space}", version=Sicck.VERSION, space=space)
     for space in SPACES
-] + source_configs(SicckConfig, Sicck.VERSION, language="en", two_way=False)
+] + build_source_configs(SicckConfig, Sicck.VERSION, language="en", two_way=False)

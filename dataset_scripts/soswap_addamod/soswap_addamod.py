@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
-from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.challenge_sets.perturbations.soswap_addamod import (
@@ -18,9 +18,9 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     KINDS,
     SCHEMA,
     SOSWAP,
-    adjective_counts,
+    count_adjectives,
     iter_distinct_premises,
-    soswap_addamod_tables,
+    iter_soswap_addamod_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.sources import Example, PairSource
@@ -60,29 +60,30 @@ class SoswapAddamodConfig(SourceConfig):
     pipeline: str = PIPELINE
     words: str = vocabulary_split.ALL
 
-    def own_options(self) -> dict[str, Any]:
+    def get_set_options(self) -> dict[str, Any]:
         """Collect the options that determine the rows, except `words` if it has its default."""
         return {
             name: value
-            for name, value in super().own_options().items()
+            for name, value in super().get_set_options().items()
             if (name, value) != ("words", vocabulary_split.ALL)
         }
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
             ValueError: If an option has an invalid value.
         """
-        super().check()
+        super().validate()
         if self.kind not in KINDS:
             raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
         vocabulary_split.validate_words(self.words)
-        if self.sentences_in != _LANGUAGE:
+        if self.sentence_language != _LANGUAGE:
             raise ValueError(
-                f"soswap_addamod: expected English pairs, got the language {self.sentences_in!r}; choose an English "
+                f"soswap_addamod: expected English pairs, got the language {self.sentence_language!r}; choose an "
+                "English "
                 "corpus"
             )
         if self.attested_split and not self.corpus:
@@ -111,9 +112,9 @@ class SoswapAddamod(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "with a repeated premise or one that makes no pair"
 
-    def sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs for a single process, so that each distinct premise is used once."""
-        return [source.with_one_span() for source in super().sources(streaming=streaming)]
+        return [source.with_one_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the sentences with several processes. `tables` then reads the cached parses in one process."""
@@ -133,16 +134,16 @@ class SoswapAddamod(ChallengeSetBuilder):
         split = self.config.attested_split
         return [source, *([replace(self.config, source_split=split).open()] if split else [])]
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected premises. AddAmod first reads adjectives from all sources."""
         config = self.config
         parser = Parser(config.pipeline)
         adjectives = None
         if config.kind != SOSWAP:
             for attesting in self._attesting(source):
-                adjectives = adjective_counts(attesting.examples(), parser, adjectives)
+                adjectives = count_adjectives(attesting.examples(), parser, adjectives)
         counts: Counter[str] = Counter()
-        yield from soswap_addamod_tables(
+        yield from iter_soswap_addamod_tables(
             examples,
             parser,
             kind=config.kind,
@@ -155,21 +156,21 @@ class SoswapAddamod(ChallengeSetBuilder):
         )
         self.save_build_counts(counts)
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the requirements: pairs, the split for counting adjectives, and the parser's pipeline."""
-        yield from super().requirements()
+        yield from super().iter_requirements()
         if self.config.attested_split:
             splits = [self.config.attested_split]
-            yield from requirements.corpus_splits(self.config.corpus, splits, self.config.revision)
-        yield requirements.pipeline(self.config.pipeline)
+            yield from requirements.iter_corpus_requirements(self.config.corpus, splits, self.config.revision)
+        yield requirements.build_pipeline_requirement(self.config.pipeline)
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe the parser, and count the premises, the pairs per type and the rejections by reason."""
-        return {"parser": Parser(self.config.pipeline).identity, "counts": self.build_counts()}
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.load_build_counts()}
 
 
 SoswapAddamod.BUILDER_CONFIGS = [
     _of_kind(config, kind)
-    for config in source_configs(SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE, two_way=False)
+    for config in build_source_configs(SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE, two_way=False)
     for kind in KINDS
 ]

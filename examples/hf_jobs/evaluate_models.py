@@ -364,10 +364,10 @@ def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Ma
 
 def read_results(path: Path) -> "list[Result]":
     """Load the results of a file that may come from a stranger's data set."""
-    from unbag.challenge_sets.results import explain_damaged_records, read
+    from unbag.challenge_sets.results import explain_damaged_records, read_results
 
     with explain_damaged_records(path):
-        return read(path)
+        return read_results(path)
 
 
 def build_table(models: Sequence[Model], runs: Mapping[str, tuple[Path, Mapping[str, Any]]]) -> str:

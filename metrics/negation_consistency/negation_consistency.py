@@ -33,7 +33,7 @@ Predictions and references are label ids, or label names; `names` has the names 
 
 
 class NegationConsistency(evaluate.Metric):
-    """The shell of `unbag.scoring.negation_consistency.negation_consistency` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.negation_consistency.negation_consistency`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(

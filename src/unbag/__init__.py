@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:  # names that `__getattr__` imports, for type checkers and editors
     from unbag.api import evaluate
     from unbag.challenge_sets.loading import load
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
     from unbag.evaluation.comparison import Comparison, compare
     from unbag.integrations.compute_metrics import compute_metrics
@@ -36,8 +36,8 @@ _MODULES: Final = {
     "Comparison": "unbag.evaluation.comparison",
     "CrossEncoderEvaluator": "unbag.integrations.cross_encoder",
     "Report": "unbag.reports.report",
-    "Request": "unbag.challenge_sets.request",
     "Result": "unbag.challenge_sets.results",
+    "SetRequest": "unbag.challenge_sets.request",
     "UnbagCallback": "unbag.integrations.trainer_callback",
     "compare": "unbag.evaluation.comparison",
     "compute_metrics": "unbag.integrations.compute_metrics",
@@ -48,8 +48,8 @@ __all__ = [
     "Comparison",
     "CrossEncoderEvaluator",
     "Report",
-    "Request",
     "Result",
+    "SetRequest",
     "UnbagCallback",
     "__version__",
     "compare",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import SkippedSet
-from unbag.challenge_sets.selection import Pairs
+from unbag.challenge_sets.selection import PairSelection
 from unbag.data.labels import parse_label_map
 from unbag.evaluation import evaluator, result_folder
 from unbag.evaluation.backends import open_backend, validate_backend
 from unbag.evaluation.evaluator import OnProgress
 from unbag.evaluation.model_loading import Model, has_stable_identity
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
 from unbag.reports.report import Report
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 def evaluate(
     model: Model,
-    sets: str | Request | Sequence[str | Request] | None = None,
+    sets: str | SetRequest | Sequence[str | SetRequest] | None = None,
     *,
     corpus: str | None = None,
     split: str | None = None,
@@ -168,7 +168,7 @@ def evaluate(
     >>> report.results[0].scores["n_examples"]
     60
     """
-    pairs = Pairs(
+    pairs = PairSelection(
         corpus=corpus,
         split=split,
         data=None if data is None else str(data),
@@ -201,7 +201,7 @@ def evaluate(
 
     requests = _requests(sets, pairs, full=full, on_failure=skip)
     unfit = tuple(failures)  # `evaluate_all` records later failures
-    if output_dir is None and process_group().world > 1:
+    if output_dir is None and connect_process_group().world > 1:
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
         raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
@@ -215,7 +215,7 @@ def evaluate(
     elif output_dir is None and has_stable_identity(model):
         predictions = get_cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # first, so that it removes the temporary folder after an error
-    visible = progress and progress_callback is None and process_group().rank == 0
+    visible = progress and progress_callback is None and connect_process_group().rank == 0
     with (
         show_progress_bars(visible=visible) as update_bars,
         parallel.set_num_proc(num_proc),
@@ -270,9 +270,11 @@ def _text_names(text: Path | str | Sequence[Path | str] | None) -> list[str] | N
 
 
 def _validate_sets(sets: object) -> None:
-    if not (sets is None or isinstance(sets, str | Request | list | tuple)):
+    if not (sets is None or isinstance(sets, str | SetRequest | list | tuple)):
         raise ValueError(f"sets: expected the name of a set, a request or a list of them, got {sets!r}")
-    if isinstance(sets, list | tuple) and (invalid := [each for each in sets if not isinstance(each, str | Request)]):
+    if isinstance(sets, list | tuple) and (
+        invalid := [each for each in sets if not isinstance(each, str | SetRequest)]
+    ):
         raise ValueError(f"sets: expected names and requests, got {invalid[0]!r:.100}; remove it")
 
 
@@ -297,25 +299,27 @@ def _validate_counts(least: int, **arguments: int | None) -> None:
 
 
 def _requests(
-    sets: str | Request | Sequence[str | Request] | None,
-    pairs: Pairs,
+    sets: str | SetRequest | Sequence[str | SetRequest] | None,
+    pairs: PairSelection,
     *,
     full: bool,
     on_failure: Callable[[Failure], None],
-) -> list[Request]:
+) -> list[SetRequest]:
     """Build the requests of the suite, in which sets may be skipped, or of the given names and requests."""
     if sets is None:
-        requests = pairs.requests(suite.names(from_text=pairs.text is not None), on_failure=on_failure)
-        return requests if full else [suite.sampled(request) for request in requests]
+        requests = pairs.build_requests(suite.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure)
+        return requests if full else [suite.apply_suite_sample(request) for request in requests]
     if not sets:
-        raise ValueError(f"sets: expected one or more of {', '.join(suite.names())}, got none; omit sets to use all")
+        raise ValueError(
+            f"sets: expected one or more of {', '.join(suite.list_suite_sets())}, got none; omit sets to use all"
+        )
     if full:
         raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
-    names = [sets] if isinstance(sets, str | Request) else sets
-    if given := [each.name for each in names if isinstance(each, Request)]:
+    names = [sets] if isinstance(sets, str | SetRequest) else sets
+    if given := [each.name for each in names if isinstance(each, SetRequest)]:
         if pairs.is_given():
             raise ValueError(
                 f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
             )
-        return [each if isinstance(each, Request) else suite.request(each) for each in names]
-    return pairs.requests([str(each) for each in names])
+        return [each if isinstance(each, SetRequest) else suite.build_suite_request(each) for each in names]
+    return pairs.build_requests([str(each) for each in names])

@@ -2,8 +2,8 @@ import io
 
 from rich.console import Console
 
-from unbag.challenge_sets.breaking_nli.figures import measures
-from unbag.challenge_sets.breaking_nli.table import reading, table
+from unbag.challenge_sets.breaking_nli.figures import iter_set_measures
+from unbag.challenge_sets.breaking_nli.table import build_table, summarize_result
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -34,7 +34,7 @@ def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "c
 
 
 def test_reading_states_accuracy_by_label_and_the_lowest_category():
-    assert reading(_result(0.7, 0.9)) == (
+    assert summarize_result(_result(0.7, 0.9)) == (
         "correct on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; lowest "
         "category: synonyms, 70.0 % [65.0, 75.0] of 100."
     )
@@ -43,19 +43,21 @@ def test_reading_states_accuracy_by_label_and_the_lowest_category():
 def test_reading_without_a_unique_lowest_category_names_none():
     few = {"category": "planets", "accuracy": Estimate(0.0, 0.0, 0.0, 5)}
     two = _result(0.7, 0.9).scores["by_category"]
-    assert "lowest" not in reading(_result(0.7, 0.9, by_category=[two[0], few]))
-    assert "lowest" not in reading(_result(0.7, 0.7))
-    assert "; lowest category with 50 pairs or more: synonyms, 70.0 %" in reading(
+    assert "lowest" not in summarize_result(_result(0.7, 0.9, by_category=[two[0], few]))
+    assert "lowest" not in summarize_result(_result(0.7, 0.7))
+    assert "; lowest category with 50 pairs or more: synonyms, 70.0 %" in summarize_result(
         _result(0.7, 0.9, by_category=[*two, few])
     )
 
 
 def test_a_model_of_two_labels_is_told_of_in_its_labels():
-    assert "of 100 pairs labelled not entailment" in reading(_result(0.9, 0.9, names=("entailment", "not_entailment")))
+    assert "of 100 pairs labelled not entailment" in summarize_result(
+        _result(0.9, 0.9, names=("entailment", "not_entailment"))
+    )
 
 
 def test_a_category_of_few_pairs_is_not_said_to_be_the_least():
-    assert "lowest" not in reading(_result(0.9, 0.9, n=10))
+    assert "lowest" not in summarize_result(_result(0.9, 0.9, n=10))
 
 
 def test_the_table_shows_every_view_that_is_there():
@@ -67,7 +69,7 @@ def test_the_table_shows_every_view_that_is_there():
     ]
     similarity = [{"low": 0.9, "high": 1.0, "accuracy": Estimate(0.5, 0.4, 0.6, 80)}]
     console = Console(width=80, file=io.StringIO())
-    console.print(table(_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)))
+    console.print(build_table(_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)))
     shown = console.file.getvalue()
     for words in ("contradiction", "colors", "0.900 [0.850, 0.950]", "0 training pairs", "100+ training pairs"):
         assert words in shown
@@ -83,7 +85,7 @@ def test_people_stand_beside_the_model():
     for row in (*result.scores["by_label"], *result.scores["by_category"]):
         row["human"] = shown
     console = Console(width=80, file=io.StringIO())
-    console.print(table(result))
+    console.print(build_table(result))
     text = console.file.getvalue()
     assert "human" in text
     assert text.count("0.940") == 6  # all, two labels, two categories, a label's κ
@@ -93,6 +95,8 @@ def test_people_stand_beside_the_model():
 def test_the_report_says_what_people_score():
     shown = Estimate(0.94, 0.93, 0.95, 200)
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
-    with_people = {name: estimate for name, _, estimate in measures(_result(0.7, 0.9, human=shown, kappa=kappa).scores)}
+    with_people = {
+        name: estimate for name, _, estimate in iter_set_measures(_result(0.7, 0.9, human=shown, kappa=kappa).scores)
+    }
     assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
-    assert "human" not in {name for name, *_ in measures(_result(0.7, 0.9).scores)}
+    assert "human" not in {name for name, *_ in iter_set_measures(_result(0.7, 0.9).scores)}

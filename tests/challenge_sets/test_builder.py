@@ -9,7 +9,7 @@ import pytest
 
 from unbag import challenge_sets, scripts
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.builder import builder_hash
+from unbag.challenge_sets.builder import compute_builder_hash
 
 MAY_NAME_FILES = {
     "breaking_nli": {"data", "file", "train_data", "embeddings", "bigrams"},
@@ -26,8 +26,8 @@ MAY_NAME_FILES = {
 LISTS = {"train_data", "minitrees", "text"}
 OPTIONS = [
     (name, field.name)
-    for name in challenge_sets.names()
-    for field in fields(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
+    for name in challenge_sets.list_set_names()
+    for field in fields(challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS)
 ]
 
 
@@ -39,7 +39,9 @@ def _pairs(path, n):
 
 def _hash(name, /, **options):
     module = scripts.module("dataset_scripts", name)
-    return builder_hash(module.__file__, challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options)
+    return compute_builder_hash(
+        module.__file__, challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, options
+    )
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -53,18 +55,17 @@ def test_a_file_that_grows_is_read_again(tmp_path, kind):
 
 def test_a_path_and_its_text_are_one_cache_entry(tmp_path):
     data = _pairs(tmp_path / "pairs.csv", 3)
-    folders = {loading.builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
+    folders = {loading.create_builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
     assert len(folders) == 1
 
 
 def test_every_process_has_the_same_cache_entry(tmp_path):
     data = _pairs(tmp_path / "pairs.csv", 3)
-    made = (
-        f"sets.builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(tmp_path / 'cache')!r}))"
-    )
+    cache = tmp_path / "cache"
+    made = f"sets.create_builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(cache)!r}))"
     # What the first process leaves in the cache must not count.
     imports = "from pathlib import Path; from unbag.challenge_sets import loading as sets"
-    code = f"{imports}; x = {made}; sets.prepare(x); print(x.cache_dir)"
+    code = f"{imports}; x = {made}; sets.build_evaluated_split(x); print(x.cache_dir)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
     assert runs[0].stdout == runs[1].stdout != ""
 

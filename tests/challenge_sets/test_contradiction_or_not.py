@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.challenge_sets.breaking_nli.table import reading
+from unbag.challenge_sets.breaking_nli.table import summarize_result
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck.scores import gold_of
+from unbag.challenge_sets.sicck.scores import map_gold_label
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
 from unbag.data.predictions import SetPredictions
 
@@ -18,8 +18,8 @@ def answers(predicted):
 
 
 def scores_of(name, predicted, **columns):
-    module = challenge_sets.get(name).module("scores")
-    return getattr(module, f"{name}_scores")(columns, answers(predicted), resamples=0)
+    module = challenge_sets.get_challenge_set(name).import_set_module("scores")
+    return getattr(module, f"compute_{name}_scores")(columns, answers(predicted), resamples=0)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_swapped_pairs_count_neutral_ones_as_not_contradicting():
 
 def test_sicck_asks_whether_a_pair_contradicts_and_no_reverse_rule_applies():
     """Gold forward, contradiction, neutral, each with its reverse; the last one's answer is wrong."""
-    assert [gold_of(label, answers([])) for label in FOUR_WAY] == [
+    assert [map_gold_label(label, answers([])) for label in FOUR_WAY] == [
         "not_contradiction",
         "not_contradiction",
         "contradiction",
@@ -79,5 +79,5 @@ def test_permuted_orders_are_accepted_where_they_keep_the_folded_label():
 
 def test_breaking_nli_reads_the_labels_in_words():
     scores = scores_of("breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc"))
-    said = reading(Result("breaking_nli", {}, {"name": "m"}, {}, scores, {}))
+    said = summarize_result(Result("breaking_nli", {}, {"name": "m"}, {}, scores, {}))
     assert "of 2 pairs labelled not contradiction" in said

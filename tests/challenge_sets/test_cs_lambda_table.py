@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from unbag.challenge_sets.cs_lambda.scores import MISLED, cs_lambda_decisive
-from unbag.challenge_sets.cs_lambda.table import reading
+from unbag.challenge_sets.cs_lambda.scores import MISLED, select_cs_lambda_decisive_rows
+from unbag.challenge_sets.cs_lambda.table import summarize_result
 from unbag.data.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
@@ -13,12 +13,12 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 def _reading(lms):
     gold = [row % 3 for row in range(len(lms))]
     scores = compositionality_sensitivity([0] * len(lms), gold, lms, resamples=0)
-    return reading(SimpleNamespace(scores={**scores, "labels": list(LABELS)}))
+    return summarize_result(SimpleNamespace(scores={**scores, "labels": list(LABELS)}))
 
 
 def test_reading_speaks_of_the_lambda_of_the_score():
     lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
-    n = int(cs_lambda_decisive({"lms": lms}).sum())
+    n = int(select_cs_lambda_decisive_rows({"lms": lms}).sum())
     assert f"(λ = {MISLED:g}), correct on" in (text := _reading(lms))
     assert f"of {n} pairs" in text
 

@@ -44,7 +44,7 @@ def _kinds(shown):
 def test_choose_on_plain_lists_the_most_confident_mistakes_of_each_label_first():
     rows = _pairs(5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
     answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
-    shown = list(plain.choose(rows, answers))
+    shown = list(plain.select_examples(rows, answers))
     assert _kinds(shown) == [
         ("most confident wrong, entailment", "r2"),
         ("most confident wrong, neutral", "r1"),
@@ -64,26 +64,26 @@ def _unanswered(answers, *places):
 
 
 def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
-    [shown] = plain.choose(_pairs(1), _unanswered(_answers("contradiction"), 0))
+    [shown] = plain.select_examples(_pairs(1), _unanswered(_answers("contradiction"), 0))
     assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
     both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
-    [shown] = swapped.choose(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
+    [shown] = swapped.select_examples(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
     assert (shown.answer, shown.before) == ("none", OriginalPrediction("as given", "none", None))
     said = _answers("neutral", "entailment", "neutral", "neutral")
-    [shown] = sicck.choose(sicck_rows, _unanswered(said, 0))
+    [shown] = sicck.select_examples(sicck_rows, _unanswered(said, 0))
     assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
 def test_no_more_than_the_limit_are_shown_of_a_kind():
     rows = _pairs(50)
-    assert len(list(plain.choose(rows, _answers(*["entailment"] * 50)))) == PER_KIND
+    assert len(list(plain.select_examples(rows, _answers(*["entailment"] * 50)))) == PER_KIND
 
 
 def test_cs_lambda_shows_the_most_misleading_with_their_features():
     features = [[{"premise": "number", "hypothesis": None, "logit": 0.5}]] * 3
     scores = {f"lexical_{label}": [0.1, 0.2, 0.3] for label in LABELS}
     rows = _pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
-    shown = list(cs_lambda.choose(rows, _answers("entailment", "neutral", "entailment")))
+    shown = list(cs_lambda.select_examples(rows, _answers("entailment", "neutral", "entailment")))
     assert _kinds(shown) == [
         ("most misleading, wrong", "r2"),
         ("most misleading, wrong", "r0"),
@@ -106,7 +106,7 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
         id=["a#-1", "a#0", "a#1", "b#-1", "b#0", "b#1"],
     )
     answers = _answers("neutral", ("neutral", 0.6), ("neutral", 0.9), "entailment", ("neutral", 0.7), "entailment")
-    shown = list(permuted.choose(rows, answers))
+    shown = list(permuted.select_examples(rows, answers))
     assert _kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
@@ -118,7 +118,7 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
         OriginalPrediction("in order", "entailment", 0.8),
     ]
     refused = _answers("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
-    assert [(each.kind, each.outcome, each.fails) for each in permuted.choose(rows, refused)][-1] == (
+    assert [(each.kind, each.outcome, each.fails) for each in permuted.select_examples(rows, refused)][-1] == (
         "most refused",
         "refused",
         False,
@@ -127,7 +127,7 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
 
 def test_swapped_shows_what_changed_with_the_answer_before():
     rows = _pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
-    shown = list(swapped.choose(rows, _answers("neutral", "entailment", "entailment", "neutral")))
+    shown = list(swapped.select_examples(rows, _answers("neutral", "entailment", "entailment", "neutral")))
     assert _kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
     assert [each.before for each in shown] == [
         OriginalPrediction("as given", "neutral", 0.8),
@@ -139,7 +139,7 @@ def test_swapped_shows_what_changed_with_the_answer_before():
 def test_breaking_nli_shows_two_of_a_category_at_most_with_the_replaced_word():
     rows = _pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
     answers = _answers(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
-    shown = list(breaking_nli.choose(rows, answers))
+    shown = list(breaking_nli.select_examples(rows, answers))
     assert [each.id for each in shown] == ["r2", "r1", "r3"]
     assert [line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks] == [
         "Premise",
@@ -158,7 +158,7 @@ def test_soswap_shows_what_moved_by_kind():
         premise_noun=nothing,
         hypothesis_noun=nothing,
     )
-    shown = list(soswap_addamod.choose(rows, _answers("entailment", "neutral")))
+    shown = list(soswap_addamod.select_examples(rows, _answers("entailment", "neutral")))
     assert _kinds(shown) == [("SOSwap, most confident wrong", "r0"), ("AddAmod, most confident right", "r1")]
     assert [shown[0].lines[0].text[start:end] for start, end, _ in shown[0].lines[0].marks] == ["Premise", "number"]
 
@@ -178,7 +178,7 @@ def sicck_rows():
 
 
 def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
-    [shown] = sicck.choose(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
+    [shown] = sicck.select_examples(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
     assert (shown.kind, shown.gold, shown.answer) == (
         "most confident right",
         "reverse_entailment",
@@ -189,7 +189,7 @@ def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
 
 def test_every_model_has_the_same_candidates_the_shortest_rows_first():
     rows = _pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
-    shown = [list(plain.candidates(rows, _answers(*[label] * 120))) for label in ("neutral", "entailment")]
+    shown = [list(plain.iter_candidates(rows, _answers(*[label] * 120))) for label in ("neutral", "entailment")]
     assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
     assert [{each.outcome for each in some} for some in shown] == [{"right"}, {"wrong"}]
 
@@ -200,13 +200,13 @@ def _by_length(rows):
 
 def test_candidates_are_of_the_rows_that_the_set_is_about():
     misled = _pairs(3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS})
-    assert [each.id for each in cs_lambda.candidates(misled, _answers(*["neutral"] * 3))] == ["r1", "r2"]
+    assert [each.id for each in cs_lambda.iter_candidates(misled, _answers(*["neutral"] * 3))] == ["r1", "r2"]
     rearranged = _pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
     for splits, wanted in ((["test", "test", "train", "test"], ["r1", "r3"]), ([""] * 4, ["r1", "r2", "r3"])):
         rows = rearranged.add_column("source_split", splits)
-        assert [each.id for each in resnli.candidates(rows, _answers(*["neutral"] * 4))] == wanted
+        assert [each.id for each in resnli.iter_candidates(rows, _answers(*["neutral"] * 4))] == wanted
     both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
-    assert [each.id for each in swapped.candidates(both, _answers("neutral", "neutral"))] == ["r1"]
+    assert [each.id for each in swapped.iter_candidates(both, _answers("neutral", "neutral"))] == ["r1"]
 
 
 @pytest.mark.parametrize("has_probabilities", [True, False])

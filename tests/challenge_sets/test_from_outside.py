@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import unbag
 from unbag import challenge_sets
 from unbag.challenge_sets import results, suite
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.cli import app
 from unbag.data import demo
 from unbag.data.labels import LABELS
@@ -41,7 +41,7 @@ def installed(tmp_path_factory):
 
 
 def _forget():
-    for cached in (challenge_sets.get, challenge_sets._entry_points):
+    for cached in (challenge_sets.get_challenge_set, challenge_sets._entry_points):
         cached.cache_clear()
 
 
@@ -62,7 +62,7 @@ def runs(installed, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
-        requests = [Request("plain", options=data), Request("capitals", options=data | {"marks": 2})]
+        requests = [SetRequest("plain", options=data), SetRequest("capitals", options=data | {"marks": 2})]
         for model in (letters, neutral):
             evaluate_all([model], requests, output_dir=folder / model.__name__)
         export_tasks("lm-eval", requests, folder / "tasks")
@@ -76,15 +76,15 @@ def _command(*arguments):
 
 
 def test_it_is_listed_with_its_options_and_is_in_the_suite(installed):
-    assert "capitals" in challenge_sets.names()
+    assert "capitals" in challenge_sets.list_set_names()
     assert "Pairs in capitals." in _command("sets")
     assert "exclamation marks after each hypothesis" in " ".join(_command("sets", "capitals").split())
-    assert suite.names()[-1] == "capitals", "sets that ask for no place come last"
-    assert suite.sampled(suite.request("capitals")).max_examples == 5
+    assert suite.list_suite_sets()[-1] == "capitals", "sets that ask for no place come last"
+    assert suite.apply_suite_sample(suite.build_suite_request("capitals")).max_examples == 5
 
 
 def test_it_is_evaluated_and_shown_in_the_terminal(runs):
-    [_, result] = results.read(runs / "letters" / "results.json")
+    [_, result] = results.read_results(runs / "letters" / "results.json")
     assert (result.set, result.config["marks"], result.scores["accuracy"].n) == ("capitals", 2, 30)
     terminal.write_views([*terminal.build_result_views([result])], runs / "table.txt")
     assert "Right on" in (runs / "table.txt").read_text()

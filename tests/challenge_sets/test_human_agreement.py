@@ -5,9 +5,9 @@ import json
 import datasets
 import pytest
 
-from unbag.challenge_sets.human_agreement import annotator_accuracy
-from unbag.challenge_sets.request import Request, build
-from unbag.challenge_sets.views.tables import exclusion_summary
+from unbag.challenge_sets.human_agreement import compute_annotator_accuracy
+from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.challenge_sets.views.tables import summarize_exclusions
 
 PAIRS = [
     ("entailment", ["entailment"] * 4 + ["neutral"]),
@@ -34,7 +34,7 @@ def pairs(tmp_path):
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 3}), ("swapped", {})])
 def test_human_agreement_counts_unchanged_pairs_only(pairs, name, options):
-    estimate = build(Request(name, options={"data": pairs, **options})).data["human"]
+    estimate = build_requested_set(SetRequest(name, options={"data": pairs, **options})).data["human"]
     assert estimate["pairs"] == 3
     assert estimate["share"] == pytest.approx((4 / 5 + 2 / 3 + 1) / 3, abs=5e-5)
     assert estimate["low"] < estimate["share"] < estimate["high"]
@@ -43,27 +43,29 @@ def test_human_agreement_counts_unchanged_pairs_only(pairs, name, options):
 def test_human_agreement_without_annotators_is_absent(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(f"premise,hypothesis,label\n{PREMISE},{HYPOTHESIS},neutral\n")
-    assert "human" not in build(Request("plain", options={"data": path})).data
+    assert "human" not in build_requested_set(SetRequest("plain", options={"data": path})).data
 
 
 def test_annotator_accuracy_of_changed_pairs_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     rows = datasets.Dataset.from_dict({"source_id": ["1", "1"], "premise": ["h", "p q"], "hypothesis": ["p", "h"]})
-    assert annotator_accuracy(rows, votes) is None
+    assert compute_annotator_accuracy(rows, votes) is None
 
 
 def test_annotator_accuracy_of_rows_with_annotators_labels_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     columns = {"source_id": ["1"], "premise": ["p"], "hypothesis": ["h"]}
-    assert annotator_accuracy(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
-    assert annotator_accuracy(datasets.Dataset.from_dict({**columns, "annotator_labels": [[1, 0]]}), votes) is None
+    assert compute_annotator_accuracy(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
+    assert (
+        compute_annotator_accuracy(datasets.Dataset.from_dict({**columns, "annotator_labels": [[1, 0]]}), votes) is None
+    )
 
 
 def test_exclusion_summary_with_annotators_states_their_accuracy():
     data = {"rows": 5, "excluded": {"unlabelled": 1}}
     estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
-    assert exclusion_summary(data) == "5 rows; excluded 1 unlabelled"
-    assert exclusion_summary({**data, "human": estimate}) == (
+    assert summarize_exclusions(data) == "5 rows; excluded 1 unlabelled"
+    assert summarize_exclusions({**data, "human": estimate}) == (
         "5 rows; excluded 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 "
         "unchanged pairs"
     )

@@ -8,7 +8,7 @@ from rich.console import Console
 from unbag import challenge_sets
 from unbag.challenge_sets.negation import OPERATIONS, SET, examples, figures
 from unbag.challenge_sets.negation import table as negation
-from unbag.challenge_sets.negation.scores import negation_credits, negation_scores
+from unbag.challenge_sets.negation.scores import compute_negation_credits, compute_negation_scores
 from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.perturbations.negation_rows import SCHEMA
 from unbag.challenge_sets.results import Result
@@ -49,7 +49,7 @@ def _columns(rows):
 
 def _result(says, sources=30):
     rows = _rows(sources)
-    scores = negation_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    scores = compute_negation_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("negation", {}, {"name": "an-organisation/a-model"}, data, scores, {})
 
@@ -72,13 +72,13 @@ def test_operations_of_the_package_are_those_of_the_operator():
 def test_three_way_predictions_are_folded(not_entailed):
     rows = _rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = negation_scores(_columns(rows), predictions_from_labels(right))
+    scores = compute_negation_scores(_columns(rows), predictions_from_labels(right))
     assert scores["accuracy"].value == scores["mirror_consistency"].value == 1
 
 
 def test_missing_prediction_is_wrong():
     rows = _rows()
-    scores = negation_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
+    scores = compute_negation_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["accuracy"].value == 0
 
 
@@ -89,7 +89,7 @@ def test_missing_prediction_is_wrong():
 )
 def test_skill_score_of_counts_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
     rows = _rows()
-    credits = negation_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    credits = compute_negation_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert (found["score"].n, found["n_sources"]) == (240, 30)
@@ -97,9 +97,9 @@ def test_skill_score_of_counts_and_constants_is_0_and_of_a_perfect_reader_1(says
 
 def test_scores_of_a_part_of_the_rows_are_those_of_its_mirrors():
     rows = _rows()[:6]
-    scores = negation_scores(_columns(rows), predictions_from_labels([0] * 6), partial=True)
+    scores = compute_negation_scores(_columns(rows), predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
-    assert negation_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
+    assert compute_negation_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 
 def test_table_fits_a_terminal_and_lists_operations_in_order():
@@ -114,19 +114,19 @@ def test_table_fits_a_terminal_and_lists_operations_in_order():
 
 
 def test_reading_names_the_operation_with_the_lowest_accuracy():
-    said = negation.reading(_result(_misses_double))
+    said = negation.summarize_result(_result(_misses_double))
     assert said.startswith("correct on 75.0 % [")
     assert ", least on double (50.0 % [" in said
 
 
 @pytest.mark.parametrize(("says", "sources"), [(lambda row: 0, 30), (_misses_double, 19)], ids=["tie", "few"])
 def test_reading_of_a_tie_or_few_sources_names_no_operation(says, sources):
-    assert "least on" not in negation.reading(_result(says, sources))
+    assert "least on" not in negation.summarize_result(_result(says, sources))
 
 
 def test_measures_and_figures_have_every_operation():
     scores = _result(_misses_double).scores
-    names = [name for name, *_ in figures.measures(scores)]
+    names = [name for name, *_ in figures.iter_set_measures(scores)]
     assert names == [
         "accuracy",
         "false-entailment rate",
@@ -134,7 +134,9 @@ def test_measures_and_figures_have_every_operation():
         "accuracy, sentence",
         "accuracy, double",
     ]
-    assert challenge_sets.get("negation").score(scores) is None, "there is no skill score without the rows"
+    assert challenge_sets.get_challenge_set("negation").get_skill_score(scores) is None, (
+        "there is no skill score without the rows"
+    )
 
 
 def _table(rows):
@@ -148,13 +150,13 @@ def test_examples_are_wrong_predictions_by_operation_with_negations_marked():
     rows = _rows(sources=2)
     probabilities = np.where(np.arange(2) == 0, 0.8, 0.2) * np.ones((len(rows), 1))
     answers = SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
-    shown = list(examples.choose(_table(rows), answers))
+    shown = list(examples.select_examples(_table(rows), answers))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("sentence", "double") for _ in range(2)
     ]
     assert {each.outcome for each in shown} == {"wrong"}
     assert {line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks} == {"not"}
-    candidates = list(examples.candidates(_table(rows), answers))
+    candidates = list(examples.iter_candidates(_table(rows), answers))
     assert {each.gold for each in candidates} == {"not_entailment"}
 
 
@@ -163,5 +165,5 @@ def test_set_scores_rows_with_the_skill_score():
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
     lexical = SetPredictions(np.eye(3)[[_counts_negations(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(_table(rows), answers, lexical)
-    assert SET.score(scores).estimate.value == pytest.approx(1)
+    assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.permuted.figures import figures
-from unbag.challenge_sets.permuted.scores import permuted_scores
+from unbag.challenge_sets.permuted.figures import build_figures
+from unbag.challenge_sets.permuted.scores import compute_permuted_scores
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.figures import Group, Model, Scored
+from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 
@@ -35,29 +35,29 @@ def _answers(sure):
 def _group(scores, mode):
     data = {"name": "snli", "split": "validation"}
     result = Result("permuted", {"mode": mode}, {"name": "m"}, data, scores, {})
-    return Group("g", "snli validation", (Scored(Model("m", {}, False), result, None),))
+    return ResultGroup("g", "snli validation", (ScoredModel(FigureModel("m", {}, False), result, None),))
 
 
 def _titles(mode, columns):
-    scores = permuted_scores(columns, _answers(0.5), resamples=0)
-    return {figure.title: figure for figure in figures(_group(scores, mode)) if figure is not None}
+    scores = compute_permuted_scores(columns, _answers(0.5), resamples=0)
+    return {figure.title: figure for figure in build_figures(_group(scores, mode)) if figure is not None}
 
 
 def test_a_pairs_mini_tree_ratio_is_that_of_the_means_of_both_sentences():
     # in order .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, where the mean of the ratios is (1 + .7) / 2
     premise, hypothesis = np.full(2 * (Q + 1), 0.5), np.where(np.tile(np.arange(Q + 1), 2) == 0, 1.0, 0.7)
     columns = _columns(premise_minitree=premise, hypothesis_minitree=hypothesis)
-    [row] = permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
+    [row] = compute_permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
     assert (row["low"], row["n"], row["acceptance"]) == (0.8, 2 * Q, 0.5)
 
 
 def test_a_pair_without_overlap_in_order_has_no_mini_tree_ratio():
     overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the first example's, in order
     columns = _columns(premise_minitree=overlap, hypothesis_minitree=overlap)
-    [row] = permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
+    [row] = compute_permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
     assert (row["low"], row["n"]) == (1.0, Q)
     nothing = np.full(2 * (Q + 1), np.nan)
-    assert "by_minitree" not in permuted_scores(
+    assert "by_minitree" not in compute_permuted_scores(
         _columns(premise_minitree=nothing, hypothesis_minitree=nothing), _answers(0.5), resamples=0
     )
 
@@ -82,6 +82,6 @@ def test_runs_of_three_and_four_words_are_drawn_where_words_move_in_clumps(monke
 
 def test_scores_without_probabilities_have_no_boxes():
     answers = _answers(0.5)._replace(has_probabilities=False)
-    scores = permuted_scores(_columns(), answers, resamples=0)
+    scores = compute_permuted_scores(_columns(), answers, resamples=0)
     assert "entropy_quartiles_c" not in scores
-    assert all("sure" not in figure.title for figure in figures(_group(scores, "both")) if figure is not None)
+    assert all("sure" not in figure.title for figure in build_figures(_group(scores, "both")) if figure is not None)

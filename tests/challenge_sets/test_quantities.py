@@ -7,7 +7,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.permuted.scores import permuted_credits
+from unbag.challenge_sets.permuted.scores import compute_permuted_credits
 from unbag.data.predictions import predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
@@ -41,11 +41,11 @@ def credits(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
+    return compute_permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
 
 
 def score(name, scores):
-    return challenge_sets.get(name).score(scores)
+    return challenge_sets.get_challenge_set(name).get_skill_score(scores)
 
 
 def test_what_order_is_worth_by_hand():
@@ -72,7 +72,7 @@ def test_order_is_worth_0_to_what_knows_none(kind):
 
 def test_a_number_without_any_example_is_left_out():
     scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
-    assert challenge_sets.get("swapped").measurements(scores, "quoted") == []
+    assert challenge_sets.get_challenge_set("swapped").list_measurements(scores, "quoted") == []
     assert score("swapped", scores) is None
 
 
@@ -105,41 +105,43 @@ def _scored():
     return {name: {**each, **beyond} for name, each in scores.items()}
 
 
-@pytest.mark.parametrize("name", challenge_sets.names())
+@pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_numbers_are_in_what_the_sets_are_scored_by(name):
-    described, scores = challenge_sets.get(name), _scored()[name]
+    described, scores = challenge_sets.get_challenge_set(name), _scored()[name]
     assert score(name, scores).quantity.higher_is_better, "the Hub wants one that is higher the better"
     names = [quantity.name for quantity in described.quantities]
     assert len(set(names)) == len(names)
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
     for role in ("quoted", "compared", "beside_papers", "harness"):
-        values = [estimate for _, estimate in described.measurements(scores | {"unseen": scores.get("accuracy")}, role)]
+        values = [
+            estimate for _, estimate in described.list_measurements(scores | {"unseen": scores.get("accuracy")}, role)
+        ]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
-    for quantity in described.quantities_with_role("compared"):
+    for quantity in described.list_quantities_with_role("compared"):
         found = dict(iter_estimates(scores | {"unseen": scores.get("accuracy")}))
         assert quantity.path in found, "its examples are found by the path"
 
 
-@pytest.mark.parametrize("name", challenge_sets.names())
+@pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_a_description_names_what_is_there(name):
-    described = challenge_sets.get(name)
+    described = challenge_sets.get_challenge_set(name)
     assert described.name == name
-    assert issubclass(described.builder_class(), ChallengeSetBuilder)
+    assert issubclass(described.import_builder_class(), ChallengeSetBuilder)
     columns = {*described.columns, *described.more_columns}
-    assert columns <= set(described.builder_class().SCHEMA.names)
+    assert columns <= set(described.import_builder_class().SCHEMA.names)
     for function in ("scores", "credits"):
-        assert callable(getattr(described.module("scores"), f"{name}_{function}"))
+        assert callable(getattr(described.import_set_module("scores"), f"compute_{name}_{function}"))
     for quantity in described.quantities:
         for paper, table, column, *_ in quantity.counterparts:
-            assert papers.table(paper, table).shares(column)
-    assert not described.figures_from or described.figures_from in {paper.short for paper in papers.papers()}
+            assert papers.get_paper_table(paper, table).read_shares(column)
+    assert not described.figures_from or described.figures_from in {paper.short for paper in papers.load_papers()}
 
 
 def test_a_set_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
-        challenge_sets.get("none such")
-    assert challenge_sets.find("none such") is None
+        challenge_sets.get_challenge_set("none such")
+    assert challenge_sets.find_challenge_set("none such") is None
 
 
 @pytest.mark.parametrize(
@@ -155,10 +157,10 @@ def test_a_set_that_is_not_there_is_named_with_those_that_are():
 )
 def test_get_of_a_misspelt_set_suggests_the_one_that_is_meant(typed, meant):
     with pytest.raises(ValueError, match=f"got '{typed}', did you mean '{meant}'[?]"):
-        challenge_sets.get(typed)
+        challenge_sets.get_challenge_set(typed)
 
 
 def test_limits_hold_every_number_of_a_set():
-    for name in challenge_sets.names():
-        for quantity in challenge_sets.get(name).quantities:
+    for name in challenge_sets.list_set_names():
+        for quantity in challenge_sets.get_challenge_set(name).quantities:
             assert quantity.limits == ((-1, 1) if "drop" in quantity.name else (0, 1)), f"{name}: {quantity.name}"

@@ -9,7 +9,11 @@ from unbag import challenge_sets
 from unbag.challenge_sets.perturbations.recombined import EXCHANGES, OPERATIONS, SCHEMA
 from unbag.challenge_sets.recombined import EXCHANGED, SET, examples, figures
 from unbag.challenge_sets.recombined import table as recombined
-from unbag.challenge_sets.recombined.scores import recombined_credits, recombined_decisive, recombined_scores
+from unbag.challenge_sets.recombined.scores import (
+    compute_recombined_credits,
+    compute_recombined_scores,
+    select_recombined_decisive_rows,
+)
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import NO_ANSWER, SetPredictions, predictions_from_labels
@@ -51,7 +55,7 @@ def _columns(rows):
 
 def _result(says, claims=30):
     rows = _rows(claims)
-    scores = recombined_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    scores = compute_recombined_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
 
@@ -71,7 +75,7 @@ def test_operations_of_the_package_are_those_of_the_operator():
 def test_three_way_predictions_are_folded(not_entailed):
     rows = _rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = recombined_scores(_columns(rows), predictions_from_labels(right))
+    scores = compute_recombined_scores(_columns(rows), predictions_from_labels(right))
     assert scores["paired_accuracy"].value == scores["balanced_accuracy"].value == 1
 
 
@@ -79,26 +83,28 @@ def test_two_way_predictions_in_either_order_are_scored_alike():
     rows = _rows()
     two_way = np.eye(2)[[_finds_words(row) for row in rows]]
     for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
-        scores = recombined_scores(_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
-        assert scores == recombined_scores(_columns(rows), predictions_from_labels([_finds_words(row) for row in rows]))
+        scores = compute_recombined_scores(_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
+        assert scores == compute_recombined_scores(
+            _columns(rows), predictions_from_labels([_finds_words(row) for row in rows])
+        )
 
 
 def test_model_of_contradictions_alone_is_rejected():
     rows = _rows()
     answers = SetPredictions(np.eye(2)[[0] * len(rows)], CONTRADICTION_OR_NOT, has_probabilities=True)
     with pytest.raises(LabelError, match="expected labels that map to"):
-        recombined_scores(_columns(rows), answers)
+        compute_recombined_scores(_columns(rows), answers)
 
 
 def test_missing_prediction_is_wrong():
     rows = _rows()
-    scores = recombined_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
+    scores = compute_recombined_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["balanced_accuracy"].value == 0
 
 
 def test_decisive_rows_are_those_whose_document_has_all_words():
     rows = _rows(claims=1)
-    decisive = recombined_decisive(_columns(rows)).tolist()
+    decisive = select_recombined_decisive_rows(_columns(rows)).tolist()
     assert [row["id"] for row, each in zip(rows, decisive, strict=True) if each] == [
         "c0#4#supported",
         "c0#4#subject",
@@ -118,7 +124,7 @@ def test_decisive_rows_are_those_whose_document_has_all_words():
 )
 def test_skill_score_of_words_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
     rows = _rows()
-    credits = recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    credits = compute_recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert found["score"].n == 90
@@ -135,9 +141,12 @@ def test_scores_of_a_model_that_finds_words_by_hand():
 def test_partial_rows_are_scored_by_what_is_there():
     rows = _rows()[:9]
     assert (
-        recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)["paired_accuracy"].value == 0
+        compute_recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)[
+            "paired_accuracy"
+        ].value
+        == 0
     )
-    assert recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
+    assert compute_recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 
 def test_table_fits_a_terminal_and_lists_size_position_and_operation():
@@ -154,7 +163,7 @@ def test_table_fits_a_terminal_and_lists_size_position_and_operation():
 
 
 def test_reading_names_the_operation_with_the_most_false_entailments():
-    said = recombined.reading(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
+    said = recombined.summarize_result(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
     assert said.startswith("calls 25.0 % [")
     assert ", most often those with another subject (100.0 % [" in said
     assert said.endswith("of the documents (one answer for all, or the claim alone: 0 %).")
@@ -164,20 +173,22 @@ def test_reading_names_the_operation_with_the_most_false_entailments():
     "says", [lambda row: 0, lambda row: 1, lambda row: row["label"], _finds_words], ids=["0", "1", "perfect", "words"]
 )
 def test_reading_of_operations_that_tie_names_none(says):
-    assert "most often" not in recombined.reading(_result(says))
+    assert "most often" not in recombined.summarize_result(_result(says))
 
 
 def test_reading_of_few_claims_names_no_operation():
-    said = recombined.reading(_result(lambda row: int(row["operation"] in ("object", "removed")), claims=19))
+    said = recombined.summarize_result(_result(lambda row: int(row["operation"] in ("object", "removed")), claims=19))
     assert "most often" not in said
 
 
 def test_measures_and_figures_have_every_operation():
     scores = _result(_finds_words).scores
-    names = [name for name, *_ in figures.measures(scores)]
+    names = [name for name, *_ in figures.iter_set_measures(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
     assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
-    assert challenge_sets.get("recombined").score(scores) is None, "there is no skill score without the rows"
+    assert challenge_sets.get_challenge_set("recombined").get_skill_score(scores) is None, (
+        "there is no skill score without the rows"
+    )
 
 
 def _answers(rows, predicted):
@@ -189,7 +200,7 @@ def _answers(rows, predicted):
 def test_examples_are_wrong_answers_by_operation_with_the_words_that_came_in():
     rows = _rows(claims=2)
     features = datasets.Dataset.from_list(rows)
-    shown = list(examples.choose(features, _answers(rows, [0] * len(rows))))
+    shown = list(examples.select_examples(features, _answers(rows, [0] * len(rows))))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("subject", "object", "removed") for _ in range(2)
     ]
@@ -197,13 +208,13 @@ def test_examples_are_wrong_answers_by_operation_with_the_words_that_came_in():
     assert (first.gold, first.answer, first.outcome) == ("not_entailment", "entailment", "wrong")
     assert [line.text[start:end] for line in first.lines for start, end, _ in line.marks] == ["A girl", "A girl"]
     assert first.note == "4 sentences, evidence in number 1"
-    candidates = list(examples.candidates(features, _answers(rows, [0] * len(rows))))
+    candidates = list(examples.iter_candidates(features, _answers(rows, [0] * len(rows))))
     assert {each.kind for each in candidates} == {"another subject", "another object"}
 
 
 def test_examples_of_missed_support_come_last():
     rows = _rows(claims=1)
-    shown = list(examples.choose(datasets.Dataset.from_list(rows), _answers(rows, [1] * len(rows))))
+    shown = list(examples.select_examples(datasets.Dataset.from_list(rows), _answers(rows, [1] * len(rows))))
     assert [each.kind for each in shown] == ["supported, surest wrong"]
     assert "not_entailment" in {each.answer for each in shown}
 
@@ -217,5 +228,5 @@ def test_set_scores_rows_with_the_skill_score():
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
     lexical = SetPredictions(np.eye(3)[[_finds_words(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(table, answers, lexical)
-    assert SET.score(scores).estimate.value == pytest.approx(1)
+    assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)

@@ -31,7 +31,7 @@ def _answers(predicted, label_space=LABELS):
 
 
 def test_partitions_are_scored_and_what_was_trained_on_told_apart():
-    scores = challenge_sets.get("resnli").score_rows(ROWS, _answers(PREDICTED))
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _answers(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("skill") is None, "one label has not ten pairs"
     assert scores.pop("verification")["n_entailed"] == 2
@@ -43,7 +43,7 @@ def test_partitions_are_scored_and_what_was_trained_on_told_apart():
 @pytest.mark.parametrize("splits", [["train"] * 4, ["test"] * 4, [""] * 4])
 def test_without_both_kinds_of_splits_nothing_is_called_unseen(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
-    assert "unseen" not in challenge_sets.get("resnli").score_rows(rows, _answers(PREDICTED))
+    assert "unseen" not in challenge_sets.get_challenge_set("resnli").score_rows(rows, _answers(PREDICTED))
 
 
 # Partitions of a set of 20, worked out by hand: which of 20, 10, 5, 4, 2 and 1 is the most without an empty one.
@@ -84,7 +84,7 @@ def test_fifty_drawn_examples_are_scored_in_fewer_partitions_and_the_table_says_
     drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, none in two of the twenty partitions
     labels = [n % 3 for n in range(len(drawn))]
     rows = datasets.Dataset.from_dict({"label": labels, "partition": drawn, "source_split": ["train"] * len(drawn)})
-    scores = challenge_sets.get("resnli").score_rows(rows, _answers(labels))
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(rows, _answers(labels))
     assert (scores["n_partitions"], scores["set_partitions"]) == (10, 20)
     assert [row["accuracy"].n for row in scores["by_partition"]] == [6, 3, 6, 6, 6, 6, 6, 6, 6, 3]
     shown = " ".join(_shown(scores).split())
@@ -93,7 +93,7 @@ def test_fifty_drawn_examples_are_scored_in_fewer_partitions_and_the_table_says_
 
 
 def test_a_model_of_two_labels_is_scored_on_entailment_against_the_rest():
-    scores = challenge_sets.get("resnli").score_rows(ROWS, _answers([0, 1, 1, 1], TWO_WAY))
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _answers([0, 1, 1, 1], TWO_WAY))
     assert scores["accuracy"].value == 0.75
 
 
@@ -149,20 +149,20 @@ def test_what_is_not_known_is_not_shown():
 
 
 def test_the_reading_says_the_accuracy_on_pairs_not_from_train_and_the_change():
-    said = resnli.reading(_result(_scores(0.8, 0.4)))
+    said = resnli.summarize_result(_result(_scores(0.8, 0.4)))
     assert " pairs not from train; " in said
     assert "80.0 % on the easiest partition and 40.0 % on the hardest" in said
     assert ": a fall of 40.0 points [" in said
 
 
 def test_where_no_change_is_shown_none_is_denied():
-    assert "inconclusive: too few pairs" in resnli.reading(_result(_scores(0.6, 0.6, low=-0.3)))
+    assert "inconclusive: too few pairs" in resnli.summarize_result(_result(_scores(0.6, 0.6, low=-0.3)))
 
 
 def test_where_it_is_not_known_what_a_model_was_trained_on_table_and_reading_say_so_once():
     unknown = "The model's training data are unknown and may include any of these pairs."
     scores = _scores(0.8, 0.4)
-    assert resnli.reading(_result(scores)).endswith(f" {unknown}")
+    assert resnli.summarize_result(_result(scores)).endswith(f" {unknown}")
     assert " ".join(_shown(scores).split()).count(unknown) == 1  # the reading stands below the table
     for known in ({"training": "stanfordnlp/snli (plain_text) train"}, {"name": "wordnet"}):
-        assert unknown not in resnli.reading(_result(scores, **known))
+        assert unknown not in resnli.summarize_result(_result(scores, **known))

@@ -61,7 +61,7 @@ def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
 def test_table_shows_predictions_for_neutral_pairs_if_there_are_some():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        console.print(sicck.table(RESULT))
+        console.print(sicck.build_table(RESULT))
     lines = capture.get().splitlines()
     [heading] = [number for number, line in enumerate(lines) if "Neutral pairs and their" in line]
     told = [line.split() for line in lines[heading + 4 : heading + 7]]
@@ -70,12 +70,12 @@ def test_table_shows_predictions_for_neutral_pairs_if_there_are_some():
     assert not told[2], "no neutral pair has a negation at its object"
     scores = {**RESULT.scores, "by": {name: {"x": _group(0.5, 9)} for name in ("modifier_type", "part")}}
     with console.capture() as capture:  # of a model that has no such label
-        console.print(sicck.table(replace(RESULT, scores=scores)))
+        console.print(sicck.build_table(replace(RESULT, scores=scores)))
     assert "Table 10" not in capture.get()
 
 
 def test_reading_states_macro_f1_beside_a_constant_prediction_and_the_extreme_types():
-    assert sicck.reading(RESULT) == (
+    assert sicck.summarize_result(RESULT) == (
         "macro F1 0.520 [0.420, 0.620] on 1,304 pairs (a constant prediction: 0.19); highest for universal "
         "quantifiers (0.52 on 217), lowest for negation (0.30 on 167)."
     )

@@ -11,7 +11,7 @@ from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, evaluate
 from unbag.challenge_sets import loading, results, suite
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli.output import print_failures
 from unbag.data.downloads import MissingFileError
 from unbag.evaluation.evaluator import evaluate_all
@@ -53,31 +53,32 @@ def data(tmp_path):
 def requests(data):
     """Give a set that works, one that cannot be made, and one that works."""
     return [
-        Request("plain", options={"data": data}),
-        Request("permuted", options={"data": data, "min_words": 40}),
-        Request("swapped", options={"data": data}, max_examples=20),
+        SetRequest("plain", options={"data": data}),
+        SetRequest("permuted", options={"data": data, "min_words": 40}),
+        SetRequest("swapped", options={"data": data}, max_examples=20),
     ]
 
 
 def test_every_set_is_in_the_suite_once_and_the_cheap_come_first():
-    names = suite.names()
-    assert sorted(names) == challenge_sets.names()
+    names = suite.list_suite_sets()
+    assert sorted(names) == challenge_sets.list_set_names()
     assert (names[0], names[-1]) == ("plain", "permuted")
 
 
 def test_what_is_asked_for_stays_and_the_rest_is_sampled():
-    asked = suite.request("permuted")
-    assert suite.sampled(asked) == replace(asked, max_examples=500, options={"q": 10})
-    assert suite.sampled(replace(asked, max_examples=7)).max_examples == 7
-    assert suite.sampled(replace(asked, options={"q": 100})) == replace(asked, max_examples=500, options={"q": 100})
-    assert suite.sampled(Request("permuted", options={"data": "own.csv"})).options["q"] == 10
-    scored = suite.sampled(suite.request("cs_lambda"))
+    asked = suite.build_suite_request("permuted")
+    assert suite.apply_suite_sample(asked) == replace(asked, max_examples=500, options={"q": 10})
+    assert suite.apply_suite_sample(replace(asked, max_examples=7)).max_examples == 7
+    more = replace(asked, options={"q": 100})
+    assert suite.apply_suite_sample(more) == replace(asked, max_examples=500, options={"q": 100})
+    assert suite.apply_suite_sample(SetRequest("permuted", options={"data": "own.csv"})).options["q"] == 10
+    scored = suite.apply_suite_sample(suite.build_suite_request("cs_lambda"))
     assert dict(scored.options) == {"train_data": ("snli",), "max_train_pairs": 20_000}
     for options in ({"train_data": ("mnli",)}, {"lexical": "org/model"}, {"max_train_pairs": 5}):
-        own = suite.sampled(Request("cs_lambda", "snli-validation", options))
+        own = suite.apply_suite_sample(SetRequest("cs_lambda", "snli-validation", options))
         assert dict(own.options) == options
-    assert not suite.sampled(Request("cs_lambda", "ocnli-validation")).options
-    assert not suite.sampled(Request("cs_lambda", options={})).options
+    assert not suite.apply_suite_sample(SetRequest("cs_lambda", "ocnli-validation")).options
+    assert not suite.apply_suite_sample(SetRequest("cs_lambda", options={})).options
 
 
 def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
@@ -95,7 +96,7 @@ def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
     [failure] = failures
     assert (failure.set, failure.model) == ("permuted", None)
     assert "none of the pairs can be used" in failure.reason
-    assert [result.set for result in results.read(tmp_path / "out" / "results.json")] == ["plain", "swapped"]
+    assert [result.set for result in results.read_results(tmp_path / "out" / "results.json")] == ["plain", "swapped"]
     with pytest.raises(ValueError, match="none of the pairs can be used"):
         evaluate_all([letters], requests, output_dir=tmp_path / "strict")
 
@@ -124,7 +125,7 @@ def test_results_come_set_by_set_and_are_kept_model_by_model(tmp_path, requests)
         on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1])),
     )
     assert came == [("plain", "letters"), ("plain", "constant"), ("swapped", "letters"), ("swapped", "constant")]
-    kept = results.read(tmp_path / "out" / "results.json")
+    kept = results.read_results(tmp_path / "out" / "results.json")
     assert [(result.model["name"].rsplit(".", 1)[-1], result.set) for result in kept] == [
         ("letters", "plain"),
         ("letters", "swapped"),
@@ -157,26 +158,26 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
 
 
 def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeypatch, caplog):
-    monkeypatch.setattr(suite, "names", lambda **_: ["plain", "permuted", "swapped"])
+    monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
     report = evaluate(letters, data=data, max_examples=20, options={"min_words": 40}, output_dir=tmp_path / "out")
     assert [result.set for result in report] == ["plain", "swapped"]
     assert [each.set for each in report.skipped] == ["permuted"]
-    assert results.read_with_skipped(tmp_path / "out" / results.FILE)[1] == report.skipped
+    assert results.read_results_with_skipped(tmp_path / "out" / results.FILE)[1] == report.skipped
     assert "permuted is skipped: none of the pairs" in caplog.text
 
 
 def test_what_is_not_at_hand_is_no_failure():
     assert Failure("soswap_addamod", ImportError("needs spaCy")).is_skipped
     assert Failure("sicck", MissingFileError("could not be downloaded")).is_skipped
-    assert Failure("sicck", loading.UnfitError("none of the pairs can be used")).is_skipped
+    assert Failure("sicck", loading.UnsuitablePairsError("none of the pairs can be used")).is_skipped
     assert not Failure("sicck", ValueError("another file")).is_skipped
 
 
 def test_a_set_that_was_named_is_required_and_one_of_the_suite_may_be_left_out(capsys):
     absent = Failure("sicck", MissingFileError("could not be downloaded"))
     broken = Failure("plain", ValueError("line 3: no label"))
-    assert [each.counts(named=False) for each in (absent, broken)] == [False, True]
-    assert [each.counts(named=True) for each in (absent, broken)] == [True, True]
+    assert [each.is_fatal(named=False) for each in (absent, broken)] == [False, True]
+    assert [each.is_fatal(named=True) for each in (absent, broken)] == [True, True]
     print_failures([absent, broken], with_model=False)
     assert capsys.readouterr().err.splitlines() == [
         "sicck: skipped: could not be downloaded",
@@ -201,9 +202,10 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
         raise MissingFileError("could not be downloaded")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(suite, "names", lambda **_: ["plain", "swapped"])
+    monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "swapped"])
     monkeypatch.setattr(
-        "unbag.evaluation.evaluator.build", lambda request: absent() if request.name == "swapped" else build(request)
+        "unbag.evaluation.evaluator.build_requested_set",
+        lambda request: absent() if request.name == "swapped" else build_requested_set(request),
     )
     line = [
         "evaluate",
@@ -222,10 +224,10 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
 
 
 def test_a_split_is_for_the_sets_that_have_splits():
-    taken = {name for name in challenge_sets.names() if loading.takes_split(name, None)}
+    taken = {name for name in challenge_sets.list_set_names() if loading.has_split_config(name, None)}
     assert taken == {"plain", "swapped", "soswap_addamod", "cs_lambda", "permuted", "recombined", "negation"}
-    assert loading.takes_split("sicck", "snli")
-    assert not loading.takes_split("resnli", "mnli")
+    assert loading.has_split_config("sicck", "snli")
+    assert not loading.has_split_config("resnli", "mnli")
 
 
 def _environment(cwd):
@@ -246,7 +248,7 @@ def offline(tmp_path, data):
 def test_the_command_shows_each_set_and_names_what_failed(offline):
     done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--output-dir", "out", cwd=offline)
     assert done.returncode == 1, "the Hub was not to be reached, and that is a failure"
-    kept = results.read(offline / "out" / "results.json")
+    kept = results.read_results(offline / "out" / "results.json")
     assert {"plain", "swapped", "permuted"} <= {result.set for result in kept}
     assert done.stdout.count("Verdict") == 1
     assert len(kept) >= 3
@@ -261,7 +263,7 @@ def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
     asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--offline")
     done = _run(*asked, "--output-dir", "out", cwd=offline)
     assert done.returncode == 0, done.stderr
-    assert {"plain", "swapped"} <= {result.set for result in results.read(offline / "out" / "results.json")}
+    assert {"plain", "swapped"} <= {result.set for result in results.read_results(offline / "out" / "results.json")}
     assert "cs_lambda: skipped: offline and without the corpus snli, split train" in done.stderr
     assert "failed" not in done.stderr
 

@@ -14,17 +14,19 @@ SCORES = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], res
 
 
 def test_accuracy_exchanged_is_that_of_the_exchanged_pairs_and_the_whole_set_has_another_name():
-    by_name = {name: estimate.value for name, _, estimate in figures.measures(SCORES)}
+    by_name = {name: estimate.value for name, _, estimate in figures.iter_set_measures(SCORES)}
     assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
     assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
-    assert by_name == {each.label: each.value(SCORES).value for each in challenge_sets.get("swapped").quantities}
+    assert by_name == {
+        each.label: each.get_estimate(SCORES).value for each in challenge_sets.get_challenge_set("swapped").quantities
+    }
 
 
 def test_no_two_numbers_of_the_table_share_row_and_column():
     data = {"name": "snli", "split": "test", "rows": 4, "excluded": {}}
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.print_views([table.table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)
+        terminal.print_views([table.build_table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)
     shown = " ".join(capture.get().split())
     assert "accuracy as given exchanged drop" in shown
     assert "both labels 0.667 0.333" in shown

@@ -10,13 +10,13 @@ from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
-from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data import demo
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions, predictions_from_labels
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.inference.single_output import entailment_probabilities, threshold_logit
+from unbag.inference.single_output import compute_entailment_probabilities, compute_threshold_logit
 from unbag.scoring.bootstrap import to_json
 from unbag.scoring.nested import iter_estimates
 
@@ -40,7 +40,9 @@ def rows_of(labels=GOLD, names=LABELS):
 
 
 def scored(answers, rows=None, **options):
-    return challenge_sets.get("plain").score_rows(rows_of() if rows is None else rows, answers, **options)[VERIFICATION]
+    return challenge_sets.get_challenge_set("plain").score_rows(
+        rows_of() if rows is None else rows, answers, **options
+    )[VERIFICATION]
 
 
 def test_score_rows_three_labels_gives_values_worked_out_by_hand():
@@ -78,7 +80,7 @@ def test_score_rows_two_way_gold_folds_three_labels():
 
 def test_verifier_scores_model_that_finds_contradictions_is_none():
     answers = SetPredictions(np.full((6, 2), 0.5), CONTRADICTION_OR_NOT, has_probabilities=True)
-    assert verifier_scores(GOLD, answers, range(6)) is None
+    assert compute_verifier_scores(GOLD, answers, range(6)) is None
 
 
 def test_score_rows_one_kind_of_label_is_none():
@@ -87,31 +89,33 @@ def test_score_rows_one_kind_of_label_is_none():
 
 @pytest.mark.parametrize("threshold", [0.25, 0.7, "break-even"])
 def test_score_rows_one_output_keeps_its_decision_and_its_own_probabilities(threshold):
-    logits = np.log(np.array(SCORES) / (1 - np.array(SCORES))) - threshold_logit(threshold)
+    logits = np.log(np.array(SCORES) / (1 - np.array(SCORES))) - compute_threshold_logit(threshold)
     centred = 1 / (1 + np.exp(-logits))
     answers = SetPredictions(np.stack([centred, 1 - centred], axis=1), TWO_WAY, has_probabilities=True)
-    own = entailment_probabilities(answers, threshold)
+    own = compute_entailment_probabilities(answers, threshold)
     assert own == pytest.approx(SCORES)
     found = scored(answers, entailment=own)
     called = [score >= (0.5 if threshold == "break-even" else threshold) for score in SCORES]
     assert found["false_entailment"].value == pytest.approx(sum(called[row] for row in (1, 3, 5)) / 3)
     assert [row["threshold"] for row in found["thresholds"]] == pytest.approx(SCORES)
     contradictions = SetPredictions(answers.probabilities, CONTRADICTION_OR_NOT, has_probabilities=True)
-    assert entailment_probabilities(contradictions, threshold) is None
+    assert compute_entailment_probabilities(contradictions, threshold) is None
 
 
 def test_has_verification_is_set_where_labels_are_of_the_pairs_as_shown():
-    assert {each for each in challenge_sets.names() if challenge_sets.get(each).has_verification} == set(LIMITED)
+    assert {
+        each for each in challenge_sets.list_set_names() if challenge_sets.get_challenge_set(each).has_verification
+    } == set(LIMITED)
 
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_named_quantities_are_unique_and_have_no_role(name):
-    described = challenge_sets.get(name)
+    described = challenge_sets.get_challenge_set(name)
     names = [each.name for each in described.named_quantities]
     assert len(names) == len(set(names))
     assert {each.name for each in VERIFIER} <= set(names)
     assert not any(each.roles for each in VERIFIER)
-    assert {each.path for each in VERIFIER} <= set(described.quantities_by_path())
+    assert {each.path for each in VERIFIER} <= set(described.map_quantities_by_path())
 
 
 def test_verification_samples_rest_on_the_sets_own_examples():
@@ -119,7 +123,7 @@ def test_verification_samples_rest_on_the_sets_own_examples():
     labels = rng.integers(0, 3, 300)
     probabilities = rng.dirichlet((1, 1, 1), 300)
     answers = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    scores = challenge_sets.get("plain").score_rows(rows_of(labels.tolist()), answers)
+    scores = challenge_sets.get_challenge_set("plain").score_rows(rows_of(labels.tolist()), answers)
     samples = {path: each.sample for path, each in iter_estimates(scores) if each.sample is not None}
     wanted = {each.path for each in VERIFIER} - {"verification.average_precision"}
     assert wanted <= set(samples)
@@ -133,7 +137,9 @@ def test_score_rows_order_of_rows_changes_nothing():
     order = rng.permutation(400)
     rows = rows_of(labels.tolist())
     one, two = (
-        verifier_scores(labels[index], answers._replace(probabilities=answers.probabilities[index]), names, resamples=0)
+        compute_verifier_scores(
+            labels[index], answers._replace(probabilities=answers.probabilities[index]), names, resamples=0
+        )
         for index in (np.arange(400), order)
         for names in [[rows["id"][row] for row in index]]
     )
@@ -170,15 +176,15 @@ def test_results_round_trip_and_damage_is_named(tmp_path):
     path = tmp_path / results.FILE
     record = _record(to_json(found))
     path.write_text(json.dumps(record))
-    [result] = results.read(path)
+    [result] = results.read_results(path)
     assert to_json(result.scores[VERIFICATION]) == to_json(found)
     assert result.scores[VERIFICATION]["auroc"] == found["auroc"]
     path.write_text(json.dumps(_record(None)))
-    assert results.read(path)[0].scores[VERIFICATION] is None
+    assert results.read_results(path)[0].scores[VERIFICATION] is None
     record["results"][0]["scores"][VERIFICATION]["thresholds"][0]["recall"] = "much"
     path.write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"scores\.verification\.thresholds\.0\.recall"):
-        results.read(path)
+        results.read_results(path)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +217,7 @@ def laws(tmp_path_factory):
         Answering("constant", lambda pair: (0.6, 0.3, 0.1)),
         Answering("oracle", lambda pair: 0.02 + 0.94 * np.eye(3)[gold.get(pair, 0)]),
     ]
-    request = Request("plain", options={"data": str(folder / "validation.jsonl")})
+    request = SetRequest("plain", options={"data": str(folder / "validation.jsonl")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))

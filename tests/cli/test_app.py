@@ -107,7 +107,7 @@ def test_evaluate_user_function_prints_table_and_writes_results(folder):
     assert done.returncode == 0, done.stderr
     assert "always:predict · Permuted · pairs.csv" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "the table should fit a terminal"
-    [result] = results.read(folder / "out" / "results.json")
+    [result] = results.read_results(folder / "out" / "results.json")
     assert result.scores["omega_max"].value == pytest.approx(1 / 3)
     assert (folder / "out" / "predictions").is_dir()
 
@@ -139,7 +139,7 @@ def test_score_external_predictions_equal_those_of_the_built_file(folder):
     (folder / "mine.csv").write_text("id,prediction\n" + "".join(f"{name},entailment\n" for name in ids))
     scored = run("score", "mine.csv", *options, "--output-dir", "scored", cwd=folder)
     assert scored.returncode == 0, scored.stderr
-    [result] = results.read(folder / "scored" / "results.json")
+    [result] = results.read_results(folder / "scored" / "results.json")
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)
     of_file = run("score", "mine.csv", "--set", "set.parquet", "--output-dir", "of-file", cwd=folder)
     assert of_file.returncode == 0, of_file.stderr
@@ -276,7 +276,7 @@ def test_lexical_fit_and_score_agree_with_evaluate(folder):
     assert re.search(r"car\S* (… )?→ contradiction", shown), shown
     as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out", cwd=folder)
     assert as_model.returncode == 0, as_model.stderr
-    assert results.read(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
+    assert results.read_results(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
 
 def test_lexical_fit_train_data_is_comma_separated_or_repeated(folder):

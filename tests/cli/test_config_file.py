@@ -217,7 +217,7 @@ def test_check_evaluates_with_the_options_of_the_earlier_run(here):
         ("plain", "inconclusive"),
         ("permuted", "inconclusive"),
     }
-    assert {result.config.get("q") for result in results.read(here / "after" / results.FILE)} == {None, 2}
+    assert {result.config.get("q") for result in results.read_results(here / "after" / results.FILE)} == {None, 2}
     assert unbag(*gate, "--strict").exit_code == 1
 
 

@@ -210,7 +210,7 @@ def test_report_writes_badge(tmp_path):
     done = unbag("report", folder, "--format", "csv", "--badge", tmp_path / "badge.svg")
     assert done.exit_code == 0, done.output
     assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()
-    assert challenge_sets.get("swapped").name in done.output
+    assert challenge_sets.get_challenge_set("swapped").name in done.output
 
 
 def test_text_command_values_in_a_row_become_repeated_options():

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tests.factories import result
 from unbag.challenge_sets import request
-from unbag.challenge_sets.request import BUILDING, Request, build_ahead
+from unbag.challenge_sets.request import BUILDING, SetRequest, prebuild_sets
 from unbag.cli import output, progress
 from unbag.evaluation.lexical_baseline import FITTING
 
@@ -31,10 +31,12 @@ def test_building_bar_is_drawn_without_a_thread(terminal, monkeypatch):
         told.append((terminal.getvalue(), threading.active_count()))
 
     told = []
-    monkeypatch.setattr(request, "validated_builder", lambda asked: asked)
-    monkeypatch.setattr(request.loading, "prepare", prepare)
+    monkeypatch.setattr(request, "create_validated_builder", lambda asked: asked)
+    monkeypatch.setattr(request.loading, "build_evaluated_split", prepare)
     with progress.show_progress(2, visible=True) as watched:
-        build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.progress_callback(BUILDING, *each))
+        prebuild_sets(
+            [SetRequest("plain"), SetRequest("swapped")], lambda *each: watched.progress_callback(BUILDING, *each)
+        )
         (first, *drawing), (second, *drawing_on) = told
         assert drawing == drawing_on == [threads]
         assert first.count("building the sets") == first.count("0/2 sets") > 0

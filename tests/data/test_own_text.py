@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from unbag.challenge_sets import loading, names_from_text, suite
-from unbag.challenge_sets.request import Request, build
-from unbag.challenge_sets.requirements import UnfitError
-from unbag.challenge_sets.selection import OptionError, Pairs
+from unbag.challenge_sets import list_text_set_names, loading, suite
+from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.challenge_sets.requirements import UnsuitablePairsError
+from unbag.challenge_sets.selection import OptionError, PairSelection
 from unbag.data.own_text import list_text_files, open_text
 from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
 from unbag.data.text.sentences import find_form_exclusion, is_english, split_english
@@ -131,22 +131,26 @@ def test_text_files_folder_gives_its_texts_sorted(tmp_path):
 
 def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):
     text = [_write(tmp_path / "a.txt", "x")]
-    with pytest.raises(OptionError, match="name one of"):
-        Pairs(text=text, data="pairs.csv").requests(["recombined"])
+    with pytest.raises(OptionError, match="expected one of"):
+        PairSelection(text=text, data="pairs.csv").build_requests(["recombined"])
     with pytest.raises(OptionError, match="language: expected en"):
-        Pairs(text=text, language="de").requests(["recombined"])
+        PairSelection(text=text, language="de").build_requests(["recombined"])
 
 
 def test_builder_set_that_needs_labels_refuses_a_text(tmp_path):
-    assert {"soswap_addamod", "breaking_nli", "recombined", "negation"} <= set(names_from_text()) < set(suite.names())
-    with pytest.raises(UnfitError, match="needs labelled pairs"):
-        loading.builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
+    assert (
+        {"soswap_addamod", "breaking_nli", "recombined", "negation"}
+        <= set(list_text_set_names())
+        < set(suite.list_suite_sets())
+    )
+    with pytest.raises(UnsuitablePairsError, match="expected labelled pairs"):
+        loading.create_builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
 
 
 def test_build_soswap_from_text_swaps_subject_and_object_and_counts_exclusions(pipeline, tmp_path):
     file = _write(tmp_path / "farm.md", MARKDOWN)
     options = {"text": [file], "pipeline": pipeline, "kind": "soswap"}
-    built = build(Request("soswap_addamod", None, options))
+    built = build_requested_set(SetRequest("soswap_addamod", None, options))
     assert "The hungry goat fed the old farmer in the barn." in built.rows["hypothesis"]
     assert set(built.rows["premise"]) <= set(KEPT)
     assert built.data["rows"] == len(built.rows.unique("source_id")) + sum(built.data["excluded"].values())
@@ -157,14 +161,16 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
     monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
     sentence = "The old farmer sold twelve goats in the town."
     text = _write(tmp_path / "farm.txt", sentence)
-    built = build(Request("breaking_nli", None, {"text": [text]}))
+    built = build_requested_set(SetRequest("breaking_nli", None, {"text": [text]}))
     rows = list(built.rows)
     numbers = {row["category"]: row for row in rows if row["category"].startswith("number_")}
     assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
     assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
     assert numbers["number_values"]["replaced"] == "twelve"
     pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
-    pairs = build(Request("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))}))
+    pairs = build_requested_set(
+        SetRequest("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))})
+    )
     assert set(pairs.rows["category"]).isdisjoint(numbers)
 
 
@@ -172,7 +178,7 @@ def test_build_breaking_nli_from_text_exchanges_names_and_counts_the_others(pipe
     monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
     sentences = [f"They arrived in {city} on a cold morning." for city in ("Paris", "Rome", "Oslo")]
     text = _write(tmp_path / "trip.txt", " ".join([*sentences, "They never arrived in Vienna on a cold morning."]))
-    built = build(Request("breaking_nli", None, {"text": [text]}))
+    built = build_requested_set(SetRequest("breaking_nli", None, {"text": [text]}))
     rows = [row for row in built.rows if row["category"] == "names"]
     assert [row["premise"] for row in rows] == sentences
     for row in rows:
@@ -185,7 +191,7 @@ def test_build_breaking_nli_from_text_exchanges_names_and_counts_the_others(pipe
 
 def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license(pipeline, tmp_path):
     files = [_write(tmp_path / name, MARKDOWN) for name in ("farm.md", "field.md")]
-    request = Request("soswap_addamod", None, {"text": files, "pipeline": pipeline})
+    request = SetRequest("soswap_addamod", None, {"text": files, "pipeline": pipeline})
     assert choose_config_name(request) == "farm-and-1-more"
     assert choose_config_name(replace(request, config="fields")) == "fields"
     with pytest.raises(ValueError, match="farm-and-1-more: expected a license"):
@@ -193,5 +199,7 @@ def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license
 
 
 def test_exclusions_of_a_text_are_counted_in_sentences(pipeline, tmp_path):
-    with pytest.raises(UnfitError, match=r"none of the sentences .* excluded 1 shorter than 5 words"):
-        build(Request("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline}))
+    with pytest.raises(UnsuitablePairsError, match=r"none of the sentences .* excluded 1 shorter than 5 words"):
+        build_requested_set(
+            SetRequest("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline})
+        )

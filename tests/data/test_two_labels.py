@@ -11,7 +11,7 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import predictions_from_labels
@@ -235,12 +235,12 @@ def test_build_two_labels_premises_of_any_length_are_plain_and_too_long_ones_are
     long = (DOCUMENT + " ") * (LONGEST_SENTENCE // len(DOCUMENT) + 1)
     rows = [{"document": long if n else DOCUMENT, "claim": CLAIMS[n], "supported": not n} for n in range(2)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    plain = build(Request("plain", options={"data": str(path)}))
+    plain = build_requested_set(SetRequest("plain", options={"data": str(path)}))
     assert plain.rows["premise"][:] == [DOCUMENT, long]
     assert plain.rows["label"][:] == [0, 1]
     assert plain.rows.features["label"].names == list(TWO_WAY)
     assert plain.data["excluded"] == {}
-    permuted = build(Request("permuted", options={"data": str(path), "q": 2, "min_words": 2}))
+    permuted = build_requested_set(SetRequest("permuted", options={"data": str(path), "q": 2, "min_words": 2}))
     assert set(permuted.rows["label"][:]) == {0}
     assert permuted.data["excluded"] == {TOO_LONG: 1}
     assert permuted.rows.features["label"].names == list(TWO_WAY)
@@ -249,9 +249,10 @@ def test_build_two_labels_premises_of_any_length_are_plain_and_too_long_ones_are
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_build_two_labels_for_a_set_of_three_is_unfit(tmp_path, name):
     path = _csv(tmp_path / "a.csv", ["supported", "unsupported"])
-    builder = loading.builder(name, data=str(path))
-    with pytest.raises(loading.UnfitError, match=r"a\.csv: expected three labels, to know which pairs contradict"):
-        builder.sources()
+    builder = loading.create_builder(name, data=str(path))
+    expected = r"a\.csv: expected three labels, to know which pairs contradict"
+    with pytest.raises(loading.UnsuitablePairsError, match=expected):
+        builder.open_sources()
 
 
 def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_path):
@@ -263,13 +264,13 @@ def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_pat
         for c in range(4)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    built = build(Request("plain", options={"data": str(path)}))
+    built = build_requested_set(SetRequest("plain", options={"data": str(path)}))
     assert [len(set(built.rows[name])) for name in ("id", "source_id")] == [80, 20]
     assert built.data["excluded"] == {}
-    assert len(build(Request("plain", options={"data": str(path)}, max_examples=30)).rows) == 30
+    assert len(build_requested_set(SetRequest("plain", options={"data": str(path)}, max_examples=30)).rows) == 30
     answers = np.repeat(np.arange(20) % 2, 4)  # right for all claims of a document or for none, by its parity
     predicted = np.where(answers == 1, built.rows["label"], 1 - np.array(built.rows["label"]))
-    plain = challenge_sets.get("plain")
+    plain = challenge_sets.get_challenge_set("plain")
     by_document = plain.score_rows(built.rows, predictions_from_labels(predicted.tolist()))
     apart = built.rows.remove_columns("source_id").add_column("source_id", built.rows["id"][:])
     by_pair = plain.score_rows(apart, predictions_from_labels(predicted.tolist()))
@@ -289,5 +290,5 @@ def test_plain_rows_of_one_document_keep_the_agreement_of_their_annotators(tmp_p
         for claim, vote in zip(CLAIMS, ("entailment", "neutral"), strict=True)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    people = build(Request("plain", options={"data": str(path)})).data["human"]
+    people = build_requested_set(SetRequest("plain", options={"data": str(path)})).data["human"]
     assert (people["share"], people["pairs"]) == (0.75, 2)

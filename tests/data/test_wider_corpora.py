@@ -14,7 +14,7 @@ from tests.fake_hub.corpora import mirrored
 from tests.fake_hub.running import running_hub
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request, validated_builder
+from unbag.challenge_sets.request import SetRequest, create_validated_builder
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS, LabelError, get_gold_id, get_label_id
 from unbag.data.predictions import SetPredictions
@@ -99,18 +99,18 @@ def test_languages_are_permuted_where_they_have_words():
     from unbag.challenge_sets import request
 
     for language in ("de", "sw", "vi"):
-        rows = request.build(request.Request("permuted", f"xnli_{language}-test", {"q": 2})).rows
+        rows = request.build_requested_set(request.SetRequest("permuted", f"xnli_{language}-test", {"q": 2})).rows
         assert len(rows) == 3 * (1 + 2), language
         original, permuted = SENTENCES[language][0], rows["premise"][1]
         assert original != permuted
         assert sorted(re.findall(r"\w+", original.lower())) == sorted(re.findall(r"\w+", permuted.lower()))
     for name in ("plain", "swapped"):
-        built = request.build(request.Request(name, "xnli_th-test"))
+        built = request.build_requested_set(request.SetRequest(name, "xnli_th-test"))
         assert len(built.rows) == {"plain": 3, "swapped": 5}[name]
         assert built.language == "th"
     for name in ("permuted", "cs_lambda"):
         with pytest.raises(ValueError, match="got Thai; use the sets plain") as error:
-            request.build(request.Request(name, "xnli_th-test"))
+            request.build_requested_set(request.SetRequest(name, "xnli_th-test"))
         assert "\n" not in str(error.value)
 
 
@@ -142,14 +142,14 @@ def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_a_set_that_needs_contradictions_refuses_two_labels_in_one_line(name):
     with pytest.raises(ValueError, match="needs contradictions, and rte has only") as error:
-        loading.builder(name, "rte-validation")
+        loading.create_builder(name, "rte-validation")
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli", "recombined", "negation"])
 def test_a_set_of_other_languages_refuses_german_in_one_line(name):
     with pytest.raises(ValueError, match="cannot be built from German pairs, as xnli_de has"):
-        loading.builder(name, "xnli_de-test")
+        loading.create_builder(name, "xnli_de-test")
 
 
 def test_nothing_is_fitted_on_two_labels():
@@ -204,7 +204,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
 def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* omit the"):
-        loading.builder(name, "snli-validation", file=str(tmp_path))
+        loading.create_builder(name, "snli-validation", file=str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,6 @@ def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name)
     ],
 )
 def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
-    with pytest.raises(loading.UnfitError, match=said) as unfit:
-        validated_builder(Request(name, config))
+    with pytest.raises(loading.UnsuitablePairsError, match=said) as unfit:
+        create_validated_builder(SetRequest(name, config))
     assert Failure(name, unfit.value).is_skipped

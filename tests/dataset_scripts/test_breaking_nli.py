@@ -9,7 +9,7 @@ import pytest
 
 from unbag import evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.reports.terminal import build_result_view
 from unbag.scripts import module
@@ -107,8 +107,8 @@ def test_streaming_and_processes_change_nothing(pairs):
 
 
 def test_the_record_says_what_was_not_made_and_why(pairs):
-    first = build(Request("breaking_nli", options={"data": pairs}))
-    again = build(Request("breaking_nli", options={"data": pairs}))  # from the cache
+    first = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))
+    again = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))  # from the cache
     assert first.config == again.config
     assert first.config["rejected"]["word not in the training corpus"] >= 1
     assert first.config["attested_in"][0]["origin"] == "pairs.jsonl"
@@ -117,7 +117,7 @@ def test_the_record_says_what_was_not_made_and_why(pairs):
 
 def test_the_authors_pairs_come_with_category_and_annotators(official):
     folder = str(Path(official).parent)
-    assert loading.builder("breaking_nli", "official", file=folder).official_file() == Path(official)
+    assert loading.create_builder("breaking_nli", "official", file=folder).find_official_file() == Path(official)
     rows = loading.load("breaking_nli", "official", file=official)
     assert rows["id"][:] == ["7", "8", "9", "10"]
     assert rows["category"][:] == ["colors", "colors", "synonyms", "drinks"]
@@ -144,7 +144,7 @@ def test_similarities_come_from_a_table_of_embeddings(official, tmp_path):
 def test_bigrams_of_a_text_must_be_there_ten_times(pairs, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("A woman plays.\n" * 10 + "Three dogs.\n" * 9)
-    made = build(Request("breaking_nli", options={"data": pairs, "bigrams": (str(text),)}))
+    made = build_requested_set(SetRequest("breaking_nli", options={"data": pairs, "bigrams": (str(text),)}))
     assert set(made.rows["hypothesis"][:]) == {"A woman plays a guitar.", "A woman plays an accordion."}
     assert made.config["min_bigrams"] == 10
     assert made.config["bigrams_of"][0]["origin"] == "text.txt"
@@ -168,7 +168,7 @@ def test_neutral_pairs_on_demand(tmp_path):
     path.write_text(json.dumps(row) + "\n")
     [made] = loading.load("breaking_nli", data=str(path), neutral=True)
     assert (made["hypothesis"], LABELS[made["label"]], made["relation"]) == ("A dog runs.", "neutral", "hypernym")
-    with pytest.raises(loading.UnfitError, match="none of the pairs can be used"):
+    with pytest.raises(loading.UnsuitablePairsError, match="none of the pairs can be used"):
         loading.load("breaking_nli", data=str(path))
 
 
@@ -187,7 +187,7 @@ def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
         vectors.write_text(f"beautiful 1 0\nugly {cosine} {(1 - cosine**2) ** 0.5}\n")
         try:
             rows = loading.load("breaking_nli", min_similarity=least, **options)
-        except loading.UnfitError:
+        except loading.UnsuitablePairsError:
             return []
         return [row["replacement"] for row in rows if row["category"] == "antonyms_wordnet"]
 
@@ -224,7 +224,7 @@ def test_another_file_is_refused(official, tmp_path):
 )
 def test_invalid_options_raise(config, options, words):
     with pytest.raises(ValueError, match=words):
-        loading.builder("breaking_nli", config, **options)
+        loading.create_builder("breaking_nli", config, **options)
 
 
 def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
@@ -232,7 +232,7 @@ def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
         # A contradiction where the kite changed, no idea elsewhere.
         return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
 
-    request = Request("breaking_nli", "official", {"file": official})
+    request = SetRequest("breaking_nli", "official", {"file": official})
     [result] = evaluate(half_sure, [request], output_dir=tmp_path / "out")
     assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
         "colors": 1.0,
@@ -262,7 +262,7 @@ def test_the_official_counts(shared):
 @pytest.mark.nightly
 def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
-    request = Request("breaking_nli", "official", {"file": str(path)})
+    request = SetRequest("breaking_nli", "official", {"file": str(path)})
     [result] = evaluate("wordnet", [request], output_dir=tmp_path / "out")
     ours = {row["category"]: round(100 * row["accuracy"].value, 1) for row in result.scores["by_category"]}
     theirs = {  # Table 4
@@ -287,7 +287,7 @@ def test_the_official_pairs_have_the_people_of_table_2(shared, tmp_path):
         return [[0, 0, 1]] * len(premises)
 
     [result] = evaluate(
-        contradicts, [Request("breaking_nli", "official", {"file": str(path)})], output_dir=tmp_path / "out"
+        contradicts, [SetRequest("breaking_nli", "official", {"file": str(path)})], output_dir=tmp_path / "out"
     )
     kappa = result.scores["kappa"]
     assert round(100 * result.scores["human"].value, 1) == 94.1

@@ -5,7 +5,7 @@ import pytest
 
 from unbag import evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.scripts import module
 
@@ -64,12 +64,14 @@ def test_lambda_is_a_filter(options):
     kept = loading.load("cs_lambda", **options, min_lms=0.6)
     scored = loading.load("cs_lambda", **options)
     assert kept["id"][:] == [row["id"] for row in scored if row["lms"] >= 0.6]
-    assert build(Request("cs_lambda", options=options | {"min_lms": 0.6})).data["excluded"] == {"below λ": 24}
+    assert build_requested_set(SetRequest("cs_lambda", options=options | {"min_lms": 0.6})).data["excluded"] == {
+        "below λ": 24
+    }
 
 
 def test_pairs_that_were_trained_on_are_cross_fitted(options):
     own = options | {"data": options["train_data"][0], "folds": 3}
-    built = build(Request("cs_lambda", options=own))
+    built = build_requested_set(SetRequest("cs_lambda", options=own))
     assert len(built.config["lexical_models"]) == 3
     assert {record["without_fold"] for record in built.config["lexical_models"]} == {f"{n} of 3" for n in range(3)}
 
@@ -86,7 +88,7 @@ def test_processes_and_streams_give_the_same_rows(options):
 
 
 def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
-    request = Request("cs_lambda", options=options)
+    request = SetRequest("cs_lambda", options=options)
     [result] = evaluate(
         "lexical", [request], output_dir=tmp_path / "out", train_data=options["train_data"], pipeline="all"
     )

@@ -6,7 +6,7 @@ import pytest
 from tests.challenge_sets.perturbations.test_negation_operations import CLAIMS, NO_CLAIMS
 from unbag import evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 
 PAIRS = [*CLAIMS, *NO_CLAIMS, CLAIMS[0]]
 
@@ -45,8 +45,8 @@ def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypa
 
 
 def test_excluded_premises_are_counted_and_a_constant_is_right_on_half(options):
-    request = Request("negation", options=options)
-    built = build(request)
+    request = SetRequest("negation", options=options)
+    built = build_requested_set(request)
     assert sum(built.data["excluded"].values()) == len(NO_CLAIMS) + 1
     assert built.config["counts"]["claims"] == len(CLAIMS)
     [result] = evaluate(
@@ -73,4 +73,4 @@ def test_sentences_of_a_text_make_the_same_rows_as_premises(options, tmp_path):
 )
 def test_invalid_options_are_rejected(options, given, message):
     with pytest.raises(ValueError, match=message):
-        loading.builder("negation", **options | given).validate_names()
+        loading.create_builder("negation", **options | given).validate_names()

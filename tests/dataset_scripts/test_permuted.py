@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.builder import builder_hash
+from unbag.challenge_sets.builder import compute_builder_hash
 from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.perturbations.permutation import MODES, Permuter
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli import app
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
@@ -66,7 +66,7 @@ def test_each_used_example_gives_its_original_and_q_permutations(pairs):
 
 def test_the_rows_are_what_the_operator_makes(pairs):
     row = _load(pairs)[3]
-    expected = Permuter(q=4).one("p0", tokenize(PAIRS[0][0]), tokenize(PAIRS[0][1]), 2)
+    expected = Permuter(q=4).permute_once("p0", tokenize(PAIRS[0][0]), tokenize(PAIRS[0][1]), 2)
     assert (row["premise"], row["hypothesis"]) == expected
 
 
@@ -132,7 +132,9 @@ def few_orders(tmp_path):
 
 def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, own_cache):
     def excluded(**options):
-        return build(Request("permuted", options={"data": str(few_orders), "q": 70, **options})).data["excluded"]
+        return build_requested_set(SetRequest("permuted", options={"data": str(few_orders), "q": 70, **options})).data[
+            "excluded"
+        ]
 
     assert excluded() == {"too short to permute": 1}
     reasons = {"too short to permute": 1, "with fewer than 70 different permutations": 2}
@@ -151,13 +153,15 @@ def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, o
 
 def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
     spans = ((0, 1), (1, 2), (2, None))  # the first two examples are dropped, by processes of their own
-    data = SourceConfig.open
-    monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), _spans=lambda: spans))
+    data = SourceConfig.open_pairs
+    monkeypatch.setattr(
+        SourceConfig, "open_pairs", lambda self, **how: replace(data(self, **how), _spans=lambda: spans)
+    )
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
-    builder = loading.builder("permuted", **options)
+    builder = loading.create_builder("permuted", **options)
     with parallel.set_num_proc(2):
-        loading.prepare(builder)
-    assert builder.exclusion_counts() == {"with fewer than 70 different permutations": 2}
+        loading.build_evaluated_split(builder)
+    assert builder.get_exclusion_counts() == {"with fewer than 70 different permutations": 2}
 
 
 CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。")
@@ -175,7 +179,7 @@ def test_chinese_is_permuted_in_words(chinese):
     sides = [tokenize(sentence, "zh") for sentence in CHINESE]
     assert "图书馆" in sides[0].texts
     assert (rows[0]["premise_words"], rows[0]["hypothesis_words"]) == tuple(len(side.words) for side in sides)
-    assert (rows[1]["premise"], rows[1]["hypothesis"]) == Permuter(q=4).one(rows[0]["source_id"], *sides, 0)
+    assert (rows[1]["premise"], rows[1]["hypothesis"]) == Permuter(q=4).permute_once(rows[0]["source_id"], *sides, 0)
     assert all("图书馆" in sentence for sentence in rows["premise"])
 
 
@@ -188,9 +192,12 @@ def test_characters_may_be_permuted_instead(chinese):
 
 
 def test_what_cuts_chinese_is_on_record(chinese, own_cache):
-    request = Request("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
-    assert build(request).config["tokenizer"] == f"spaCy {version('spacy')}, blank zh, rjieba {version('rjieba')}"
-    by_character = build(replace(request, options={**request.options, "characters": True}))
+    request = SetRequest("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
+    assert (
+        build_requested_set(request).config["tokenizer"]
+        == f"spaCy {version('spacy')}, blank zh, rjieba {version('rjieba')}"
+    )
+    by_character = build_requested_set(replace(request, options={**request.options, "characters": True}))
     assert by_character.config["characters"] is True
     assert "tokenizer" not in by_character.config
 
@@ -199,9 +206,9 @@ def test_another_segmenter_makes_the_set_anew(monkeypatch):
     from unbag.challenge_sets import builder as hashing
 
     def key():
-        return builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
+        return compute_builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
 
-    cls = challenge_sets.get("permuted").builder_class()
+    cls = challenge_sets.get_challenge_set("permuted").import_builder_class()
     before = key()
     assert key() == before
     monkeypatch.setattr(hashing, "version", lambda name: "0.43" if name == "rjieba" else version(name))
@@ -227,7 +234,7 @@ def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
 )
 def test_options_for_the_other_language_are_refused(pairs_of, option, words):
     with pytest.raises(ValueError, match=words):
-        loading.builder("permuted", **pairs_of, **option)
+        loading.create_builder("permuted", **pairs_of, **option)
 
 
 def test_what_was_built_is_not_reused_for_other_data(pairs):
@@ -267,7 +274,7 @@ def test_a_broken_row_is_named_through_the_builder(pairs):
 
 
 def test_there_is_a_config_for_every_corpus_split_and_mode():
-    configs = loading.builder("permuted", "snli").builder_configs
+    configs = loading.create_builder("permuted", "snli").builder_configs
     for corpus in CORPORA.values():
         for split in corpus.splits:
             for mode in MODES:
@@ -279,7 +286,7 @@ def test_there_is_a_config_for_every_corpus_split_and_mode():
 
 def test_an_unknown_config_is_named_with_those_there_are():
     with pytest.raises(ValueError, match=r"no config 'snli-dev'.*snli-validation, "):
-        loading.builder("permuted", "snli-dev")
+        loading.create_builder("permuted", "snli-dev")
 
 
 def test_an_unknown_set_is_named_with_those_there_are():

@@ -6,7 +6,7 @@ import pytest
 from tests.challenge_sets.perturbations.test_recombined import CLAIM, OTHERS
 from unbag import evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.corpora import CORPORA
 
 PAIRS = [
@@ -71,7 +71,7 @@ def test_seed_decides_the_documents(options):
 
 
 def test_excluded_examples_are_counted_and_the_parser_recorded(options):
-    built = build(Request("recombined", options=options))
+    built = build_requested_set(SetRequest("recombined", options=options))
     assert built.data["excluded"] == {
         "unlabelled": 1,
         "not labelled entailment": 9,
@@ -83,7 +83,7 @@ def test_excluded_examples_are_counted_and_the_parser_recorded(options):
     assert counts["claims"] == 2
     assert counts["supported"] == counts["removed"] == 4
     assert sum(n for name, n in counts.items() if name.startswith("excluded: ")) == 11
-    assert build(Request("recombined", options=options)).config == built.config, "also from the cache"
+    assert build_requested_set(SetRequest("recombined", options=options)).config == built.config, "also from the cache"
 
 
 def test_scores_by_hand_of_a_model_that_looks_for_words(options, tmp_path):
@@ -96,7 +96,7 @@ def test_scores_by_hand_of_a_model_that_looks_for_words(options, tmp_path):
             for p, h in pairs
         ]
 
-    [result] = evaluate(has_words, [Request("recombined", options=options)], output_dir=tmp_path)
+    [result] = evaluate(has_words, [SetRequest("recombined", options=options)], output_dir=tmp_path)
     by_operation = {row["operation"]: row for row in result.scores["by_operation"]}
     assert by_operation["removed"]["paired_accuracy"].value == 1
     assert by_operation["subject"]["false_entailment_rate"].value == 1
@@ -121,7 +121,7 @@ def test_options_without_such_values_are_rejected(options, option, words):
 
 
 def test_there_is_a_config_for_every_english_split():
-    configs = loading.builder("recombined", "snli").builder_configs
+    configs = loading.create_builder("recombined", "snli").builder_configs
     english = [corpus for corpus in CORPORA.values() if corpus.language == "en"]
     assert any(corpus.is_two_way for corpus in english)
     assert set(configs) == {f"{corpus.name}-{split}" for corpus in english for split in corpus.splits}
@@ -129,4 +129,7 @@ def test_there_is_a_config_for_every_english_split():
 
 def test_two_label_corpora_and_three_label_corpora_have_the_same_labels():
     for config in ("rte-validation", "snli-validation"):
-        assert loading.builder("recombined", config).info.features["label"].names == ["entailment", "not_entailment"]
+        assert loading.create_builder("recombined", config).info.features["label"].names == [
+            "entailment",
+            "not_entailment",
+        ]

@@ -11,7 +11,7 @@ from unbag import challenge_sets, scripts
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.rearrangement import fit, rearrange
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build, export
+from unbag.challenge_sets.request import SetRequest, build_requested_set, export_challenge_set
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions
@@ -54,10 +54,10 @@ def words(tmp_path):
 
 
 def _splits(pairs, words, **options):
-    made = loading.builder(
+    made = loading.create_builder(
         "resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache", **options
     )
-    loading.prepare(made)
+    loading.build_evaluated_split(made)
     return made.as_dataset()
 
 
@@ -101,7 +101,7 @@ def test_the_rows_are_what_the_library_makes(pairs, words):
 
 
 def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, words):
-    built = build(Request("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
+    built = build_requested_set(SetRequest("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
     n = len(_labelled(pairs))
     assert set(built.rows["partition"]) == set(range(20))
     assert built.data["excluded"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
@@ -114,17 +114,17 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
     path = tmp_path / "two.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
     complaint = rf"two\.jsonl: expected pairs with all three labels, .* got .*\b0 {missing}\b.*choose other sets"
-    with pytest.raises(loading.UnfitError, match=complaint):
-        build(Request("resnli", None, {"data": str(path), "embeddings": str(words)}))
+    with pytest.raises(loading.UnsuitablePairsError, match=complaint):
+        build_requested_set(SetRequest("resnli", None, {"data": str(path), "embeddings": str(words)}))
 
 
 @pytest.mark.parametrize("n", [2, 5, 50])
 def test_resnli_of_few_drawn_examples_can_be_scored(pairs, words, n):
-    built = build(
-        Request("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, max_examples=n)
+    built = build_requested_set(
+        SetRequest("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, max_examples=n)
     )
     probabilities = np.eye(3)[built.rows["label"]]
-    scores = challenge_sets.get("resnli").score_rows(
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(
         built.rows, SetPredictions(probabilities, LABELS, has_probabilities=True)
     )
     partitions = scores["n_partitions"]
@@ -168,14 +168,14 @@ def test_invalid_options_raise(pairs, words, options, complaint):
 
 def test_a_corpus_is_taken_whole_and_chinese_needs_embeddings():
     with pytest.raises(ValueError, match="all splits of snli are merged, got 'test'"):
-        loading.builder("resnli", "snli", source_split="test")
+        loading.create_builder("resnli", "snli", source_split="test")
     with pytest.raises(ValueError, match="default is for English"):
-        loading.builder("resnli", "ocnli")
+        loading.create_builder("resnli", "ocnli")
 
 
 def test_there_is_a_config_for_every_corpus_of_three_labels_that_embeddings_were_tried_on():
     fitting = [each.name for each in CORPORA.values() if each.language in ("en", "zh") and not each.is_two_way]
-    assert list(loading.builder("resnli", "snli").builder_configs) == fitting
+    assert list(loading.create_builder("resnli", "snli").builder_configs) == fitting
 
 
 @pytest.mark.nightly
@@ -186,8 +186,8 @@ def test_sick_is_rearranged_from_all_its_splits(tmp_path):
     from unbag.challenge_sets import loading
 
     fixture = "nli-fixtures/minilm-l6-snli"
-    made = loading.builder("resnli", "sick", cache_dir=tmp_path, embeddings=fixture)
-    test = loading.prepare(made)
+    made = loading.create_builder("resnli", "sick", cache_dir=tmp_path, embeddings=fixture)
+    test = loading.build_evaluated_split(made)
     assert {name: split.num_examples for name, split in made.info.splits.items()} == {
         "train": 4439,
         "validation": 495,
@@ -197,7 +197,7 @@ def test_sick_is_rearranged_from_all_its_splits(tmp_path):
     assert set(Counter(test["partition"]).values()) == {245, 246}
     assert set(test["source_split"]) == {"train", "validation", "test"}
     assert all(row["id"].startswith(f"sick-{row['source_split']}-") for row in test)
-    [name, commit] = made.provenance()["embeddings"].split("@")
+    [name, commit] = made.describe_provenance()["embeddings"].split("@")
     assert (name, len(commit)) == (fixture, 40)
 
 
@@ -211,8 +211,8 @@ def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
         "columns": {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "label"},
     }
     options |= {"embeddings": "nli-fixtures/minilm-l6-snli", "cache_dir": tmp_path, "source_split": "train+test"}
-    made = loading.builder("resnli", **options)
-    test = loading.prepare(made)
+    made = loading.create_builder("resnli", **options)
+    test = loading.build_evaluated_split(made)
     assert len(test) == (4439 + 4906) // 10
     assert set(test["source_split"]) == {"train", "test"}
 
@@ -231,15 +231,15 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 
 
 def test_ids_must_be_unique_over_splits(pairs, words):
-    made = loading.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
-    twice = made.sources() * 2
+    made = loading.create_builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
+    twice = made.open_sources() * 2
     with pytest.raises(DataError, match="expected unique ids over all splits, got 'p1' twice"):
         made.plan(twice)
 
 
 def test_all_splits_are_exported_and_load_with_plain_datasets(pairs, words, tmp_path):
     options = {"data": str(pairs), "embeddings": str(words)}
-    record = export(Request("resnli", options=options), tmp_path / "resnli")
+    record = export_challenge_set(SetRequest("resnli", options=options), tmp_path / "resnli")
     loaded = datasets.load_dataset(str(tmp_path / "resnli"), cache_dir=str(tmp_path / "cache"))
     ours = _splits(pairs, words)
     assert set(loaded) == {"train", "validation", "test"} == set(record["splits"])
@@ -252,5 +252,5 @@ def test_all_splits_are_exported_and_load_with_plain_datasets(pairs, words, tmp_
         assert data["excluded"] == {"unlabelled": 400 - labelled, "in the other splits": labelled - len(rows)}
     assert record["rows"] == sum(map(len, loaded.values())) == labelled
     assert record["data"]["excluded"] == {"unlabelled": 400 - labelled}
-    alone = export(Request("resnli", options=options), tmp_path / "resnli.parquet")
+    alone = export_challenge_set(SetRequest("resnli", options=options), tmp_path / "resnli.parquet")
     assert alone["rows"] == len(ours["test"]), "a single file has the split that models are evaluated on"

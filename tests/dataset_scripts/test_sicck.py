@@ -6,7 +6,7 @@ import pytest
 
 from unbag import challenge_sets, evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 
@@ -55,7 +55,7 @@ def test_each_pair_is_there_in_both_directions(data):
 
 
 def test_what_cannot_be_a_seed_is_counted(data):
-    built = build(Request("sicck", options={"data": data}))
+    built = build_requested_set(SetRequest("sicck", options={"data": data}))
     assert built.data["excluded"] == {"unlabelled": 1, "without the form subject, verb, object": 1}
     assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
 
@@ -124,7 +124,7 @@ def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
         return np.eye(3)[[known[pair] for pair in zip(premises, hypotheses, strict=True)]]
 
     [result] = evaluate(
-        oracle, [Request("sicck", "official", {"file": file})], output_dir=tmp_path / "out", shuffled=False
+        oracle, [SetRequest("sicck", "official", {"file": file})], output_dir=tmp_path / "out", shuffled=False
     )
     assert result.scores["n_examples"] == 1304
     assert result.scores["f1"].value > 0.99
@@ -133,7 +133,7 @@ def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
 def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
     [result] = evaluate(
         lambda premises, _: ["entailment"] * len(premises),
-        [Request("sicck", "official", {"file": file})],
+        [SetRequest("sicck", "official", {"file": file})],
         output_dir=tmp_path / "out",
     )
     scores = result.scores
@@ -148,7 +148,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
 def test_two_label_models_are_scored_on_three(file):
     rows = loading.load("sicck", "official", file=file)
     answers = SetPredictions(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
-    scores = challenge_sets.get("sicck").score_rows(rows, answers)
+    scores = challenge_sets.get_challenge_set("sicck").score_rows(rows, answers)
     assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
     assert scores["accuracy"].value == (593 + 422) / 1304
 
@@ -166,4 +166,4 @@ def test_two_label_models_are_scored_on_three(file):
 )
 def test_invalid_options_raise(config, options, words):
     with pytest.raises(ValueError, match=words):
-        loading.builder("sicck", config, **options)
+        loading.create_builder("sicck", config, **options)

@@ -5,7 +5,7 @@ import pytest
 from unbag import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.soswap_addamod import KINDS
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.corpora import CORPORA
 
 PAIRS = [
@@ -51,7 +51,7 @@ def test_a_kind_is_asked_for_and_processes_and_streaming_change_nothing(options)
 
 
 def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
-    built = build(Request("soswap_addamod", options=options))
+    built = build_requested_set(SetRequest("soswap_addamod", options=options))
     assert built.data["excluded"] == {"unlabelled": 1, "with a repeated premise or one that makes no pair": 2}
     assert built.config["parser"].startswith("en_core_web_sm")
     assert built.config["counts"] == {
@@ -62,14 +62,16 @@ def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
         "addamod: fewer than two nouns that take an adjective": 1,
         "addamod: no adjective that is attested with two of its nouns": 1,
     }
-    assert build(Request("soswap_addamod", options=options)).config == built.config, "also from the cache"
+    assert build_requested_set(SetRequest("soswap_addamod", options=options)).config == built.config, (
+        "also from the cache"
+    )
 
 
 def test_the_scores_by_hand(options, tmp_path):
     """A bag of words takes both sentences for the same."""
     [result] = evaluate(
         lambda premises, _: ["entailment"] * len(premises),
-        [Request("soswap_addamod", options=options)],
+        [SetRequest("soswap_addamod", options=options)],
         output_dir=tmp_path,
     )
     for part, n in (("soswap", 2), ("addamod", 1)):
@@ -98,7 +100,7 @@ def test_invalid_options_raise(options, option, words):
 
 
 def test_there_is_a_config_for_every_english_split_and_kind():
-    configs = loading.builder("soswap_addamod", "snli").builder_configs
+    configs = loading.create_builder("soswap_addamod", "snli").builder_configs
     english = [corpus for corpus in CORPORA.values() if corpus.language == "en" and not corpus.is_two_way]
     assert 0 < len(english) < len(CORPORA)
     for corpus in english:

@@ -6,8 +6,8 @@ import pytest
 from unbag import evaluate
 from unbag.baselines.lexical.features import iter_features
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.perturbations.swapped import swapped_tables
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.perturbations.swapped import iter_swapped_tables
+from unbag.challenge_sets.request import SetRequest
 
 ROWS = [
     ("A man sleeps.", "A person sleeps.", "entailment"),
@@ -48,7 +48,7 @@ def test_exchanging_mirrors_the_lexical_features():
 
 
 def test_no_rows_make_no_tables():
-    assert list(swapped_tables([])) == []
+    assert list(iter_swapped_tables([])) == []
 
 
 def _by_first_letters(premises, hypotheses):
@@ -58,7 +58,7 @@ def _by_first_letters(premises, hypotheses):
 
 
 def test_the_scores_by_hand(data, tmp_path):
-    [result] = evaluate(_by_first_letters, [Request("swapped", options={"data": data})], output_dir=tmp_path / "out")
+    [result] = evaluate(_by_first_letters, [SetRequest("swapped", options={"data": data})], output_dir=tmp_path / "out")
     scores = result.scores
     # neutral: wrong before and after; contradictions: both right before; after, the first right, the second neutral.
     assert scores["accuracy_before"].value == pytest.approx(2 / 3)
@@ -76,6 +76,6 @@ def test_a_two_label_model_is_right_of_neutral_and_contradiction_alike(data, tmp
         def predict(self, premises, hypotheses):
             return np.tile(np.array([[0.2, 0.8]], dtype=np.float32), (len(premises), 1))
 
-    [result] = evaluate(NeverEntails(), [Request("swapped", options={"data": data})], output_dir=tmp_path / "out")
+    [result] = evaluate(NeverEntails(), [SetRequest("swapped", options={"data": data})], output_dir=tmp_path / "out")
     assert result.scores["accuracy_before"].value == result.scores["accuracy_after"].value == 1
     assert result.scores["overall"]["accuracy_before"].value == pytest.approx(3 / 4)

@@ -5,7 +5,7 @@ import pytest
 from tools.demo_corpus.built_sets import build_request
 from unbag.challenge_sets.negation import OPERATIONS
 from unbag.challenge_sets.perturbations.recombined import join_sentences
-from unbag.challenge_sets.request import build, read_back
+from unbag.challenge_sets.request import build_requested_set, read_exported_set
 from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
 from unbag.utils.hashing import hash_file
@@ -27,13 +27,13 @@ def pipeline(shared, tmp_path, monkeypatch):
     [("soswap_addamod", "kind", {"soswap", "addamod"}), ("negation", "operation", set(OPERATIONS))],
 )
 def test_demo_rows_rest_on_the_premises_that_are_shipped_with_them(name, column, values):
-    rows = read_back(demo.BUILT_SETS[name]).rows
+    rows = read_exported_set(demo.BUILT_SETS[name]).rows
     assert {*rows[column]} == values
     assert all(PAIRS[row["source_id"]].premise == row["source_premise"] for row in rows)
 
 
 def test_demo_documents_rest_on_the_pairs_that_are_shipped_with_them():
-    rows = read_back(demo.BUILT_SETS["recombined"]).rows
+    rows = read_exported_set(demo.BUILT_SETS["recombined"]).rows
     assert {*rows["operation"]} == {"supported", "subject", "object", "number", "removed"}
     assert {*rows["k"]} == {1, 4, 16}
     for row in rows:
@@ -44,21 +44,21 @@ def test_demo_documents_rest_on_the_pairs_that_are_shipped_with_them():
 
 @every_set
 def test_demo_record_names_the_pairs_and_no_place_of_the_machine_that_built_it(name):
-    built = read_back(demo.BUILT_SETS[name])
+    built = read_exported_set(demo.BUILT_SETS[name])
     assert built.data["revision"] == hash_file(demo.get_demo_file("validation"))
     assert built.config["pipeline"] == PIPELINE
     assert "/" not in built.data["origin"]
 
 
 def test_demo_swaps_of_some_premises_are_those_of_the_operator(pipeline):
-    from unbag.challenge_sets.perturbations.soswap import Swap, soswap
+    from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
     from unbag.data.text.parses import Parser
 
-    rows = read_back(demo.BUILT_SETS["soswap_addamod"]).rows
+    rows = read_exported_set(demo.BUILT_SETS["soswap_addamod"]).rows
     shipped = {row["source_premise"]: row for row in rows if row["kind"] == "soswap"}
     premises = list(dict.fromkeys(pair.premise for pair in demo.iter_demo_pairs("validation")))[:120]
-    made = {str(parse): soswap(parse) for parse in Parser(pipeline).parses(premises)}
-    swaps = {premise: swap for premise, swap in made.items() if isinstance(swap, Swap)}
+    made = {str(parse): swap_subject_and_object(parse) for parse in Parser(pipeline).parses(premises)}
+    swaps = {premise: swap for premise, swap in made.items() if isinstance(swap, SwappedSentence)}
     assert swaps
     assert swaps.keys() == shipped.keys() & set(premises)
     assert all(swap.hypothesis == shipped[premise]["hypothesis"] for premise, swap in swaps.items())
@@ -67,7 +67,7 @@ def test_demo_swaps_of_some_premises_are_those_of_the_operator(pipeline):
 @pytest.mark.nightly
 @every_set
 def test_demo_rows_are_those_of_the_builder(pipeline, name):
-    shipped, built = read_back(demo.BUILT_SETS[name]), build(build_request(name, pipeline))
+    shipped, built = read_exported_set(demo.BUILT_SETS[name]), build_requested_set(build_request(name, pipeline))
     assert len(shipped.rows) > 500
     assert shipped.rows.to_list() == built.rows.to_list()
     assert shipped.data == built.data

@@ -94,5 +94,5 @@ def test_any_text_gets_probabilities_and_none_is_no_error(predictor):
 
 
 def test_a_pair_that_is_no_text_is_refused(predictor):
-    with pytest.raises(ValueError, match="expected every hypothesis to be text, got None in row 0"):
+    with pytest.raises(ValueError, match="expected text in column 'hypothesis', got None in row 0"):
         predictor.predict(["A dog."], [None])

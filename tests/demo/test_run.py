@@ -30,15 +30,15 @@ def shown(tmp_path_factory):
 def test_demo_without_network_and_caches_asks_every_set_of_every_model(shown):
     folder, _, complaints = shown
     assert not complaints
-    asked = {(result.model["name"], result.set) for result in results.read(folder / "results.json")}
-    assert asked == {(model, name) for model in MODELS for name in challenge_sets.names()}
+    asked = {(result.model["name"], result.set) for result in results.read_results(folder / "results.json")}
+    assert asked == {(model, name) for model in MODELS for name in challenge_sets.list_set_names()}
 
 
 def test_it_shows_a_bag_of_words_for_what_it_is(shown):
     folder, said, _ = shown
     for model in MODELS[1:]:
         assert f"Verdict on {model}: Better than the baseline on 0 of " in " ".join(said.split())
-    lexical = {r.set: r for r in results.read(folder / "results.json") if r.model["name"] == "lexical"}
+    lexical = {r.set: r for r in results.read_results(folder / "results.json") if r.model["name"] == "lexical"}
     assert 0.6 < lexical["plain"].scores["accuracy"].value < 0.95
     assert lexical["permuted"].scores["p_c"].value == 1
     assert lexical["permuted"].scores["n_f"] == 0
@@ -49,7 +49,7 @@ def test_it_shows_a_bag_of_words_for_what_it_is(shown):
 
 def test_who_reads_does_better_where_order_decides_and_is_undecided_where_there_is_none(shown):
     scores = {
-        model: {r.set: r.scores for r in results.read(shown[0] / "results.json") if r.model["name"] == model}
+        model: {r.set: r.scores for r in results.read_results(shown[0] / "results.json") if r.model["name"] == model}
         for model in MODELS
     }
     reader, lexical = scores["reader"], scores["lexical"]
@@ -79,7 +79,7 @@ def test_what_it_leaves_can_be_gone_on_with(shown):
 
 
 def test_demo_sets_stand_in_the_order_of_the_suite():
-    assert [each.name for each in build_sets(Path("out"))] == suite.names()
+    assert [each.name for each in build_sets(Path("out"))] == suite.list_suite_sets()
 
 
 @pytest.mark.nightly

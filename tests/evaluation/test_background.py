@@ -11,7 +11,7 @@ import pytest
 
 from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.challenge_sets.loading import is_built
-from unbag.challenge_sets.request import Request, build, validated_builder
+from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
 from unbag.evaluation import background
 from unbag.evaluation.background import BackgroundBuild
 from unbag.evaluation.evaluator import evaluate_all
@@ -45,7 +45,7 @@ def _by_length(premises, hypotheses):
 
 
 def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tmp_path, pairs, monkeypatch):
-    requests = [Request("plain", options={"data": pairs}), Request("swapped", options={"data": pairs})]
+    requests = [SetRequest("plain", options={"data": pairs}), SetRequest("swapped", options={"data": pairs})]
     events, previews = [], {}
 
     def preview(result):
@@ -92,14 +92,14 @@ def test_a_process_that_dies_at_once_ends_the_fit(monkeypatch, pairs):
 
 @pytest.mark.nightly
 def test_the_process_fills_the_caches(pairs):
-    recipe, request = LexicalRecipe(train_data=(pairs,), pipeline="all"), Request("plain", options={"data": pairs})
+    recipe, request = LexicalRecipe(train_data=(pairs,), pipeline="all"), SetRequest("plain", options={"data": pairs})
     process = BackgroundBuild(recipe, [request])
     done = []
     folder = process.wait_until_fitted(lambda *numbers: done.append(numbers))
     assert folder == fit_cached(recipe, progress=lambda *_: pytest.fail("fitted again"))
-    while not is_built(validated_builder(request)):
+    while not is_built(create_validated_builder(request)):
         time.sleep(0.1)
-    assert len(build(request).rows) == 108
+    assert len(build_requested_set(request).rows) == 108
     process.stop()
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import unbag
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.evaluation import comparison
 from unbag.inference.function import CallablePredictor
 from unbag.reports import comparison as compared
@@ -65,7 +65,10 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     data = folder / "ours.jsonl"
     data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
-    requests = [Request("plain", options={"data": str(data)}), Request("permuted", options={"data": str(data), "q": 3})]
+    requests = [
+        SetRequest("plain", options={"data": str(data)}),
+        SetRequest("permuted", options={"data": str(data), "q": 3}),
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         unbag.evaluate(_model("weak", 0.5), requests, output_dir=folder / "weak")
@@ -74,7 +77,7 @@ def runs(tmp_path_factory):
             unbag.evaluate(_model(f"runs/a/seed-{seed}", 0.6, seed), requests[:1], output_dir=folder / f"a-{seed}")
         for seed in range(2):
             unbag.evaluate(_model(f"runs/b/seed-{seed}", 0.8, seed + 9), requests[:1], output_dir=folder / f"b-{seed}")
-        fewer = [Request("plain", options={"data": str(data)}, max_examples=50)]
+        fewer = [SetRequest("plain", options={"data": str(data)}, max_examples=50)]
         unbag.evaluate(_model("strong", 0.9), fewer, output_dir=folder / "fewer")
     return folder
 
@@ -190,7 +193,10 @@ def test_seeds_are_one_system(runs):
     ]
     [difference] = [each for each in found.differences if each.quantity == "accuracy"]
     scores = [
-        [results.read(runs / f"{name}-{seed}" / "results.json")[0].scores["accuracy"].value for seed in range(n)]
+        [
+            results.read_results(runs / f"{name}-{seed}" / "results.json")[0].scores["accuracy"].value
+            for seed in range(n)
+        ]
         for name, n in (("a", 3), ("b", 2))
     ]
     assert difference.test == "seeds"
@@ -219,7 +225,7 @@ def test_compare_quantities_select_any_number(runs):
 
 def test_compare_selected_number_has_its_label(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
-    label = challenge_sets.get("permuted").quantities_by_path()["omega_all"].label
+    label = challenge_sets.get_challenge_set("permuted").map_quantities_by_path()["omega_all"].label
     assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
 
 
@@ -249,7 +255,7 @@ def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
 def test_compare_without_results_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"expected the results of at least two models to compare, got none; pass"):
         comparison.compare()
-    results.write([], tmp_path / results.FILE)
+    results.write_results([], tmp_path / results.FILE)
     with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty results files"):
         comparison.compare(tmp_path)
 
@@ -278,10 +284,10 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
             predicted, np.arange(120) % 3, sources, np.arange(120) // 3, [4] * 120, [0] * 120, ["subject"] * 120
         ),
     }
-    assert set(scores) == set(challenge_sets.names())
+    assert set(scores) == set(challenge_sets.list_set_names())
     for name, found in scores.items():
         paths = dict(iter_estimates(found))
-        wanted = (each.path for each in challenge_sets.get(name).quantities if "compared" in each.roles)
+        wanted = (each.path for each in challenge_sets.get_challenge_set(name).quantities if "compared" in each.roles)
         compared = [paths[path].sample for path in wanted if path != "unseen"]  # only where the splits are known
         assert len({len(sample.columns) for sample in compared}) == 1, name
 
@@ -309,7 +315,7 @@ def test_the_command_fits_a_terminal(runs):
 def test_n_of_a_comparison_is_that_of_the_results(runs):
     found = unbag.compare(runs / "weak", runs / "strong")
     ns = [
-        {path: one.n for path, one in iter_estimates(results.read(runs / name / "results.json")[1].scores)}
+        {path: one.n for path, one in iter_estimates(results.read_results(runs / name / "results.json")[1].scores)}
         for name in ("weak", "strong")
     ]
     permuted = [each for each in found.differences if each.set == "permuted"]

@@ -8,7 +8,7 @@ from rich.console import Console
 from tests.fork_server import PYTHON
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data import demo
 from unbag.evaluation import evaluator
 from unbag.evaluation.verdict import compute_model_verdict, describe_scale
@@ -23,7 +23,7 @@ def neutral(premises, hypotheses):
 def crossed(tmp_path_factory):
     """Give the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
     folder = tmp_path_factory.mktemp("crossed")
-    request = Request("plain", options={"data": str(demo.get_demo_file("validation"))}, max_examples=200)
+    request = SetRequest("plain", options={"data": str(demo.get_demo_file("validation"))}, max_examples=200)
     training = (str(demo.get_demo_file("train")),)
     return {
         shuffled: evaluator.evaluate_all(
@@ -80,7 +80,8 @@ def test_models_meet_corpora(shared_hub, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Best constant prediction" in done.stdout
     found = {
-        (r.model["name"], r.data["name"]): r.scores["accuracy"] for r in results.read(tmp_path / "out" / "results.json")
+        (r.model["name"], r.data["name"]): r.scores["accuracy"]
+        for r in results.read_results(tmp_path / "out" / "results.json")
     }
     assert len(found) == 4
     # .81 on all of SNLI test, .59 on all of SICK test: 150 examples are within four standard errors of that.

@@ -12,7 +12,13 @@ import pytest
 
 import unbag
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
+from unbag.challenge_sets.request import (
+    SetRequest,
+    build_requested_set,
+    export_challenge_set,
+    is_exported_set,
+    read_exported_set,
+)
 from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, find_label_space, fold_label, parse_label_map
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
@@ -44,7 +50,7 @@ def request_(tmp_path):
     rows.append({"premise": "Too short.", "hypothesis": "Too short.", "label": "neutral"})
     rows.append({**rows[0], "label": "-"})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return Request("permuted", options={"data": str(path), "q": 5})
+    return SetRequest("permuted", options={"data": str(path), "q": 5})
 
 
 def bag_of_words(premises, hypotheses):
@@ -83,7 +89,7 @@ def test_excluded_examples_are_counted(tmp_path, request_):
 
 def test_the_results_file_holds_what_was_returned(tmp_path, request_):
     returned = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
-    [read] = results.read(tmp_path / "out" / "results.json")
+    [read] = results.read_results(tmp_path / "out" / "results.json")
     assert read.scores["p_c"] == returned[0].scores["p_c"]
     assert read.scores["confident"] == returned[0].scores["confident"]
     assert read.model["name"] == "reads_order"
@@ -99,12 +105,12 @@ def test_two_runs_leave_the_same_results_file(tmp_path, request_):
 
 
 def test_drawn_examples_are_the_same_whatever_else_is_there(tmp_path, request_):
-    few = build(Request("permuted", options=request_.options, max_examples=7))
-    more = build(Request("permuted", options=request_.options, max_examples=20))
+    few = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=7))
+    more = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=20))
     assert len(few.rows) == 7 * 6
     assert set(few.rows["source_id"][:]) < set(more.rows["source_id"][:])
     assert few.data["excluded"]["not drawn"] == 41
-    other = build(Request("permuted", options=request_.options, max_examples=7, seed=1))
+    other = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=7, seed=1))
     assert set(other.rows["source_id"][:]) != set(few.rows["source_id"][:])
 
 
@@ -117,7 +123,7 @@ def test_a_two_label_model_is_scored_in_its_own_space(tmp_path, request_):
 
 def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
     [expected] = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
-    rows = build(request_).rows
+    rows = build_requested_set(request_).rows
     table = reads_order(rows["premise"][:], rows["hypothesis"][:])
     lines = [
         json.dumps({"id": name, **dict(zip(LABELS, map(float, values), strict=True))})
@@ -159,7 +165,7 @@ def test_lexical_predictions_can_be_stored_at_an_address(tmp_path, request_, mon
 
 
 def _predictions(tmp_path, request_, change):
-    rows = [{"id": name, "prediction": "neutral"} for name in build(request_).rows["id"][:]]
+    rows = [{"id": name, "prediction": "neutral"} for name in build_requested_set(request_).rows["id"][:]]
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in change(rows)))
     return path
@@ -170,7 +176,10 @@ def _predictions(tmp_path, request_, change):
     [
         (lambda rows: rows[:-2], "2 of the set's 288 rows have no prediction, first 'ours-47#3'"),
         (lambda rows: [*rows, rows[0]], "line 289: expected each id once, got 'ours-0#-1' again"),
-        (lambda rows: [{"id": "x", "prediction": "neutral"}, *rows], "line 1: expected an id of the set, got 'x'"),
+        (
+            lambda rows: [{"id": "x", "prediction": "neutral"}, *rows],
+            "line 1: expected an id that occurs in the set, got 'x'",
+        ),
         (lambda rows: [{**rows[0], "prediction": "maybe"}, *rows[1:]], "line 1: expected a prediction of entailment"),
         (lambda rows: [{"id": row["id"]} for row in rows], "expected the columns id and either prediction or"),
     ],
@@ -188,39 +197,39 @@ def test_a_constant_prediction_has_its_labels_share(tmp_path, request_):
 
 
 def test_evaluate_without_usable_pairs_is_rejected(tmp_path, request_):
-    none = Request("permuted", options={**request_.options, "min_words": 50})
+    none = SetRequest("permuted", options={**request_.options, "min_words": 50})
     with pytest.raises(ValueError, match=r"none of the pairs can be used.*min_words=50") as raised:
-        build(none)
+        build_requested_set(none)
     assert "None" not in str(raised.value), "options without a value are not listed"
 
 
 def test_an_exported_set_loads_with_plain_datasets(tmp_path, request_):
     datasets = pytest.importorskip("datasets")
-    record = export(request_, tmp_path / "set.parquet")
+    record = export_challenge_set(request_, tmp_path / "set.parquet")
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "set.parquet"), split="train")
     assert len(rows) == record["rows"] == 288
     assert rows.features["label"].names == LABELS
-    assert rows.to_list() == build(request_).rows.to_list()
+    assert rows.to_list() == build_requested_set(request_).rows.to_list()
     assert tokenize(rows[1]["premise"]).length == rows[0]["premise_words"]
 
 
 def test_an_exported_set_is_read_back_with_its_record(tmp_path, request_):
-    drawn = Request("permuted", options=request_.options, max_examples=9)
-    path, built = tmp_path / "set.parquet", build(drawn)
-    export(drawn, path)
-    read = read_back(path)
+    drawn = SetRequest("permuted", options=request_.options, max_examples=9)
+    path, built = tmp_path / "set.parquet", build_requested_set(drawn)
+    export_challenge_set(drawn, path)
+    read = read_exported_set(path)
     assert read.rows.to_list() == built.rows.to_list()
     assert read.rows.features == built.rows.features
     assert (read.language, dict(read.config), dict(read.data)) == (built.language, dict(built.config), dict(built.data))
 
 
 def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_):
-    export(request_, tmp_path / "set.parquet")
+    export_challenge_set(request_, tmp_path / "set.parquet")
     table = pq.read_table(tmp_path / "set.parquet")
     mine = tmp_path / "mine.parquet"
     pq.write_table(table.append_column("prediction", pa.array(["neutral"] * len(table))), mine)
-    assert is_exported(mine)
-    scores = evaluate_file(mine, read_back(mine), output_dir=tmp_path / "a", lexical_baseline=False).scores
+    assert is_exported_set(mine)
+    scores = evaluate_file(mine, read_exported_set(mine), output_dir=tmp_path / "a", lexical_baseline=False).scores
     assert scores == evaluate_file(mine, request_, output_dir=tmp_path / "b", lexical_baseline=False).scores
     assert not (tmp_path / "b" / "predictions").exists()
 
@@ -234,16 +243,18 @@ def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_
     ],
 )
 def test_a_file_that_is_no_exported_set_is_refused(tmp_path, request_, change, said):
-    export(request_, tmp_path / "set.parquet")
+    export_challenge_set(request_, tmp_path / "set.parquet")
     pq.write_table(change(pq.read_table(tmp_path / "set.parquet")), tmp_path / "changed.parquet")
     with pytest.raises(DataError, match=said):
-        read_back(tmp_path / "changed.parquet")
+        read_exported_set(tmp_path / "changed.parquet")
 
 
 def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, monkeypatch):
     path = tmp_path / "predictions.csv"
     path.write_text("id,prediction\nours-0,2\n")
-    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("the set was built"))
+    monkeypatch.setattr(
+        "unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("the set was built")
+    )
     with pytest.raises(DataError, match="got '2'; replace label ids by names"):
         evaluate_file(path, request_, output_dir=tmp_path / "scored")
 
@@ -252,10 +263,10 @@ def test_results_of_another_schema_are_refused(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')
     with pytest.raises(ValueError, match="expected results of schema 2, got schema 99"):
-        results.read(path)
+        results.read_results(path)
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag, got list"):
-        results.read(path)
+        results.read_results(path)
 
 
 def _obvious(order, renamed=None):
@@ -306,7 +317,7 @@ def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, r
 
 
 def test_a_function_that_knows_its_rows_alone_is_not_probed(tmp_path, request_):
-    rows = build(request_).rows
+    rows = build_requested_set(request_).rows
     known = dict.fromkeys(zip(rows["premise"][:], rows["hypothesis"][:], strict=True), "neutral")
 
     def saved(premises, hypotheses):
@@ -337,7 +348,7 @@ def test_a_built_in_model_is_not_probed(tmp_path, request_):
 
 
 def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradictions(tmp_path, request_):
-    two = build(request_)
+    two = build_requested_set(request_)
     names = ["entailment", "not_entailment"]
     folded = two.rows.map(lambda row: {"label": min(row["label"], 1)})
     two = dataclasses.replace(two, rows=folded.cast_column("label", datasets.ClassLabel(names=names)))
@@ -380,7 +391,7 @@ def test_unanswered_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
     model.identity = {"kind": kind, "name": "silent"}
     [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == 0  # though the first of equal labels is entailment
-    assert result.model["n_abstained"] == len(build(request_).rows)
+    assert result.model["n_abstained"] == len(build_requested_set(request_).rows)
     assert "answers contain no label; they count as wrong" in caplog.text
 
 
@@ -401,5 +412,5 @@ def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(
             with pytest.raises(DataError, match="expected each id once, got 'row-3' again"):
                 prediction_files.read_predictions(file, ids)
             file.write_text("\n".join(["id,prediction", *lines[1:], "other,neutral"]))
-            with pytest.raises(DataError, match="expected an id of the set, got 'other'"):
+            with pytest.raises(DataError, match="expected an id that occurs in the set, got 'other'"):
                 prediction_files.read_predictions(file, ids)

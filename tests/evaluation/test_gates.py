@@ -223,7 +223,7 @@ def test_command_only_the_first_process_prints(tmp_path, monkeypatch):
         return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
 
     old = run(tmp_path / "old", result(right=0.5))
-    monkeypatch.setattr("unbag.inference.distributed.process_group", lambda: ProcessGroup(rank=1, world=2))
+    monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world=2))
     monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")

@@ -174,8 +174,12 @@ def test_sample_mislabelled_model_error_names_an_existing_option(tmp_path, monke
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
     model = SimpleNamespace(identity={"kind": "transformer"})
     monkeypatch.setattr("unbag.evaluation.model_loading.load_predictor", lambda name, label_map: (model, name))
-    monkeypatch.setattr("unbag.challenge_sets.request.build", lambda request: SimpleNamespace(language="en"))
-    monkeypatch.setattr(import_module("unbag.inference.label_probe"), "probe", lambda predictor, language: report)
+    monkeypatch.setattr(
+        "unbag.challenge_sets.request.build_requested_set", lambda request: SimpleNamespace(language="en")
+    )
+    monkeypatch.setattr(
+        import_module("unbag.inference.label_probe"), "run_label_probe", lambda predictor, language: report
+    )
     done = CliRunner().invoke(cli.app, ["human-study", "sample", "org/model", "--output-dir", str(tmp_path)])
     assert isinstance(done.exception, LabelError)
     assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)

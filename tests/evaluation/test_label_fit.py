@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS, find_label_space, fold_label, list_two_label_orders
 from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.label_check import ENOUGH, compare_label_orders
@@ -63,7 +63,7 @@ def test_a_file_of_another_order_is_scored_with_a_warning(tmp_path, monkeypatch,
         for i, x in enumerate("abcdefghijklmnopqrstuvwxyz")
     ]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    request = Request(name, options={"data": str(tmp_path / "pairs.jsonl"), **options})
+    request = SetRequest(name, options={"data": str(tmp_path / "pairs.jsonl"), **options})
     turned = dict(zip(LABELS, ("neutral", "contradiction", "entailment"), strict=True))
     given = {"permuted": ("permutation", -1), "swapped": ("swapped", False)}.get(name)
     lines = [
@@ -71,7 +71,7 @@ def test_a_file_of_another_order_is_scored_with_a_warning(tmp_path, monkeypatch,
             "id": row["id"],
             "prediction": turned[LABELS[row["label"]]] if given is None or row[given[0]] == given[1] else "neutral",
         }
-        for row in build(request).rows
+        for row in build_requested_set(request).rows
     ]
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -23,7 +23,7 @@ LATER = ("breaking_nli", "cs_lambda", "permuted", "resnli", "sicck")
 
 
 def test_each_set_is_among_them():
-    assert {*SOON, *LATER, "negation", "recombined", "soswap_addamod"} == set(challenge_sets.names())
+    assert {*SOON, *LATER, "negation", "recombined", "soswap_addamod"} == set(challenge_sets.list_set_names())
 
 
 @pytest.fixture(scope="module", params=[SOON, pytest.param(LATER, marks=pytest.mark.nightly)], ids=["soon", "later"])

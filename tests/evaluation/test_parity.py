@@ -29,7 +29,7 @@ def run(folder, name="model", *, changed=0, source=None, **options):
     source = np.arange(ROWS) if source is None else source
     labels = RowLabels(source.astype(np.int32), ids.astype(np.int8), (*LABELS, NONE))
     samples.write_samples([made], folder, labels={0: labels})
-    results.write([made], folder / results.FILE)
+    results.write_results([made], folder / results.FILE)
     return folder
 
 

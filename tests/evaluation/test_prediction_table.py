@@ -8,7 +8,7 @@ from datasets import ClassLabel, Dataset, Features, Value
 
 import unbag
 from tests import factories
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
@@ -90,8 +90,8 @@ def test_write_labels_alone_have_no_columns_of_probabilities(tmp_path):
 def test_evaluate_predictions_csv_scores_as_the_run(tmp_path):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
     [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **ASKED)
-    request = Request("swapped", options={"data": DATA}, max_examples=30)
-    found, rows = _read(path), build(request).rows
+    request = SetRequest("swapped", options={"data": DATA}, max_examples=30)
+    found, rows = _read(path), build_requested_set(request).rows
     assert [row["id"] for row in found] == rows["id"][:]
     assert [row["premise"] for row in found] == rows["premise"][:]
     assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"][:]]

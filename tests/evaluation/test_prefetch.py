@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.requirements import MissingError, Requirement
+from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.requirements import MissingResourceError, Requirement
 from unbag.data import demo
 from unbag.evaluation import prefetch
 
@@ -17,33 +17,33 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        (Request("plain", "snli-test"), [_SNLI.format("test")]),
-        (Request("permuted", "snli-test"), [_SNLI.format("test")]),
+        (SetRequest("plain", "snli-test"), [_SNLI.format("test")]),
+        (SetRequest("permuted", "snli-test"), [_SNLI.format("test")]),
         (
-            Request("permuted", "snli-test", {"minitrees": ("snli",)}),
+            SetRequest("permuted", "snli-test", {"minitrees": ("snli",)}),
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
         ),
-        (Request("cs_lambda", "snli-test"), [_SNLI.format("test"), _SNLI.format("train"), _MNLI, _SPACY]),
-        (Request("cs_lambda", "snli-train", {"train_data": ("snli",), "pipeline": "all"}), [_SNLI.format("train")]),
+        (SetRequest("cs_lambda", "snli-test"), [_SNLI.format("test"), _SNLI.format("train"), _MNLI, _SPACY]),
+        (SetRequest("cs_lambda", "snli-train", {"train_data": ("snli",), "pipeline": "all"}), [_SNLI.format("train")]),
         (
-            Request("cs_lambda", "snli-test", {"lexical": "org/model"}),
+            SetRequest("cs_lambda", "snli-test", {"lexical": "org/model"}),
             [_SNLI.format("test"), "the lexical model org/model"],
         ),
         (
-            Request("resnli", "snli", {"embeddings": f"org/vectors@{'0' * 40}"}),
+            SetRequest("resnli", "snli", {"embeddings": f"org/vectors@{'0' * 40}"}),
             [*map(_SNLI.format, ("train", "validation", "test")), f"the embeddings org/vectors@{'0' * 40}"],
         ),
         (
-            Request("breaking_nli", "snli-test", {"wordnet": True}),
+            SetRequest("breaking_nli", "snli-test", {"wordnet": True}),
             [_SNLI.format("test"), _SNLI.format("train"), "WordNet 3.0"],
         ),
-        (Request("breaking_nli", "official"), ["the pairs official of unbag_breaking_nli"]),
-        (Request("sicck", "official"), ["the pairs official of unbag_sicck"]),
+        (SetRequest("breaking_nli", "official"), ["the pairs official of unbag_breaking_nli"]),
+        (SetRequest("sicck", "official"), ["the pairs official of unbag_sicck"]),
         (
-            Request("soswap_addamod", "snli-test", {"attested_split": "train"}),
+            SetRequest("soswap_addamod", "snli-test", {"attested_split": "train"}),
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
         ),
-        (Request("swapped", options={"data": str(demo.get_demo_file("validation"))}), []),
+        (SetRequest("swapped", options={"data": str(demo.get_demo_file("validation"))}), []),
     ],
 )
 def test_a_set_says_what_it_reads(request_, expected):
@@ -55,13 +55,15 @@ def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
         "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
     )
     for corpus in ("snli", "ocnli"):
-        [_, counted] = prefetch.list_run_requirements([Request("plain", f"{corpus}-validation")], lexical_baseline=True)
+        [_, counted] = prefetch.list_run_requirements(
+            [SetRequest("plain", f"{corpus}-validation")], lexical_baseline=True
+        )
         assert f"the corpus {corpus}, split train" in counted.name
 
 
 def test_models_say_what_they_read_and_each_thing_is_named_once():
     found = prefetch.list_run_requirements(
-        [Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1"
+        [SetRequest("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1"
     )
     assert [need.name for need in found] == [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
     assert [need.name for need in prefetch.list_run_requirements([], ["wordnet", __file__])] == ["WordNet 3.0"]
@@ -84,7 +86,7 @@ def test_all_that_is_missing_is_named():
 
     some = [Requirement("a", fail), Requirement("b", dict), Requirement("c", fail)]
     assert prefetch.fetch_requirements(some) == {"a": "not there", "c": "not there"}
-    with pytest.raises(MissingError, match="expected all files to be available offline, got 2 missing: a; c"):
+    with pytest.raises(MissingResourceError, match="expected all files to be available offline, got 2 missing: a; c"):
         prefetch.validate_offline_requirements(some)
 
 

@@ -37,7 +37,7 @@ def _write(folder, *made, failures=()):
 
 
 def _found(folder):
-    return [(each.model["name"], each.set, each.data["name"]) for each in results.read(folder / results.FILE)]
+    return [(each.model["name"], each.set, each.data["name"]) for each in results.read_results(folder / results.FILE)]
 
 
 def test_check_empty_folder_passes(tmp_path):
@@ -93,11 +93,11 @@ def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
     _write(tmp_path, _result(set_name="swapped"))
     assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
     assert (tmp_path / "samples" / "00-plain.parquet").read_bytes() == before
-    _, skipped = results.read_with_skipped(tmp_path / results.FILE)
+    _, skipped = results.read_results_with_skipped(tmp_path / results.FILE)
     assert [each.set for each in skipped] == ["sicck"]
     selections = json.loads((tmp_path / "examples.json").read_text())["selections"]
     assert [each["set"] for each in selections] == ["plain", "swapped"]
-    for number, result in enumerate(results.read(tmp_path / results.FILE)):
+    for number, result in enumerate(results.read_results(tmp_path / results.FILE)):
         samples = paired_samples.read_samples(tmp_path, number, result)
         assert samples, result.set
 
@@ -111,7 +111,7 @@ def test_write_same_set_and_corpus_replaces_in_place_and_warns_of_other_rows(tmp
     again = _result()
     _write(tmp_path, replace(again, config={"max_examples": 9}))
     assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
-    assert results.read(tmp_path / results.FILE)[0].config == {"max_examples": 9}
+    assert results.read_results(tmp_path / results.FILE)[0].config == {"max_examples": 9}
     assert "replacing earlier results on other rows: plain of snli for a" in caplog.text
 
 
@@ -126,7 +126,7 @@ def test_write_second_model_moves_the_samples_of_the_first(tmp_path):
     _write(tmp_path, _result("b", "swapped"), _result("b"), _result("a", "permuted"))
     expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "permuted")]
     assert [pair[:2] for pair in _found(tmp_path)] == expected
-    for number, result in enumerate(results.read(tmp_path / results.FILE)):
+    for number, result in enumerate(results.read_results(tmp_path / results.FILE)):
         assert paired_samples.read_samples(tmp_path, number, result), (number, result.set)
     assert len(list((tmp_path / "samples").iterdir())) == len(expected)
 
@@ -168,6 +168,6 @@ def test_receive_brings_results_and_samples_of_an_address(tmp_path):
     unbag.evaluate(_says("neutral"), "swapped", output_dir=address, **asked)
     result_folder.download_result_folder(address, tmp_path / "here")
     assert [each[1] for each in _found(tmp_path / "here")] == ["plain", "swapped"]
-    assert paired_samples.read_samples(tmp_path / "here", 0, results.read(tmp_path / "here" / results.FILE)[0])
+    assert paired_samples.read_samples(tmp_path / "here", 0, results.read_results(tmp_path / "here" / results.FILE)[0])
     with pytest.raises(ValueError, match="got results of neutral"):
         unbag.evaluate(_says("entailment"), "plain", output_dir=address, **asked)

@@ -8,7 +8,7 @@ import unbag
 from tests.cli.test_options import unbag as command
 from tests.evaluation.test_evaluator import request_  # noqa: F401  a few pairs of ours
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.sharded import score_tasks
 from unbag.inference.leases import LeaseManager
@@ -31,7 +31,7 @@ def coin(premises, hypotheses):
 @pytest.fixture
 def requests(request_):  # noqa: F811
     data = {"data": request_.options["data"]}
-    return [Request("plain", options=data), request_]
+    return [SetRequest("plain", options=data), request_]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, r
     [plain] = score_tasks(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
     assert plain.set == "plain"
     assert [(each.set, each.model) for each in failures] == [("permuted", "coin")]
-    _, skipped = results.read_with_skipped(tmp_path / "again" / "results.json")
+    _, skipped = results.read_results_with_skipped(tmp_path / "again" / "results.json")
     assert [each.set for each in skipped] == ["permuted"]
     shard(requests, tmp_path / "shared", "1/2")
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
@@ -115,13 +115,14 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
         out = tmp_path / "shared"
         asked = {"shard": Shard(0, 2), "lexical_baseline": False, "on_failure": failures.append}
         found = evaluate_all([coin], requests, output_dir=out, **asked)
-        _, skipped = results.read_with_skipped(out / "results.json")
+        _, skipped = results.read_results_with_skipped(out / "results.json")
         assert [(each.set, each.model) for each in skipped] == [(each.set, each.model) for each in failures]
         return [result.set for result in found]
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "unbag.evaluation.evaluator.build", lambda request: build(request) if request.name == "plain" else 1 / 0
+            "unbag.evaluation.evaluator.build_requested_set",
+            lambda request: build_requested_set(request) if request.name == "plain" else 1 / 0,
         )
         assert again() == ["plain"]
     assert [each.set for each in failures] == ["permuted"], "its task is still there, and not scored"

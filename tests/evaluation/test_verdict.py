@@ -10,8 +10,8 @@ from rich.console import Console
 
 from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
-from unbag.challenge_sets.request import build
-from unbag.challenge_sets.results import FILE, write
+from unbag.challenge_sets.request import build_requested_set
+from unbag.challenge_sets.results import FILE, write_results
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions, scatter_predictions
@@ -43,7 +43,7 @@ def sets(tmp_path_factory):
         lexical = _baseline("lexical", folder)
         built = {}
         for request in build_requests(folder):
-            item = build(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
+            item = build_requested_set(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
             built[request.name] = item, _asked(lexical, item)
         only = _baseline("hypothesis-only", folder)
         yield built, {name: _asked(only, item) for name, (item, _) in built.items()}
@@ -194,12 +194,14 @@ def test_every_surface_says_the_same(results, kind, tmp_path):
     shown = console.export_text()
     sentence = verdict.format_verdict(verdict.compute_model_verdict(own))
     assert f"Verdict: {sentence}" in shown
-    write(own, tmp_path / FILE)
+    write_results(own, tmp_path / FILE)
     page = render_page(load_report_data([tmp_path]))
     assert sentence in page
     for each in verdict.compute_model_verdict(own):
         number = f"{each.score.value:.3f}"
         assert number in shown
         assert number in page
-        reading = challenge_sets.get(each.result.set).module("table").reading(each.result)
+        reading = (
+            challenge_sets.get_challenge_set(each.result.set).import_set_module("table").summarize_result(each.result)
+        )
         assert reading[1:] in shown

@@ -30,7 +30,7 @@ from typer.testing import CliRunner
 from unbag import challenge_sets
 from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.request import SetRequest, export_challenge_set
 from unbag.challenge_sets.results import Result
 from unbag.cli import app
 from unbag.data.corpora import OFFICIAL
@@ -38,7 +38,7 @@ from unbag.data.labels import LABELS
 from unbag.evaluation import comparison
 from unbag.evaluation.evaluator import evaluate_all, evaluate_file
 from unbag.hub import dataset, eval_results, model_card, results_dataset
-from unbag.inference.llm.prompts import Prompt
+from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.integrations.harness.export import HARNESSES, export_tasks
 from unbag.integrations.harness.tasks import HarnessTask
 from unbag.reports import comparison as compared
@@ -95,43 +95,43 @@ def make(
     return {name: _told(text, folder, endpoint, shared) for name, text in made.items()}
 
 
-def requests() -> dict[str, Request]:
+def requests() -> dict[str, SetRequest]:
     """Return every set of the small corpus, and some of them with other options, by name."""
     cs = {"train_data": ("train.jsonl",), "pipeline": "all"}
     found = {
-        "breaking_nli": Request("breaking_nli", options=_OWN | {"train_data": ("train.jsonl", "pairs.jsonl")}),
-        "breaking_nli-similarity": Request("breaking_nli", options=_OWN | {"q": 9, "embeddings": "words.txt"}),
-        "cs_lambda": Request("cs_lambda", options=_OWN | cs),
-        "cs_lambda-misleading": Request("cs_lambda", options=_OWN | cs | {"min_lms": 0.6}),
-        "cs_lambda-crossed": Request("cs_lambda", options={"data": "train.jsonl"} | cs | {"folds": 2}),
-        "permuted": Request("permuted", options=_OWN | {"q": 4}),
-        "permuted-hypothesis": Request("permuted", options=_OWN | {"q": 3, "mode": "hypothesis", "min_words": 5}),
-        "permuted-clumped": Request("permuted", options=_OWN | {"q": 2, "mode": "clumped_50", "seed": 1}),
-        "permuted-drawn": Request("permuted", options=_OWN | {"q": 2}, max_examples=9),
-        "plain": Request("plain", options=_OWN),
-        "resnli": Request("resnli", options={"data": "train.jsonl", "embeddings": "words.txt", "test_size": 60}),
-        "resnli-default": Request("resnli", options=_OWN | {"embeddings": "words.txt"}),
-        "sicck": Request("sicck", options=_SEEDS),
-        "sicck-combinations": Request("sicck", options=_SEEDS | {"combinations": True, "space": "seven_way"}),
-        "swapped": Request("swapped", options=_OWN),
+        "breaking_nli": SetRequest("breaking_nli", options=_OWN | {"train_data": ("train.jsonl", "pairs.jsonl")}),
+        "breaking_nli-similarity": SetRequest("breaking_nli", options=_OWN | {"q": 9, "embeddings": "words.txt"}),
+        "cs_lambda": SetRequest("cs_lambda", options=_OWN | cs),
+        "cs_lambda-misleading": SetRequest("cs_lambda", options=_OWN | cs | {"min_lms": 0.6}),
+        "cs_lambda-crossed": SetRequest("cs_lambda", options={"data": "train.jsonl"} | cs | {"folds": 2}),
+        "permuted": SetRequest("permuted", options=_OWN | {"q": 4}),
+        "permuted-hypothesis": SetRequest("permuted", options=_OWN | {"q": 3, "mode": "hypothesis", "min_words": 5}),
+        "permuted-clumped": SetRequest("permuted", options=_OWN | {"q": 2, "mode": "clumped_50", "seed": 1}),
+        "permuted-drawn": SetRequest("permuted", options=_OWN | {"q": 2}, max_examples=9),
+        "plain": SetRequest("plain", options=_OWN),
+        "resnli": SetRequest("resnli", options={"data": "train.jsonl", "embeddings": "words.txt", "test_size": 60}),
+        "resnli-default": SetRequest("resnli", options=_OWN | {"embeddings": "words.txt"}),
+        "sicck": SetRequest("sicck", options=_SEEDS),
+        "sicck-combinations": SetRequest("sicck", options=_SEEDS | {"combinations": True, "space": "seven_way"}),
+        "swapped": SetRequest("swapped", options=_OWN),
     }
     return found
 
 
-def shared_requests(shared: Path) -> dict[str, Request]:
+def shared_requests(shared: Path) -> dict[str, SetRequest]:
     """Return the sets that need real data or a parser, by name."""
     parser = {"pipeline": "./en_core_web_sm"}
     files = {name: {"file": str(shared / "data" / name)} for name in ("breaking_nli", "sicck")}
     return {
-        "soswap_addamod": Request("soswap_addamod", options=_OWN | parser | {"min_count": 1}),
-        "soswap": Request("soswap_addamod", options={"data": "train.jsonl", "kind": "soswap"} | parser),
-        "negation": Request("negation", options=_OWN | parser),
-        "recombined": Request("recombined", options={"data": "train.jsonl", "k": "1,4"} | parser),
-        "sicck-tagged": Request("sicck", options=_SEEDS | parser),
-        "permuted-minitrees": Request("permuted", options=_OWN | parser | {"q": 2, "minitrees": ("train.jsonl",)}),
-        "breaking_nli-official": Request("breaking_nli", OFFICIAL, files["breaking_nli"]),
-        "sicck-official": Request("sicck", OFFICIAL, files["sicck"]),
-        "sicck-three_way": Request("sicck", f"{OFFICIAL}-three_way", files["sicck"] | {"folding": "whole_seeds"}),
+        "soswap_addamod": SetRequest("soswap_addamod", options=_OWN | parser | {"min_count": 1}),
+        "soswap": SetRequest("soswap_addamod", options={"data": "train.jsonl", "kind": "soswap"} | parser),
+        "negation": SetRequest("negation", options=_OWN | parser),
+        "recombined": SetRequest("recombined", options={"data": "train.jsonl", "k": "1,4"} | parser),
+        "sicck-tagged": SetRequest("sicck", options=_SEEDS | parser),
+        "permuted-minitrees": SetRequest("permuted", options=_OWN | parser | {"q": 2, "minitrees": ("train.jsonl",)}),
+        "breaking_nli-official": SetRequest("breaking_nli", OFFICIAL, files["breaking_nli"]),
+        "sicck-official": SetRequest("sicck", OFFICIAL, files["sicck"]),
+        "sicck-three_way": SetRequest("sicck", f"{OFFICIAL}-three_way", files["sicck"] | {"folding": "whole_seeds"}),
     }
 
 
@@ -151,11 +151,11 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
     """Yield all texts by name."""
     asked = requests()
     yield "sets/all.json", _command("sets", "--json")
-    for name in challenge_sets.names():
+    for name in challenge_sets.list_set_names():
         yield f"sets/options/{name}.json", _command("sets", name, "--json")
     yield "papers.json", _command("papers", "--json")
 
-    whole = [asked[name] for name in challenge_sets.names() if name in asked]
+    whole = [asked[name] for name in challenge_sets.list_set_names() if name in asked]
     few = [asked[name] for name in ("plain", "swapped")]
     training: dict[str, Any] = {"train_data": ("train.jsonl",), "pipeline": "all"}
     words = [asked[name] for name in ("plain", "cs_lambda")]
@@ -178,8 +178,8 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
     yield from _compared("function", "transformer")
     yield from _compared("function", "words")
     yield from _files_of("", asked)
-    yield from _harnesses("", [asked[name] for name in challenge_sets.names() if name in asked])
-    read = {name: results.read(at / _RESULTS) for name, at in folders.items()}
+    yield from _harnesses("", [asked[name] for name in challenge_sets.list_set_names() if name in asked])
+    read = {name: results.read_results(at / _RESULTS) for name, at in folders.items()}
     yield from _on_hub("", read["function"], read["words"])
     if lexicon is not None:
         judge = WordNetPredictor(lexicon, name=lexicon.identity)
@@ -199,10 +199,10 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
         yield from _harnesses(
             SHARED, [real["soswap_addamod"], *(replace(each, max_examples=150) for each in three[1:])]
         )
-        yield from _on_hub(SHARED, results.read(Path("official", _RESULTS)), [])
+        yield from _on_hub(SHARED, results.read_results(Path("official", _RESULTS)), [])
 
 
-def _asked(model: str, asked: Sequence[Request], out: str) -> list[Result]:
+def _asked(model: str, asked: Sequence[SetRequest], out: str) -> list[Result]:
     return evaluate_all([model], asked, output_dir=Path(out), trust_labels=True, device="cpu")
 
 
@@ -263,12 +263,12 @@ def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
     yield f"{name}.txt", capture.get()
 
 
-def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, str]]:
+def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str, str]]:
     """Yield what the Parquet file of each set holds, the cards that publish it, and what is stored byte for byte."""
     stored = {}
     for name, request in asked.items():
         file = Path("sets", f"{name}.parquet")
-        export(request, file)
+        export_challenge_set(request, file)
         table = pq.read_table(file)
         about = {
             "schema": [f"{field.name}: {field.type}" for field in table.schema],
@@ -305,7 +305,7 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
     yield f"{under}{BYTES}", json.dumps({"written with": written, "sha256": stored}, indent=1)
 
 
-def _harnesses(under: str, asked: Sequence[Request]) -> Iterator[tuple[str, str]]:
+def _harnesses(under: str, asked: Sequence[SetRequest]) -> Iterator[tuple[str, str]]:
     """Yield the tasks of each harness: texts as they are, of code what it computes."""
     for harness, files in HARNESSES.items():
         folder = Path("tasks", harness)
@@ -316,8 +316,8 @@ def _harnesses(under: str, asked: Sequence[Request]) -> Iterator[tuple[str, str]
                 said.append(f"\n--- {path}\n{(folder / path).read_text(encoding='utf-8')}")
         yield f"{under}harness/{harness}.txt", "".join(said)
         if not under:
-            on_hub = [HarnessTask(name, f"org/{name}", "snli-test", "test") for name in challenge_sets.names()]
-            texts = files(on_hub, Prompt(0))
+            on_hub = [HarnessTask(name, f"org/{name}", "snli-test", "test") for name in challenge_sets.list_set_names()]
+            texts = files(on_hub, DefaultPrompt(0))
             yaml = [f"--- {path}\n{text}\n" for path, text in texts.items() if not path.endswith(".py")]
             yield f"harness/{harness}-hub.txt", "".join([*(f"{path}\n" for path in texts), *yaml])
         [code] = [path for path in exported.files if path.endswith(".py")]
@@ -396,10 +396,10 @@ def _as_of_snli(result: Result) -> Result:
     return replace(result, data={**result.data, **about})
 
 
-def _predictions(request: Request, *, names: bool) -> Path:
+def _predictions(request: SetRequest, *, names: bool) -> Path:
     """Write the answers to a set's rows, last row first, as somebody else would, and return the file."""
     built = Path("asked.parquet")
-    export(request, built)
+    export_challenge_set(request, built)
     rows = pq.read_table(built).to_pylist()
     said = answers([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
     path = Path("names.csv" if names else "probabilities.jsonl")
@@ -460,7 +460,7 @@ def _told(text: str, folder: Path, endpoint: str, shared: Path | None) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _kept(request: Request, table: pa.Table) -> tuple[int, ...]:
+def _kept(request: SetRequest, table: pa.Table) -> tuple[int, ...]:
     """Return the rows that are kept as they are: none of other people's."""
     return (0, 1, table.num_rows - 1) if "data" in request.options else ()
 

@@ -15,7 +15,7 @@ if __name__ == "__main__":
     configs, vectors = json.load(sys.stdin)
     for name, config in configs.items():
         options = {"embeddings": vectors} if name == "resnli" else _OPTIONS.get(name, {})
-        builder = loading.builder(name, config, **options)
-        loading.prepare(builder)
+        builder = loading.create_builder(name, config, **options)
+        loading.build_evaluated_split(builder)
         for split, rows in builder.as_dataset().items():
             print(json.dumps({"set": name, "config": config, "split": split, **described(rows)}))  # noqa: T201

@@ -17,7 +17,7 @@ from tests.fork_server import PYTHON, Forked
 from tests.hub.made import SNLI, model, plain, swapped
 from tests.test_fake_hub.callers import alice
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.hub.benchmark_file import merge_tasks
 
 pytest.importorskip("torch", reason="needs unbag[models]")
@@ -75,10 +75,10 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
         )
         run(recipe, config)
         for head in ("plain", "residual")[: 1 + (name == "hex")]:
-            asked = [Request(set, options={"data": str(pairs_file)}) for set in ("plain", "swapped")]
+            asked = [SetRequest(set, options={"data": str(pairs_file)}) for set in ("plain", "swapped")]
             found = evaluate(folder, asked, output_dir=folder / "evaluation" / head, trust_labels=True, head=head)
             # As if the pairs were SNLI's, which these tests do without.
-            results.write(
+            results.write_results(
                 [
                     replace(each, data=each.data | {name: SNLI[name] for name in ("name", "split", "origin")})
                     for each in found
@@ -192,8 +192,8 @@ def test_the_same_again_makes_no_commit(hub, home, trained, published):
 def test_results_of_other_user_update_one_pull_request(hub, hub_client, home, benchmarks, repo_id, tmp_path):
     hub_client.run(_make_their_model, repo_id=repo_id)
     asked = ("--repo-id", repo_id, "--sets-org", "org", "--pull-request")
-    results.write([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")
-    results.write([swapped(model(repo_id))], tmp_path / "second.json")
+    results.write_results([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")
+    results.write_results([swapped(model(repo_id))], tmp_path / "second.json")
     first = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
     again = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
     more = publish(hub, home, BOB, "results", tmp_path / "second.json", *asked)
@@ -228,7 +228,7 @@ def _check_the_proposal(repo_id):
 
 
 def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
-    results.write([plain(model("another/model"))], tmp_path / "results.json")
+    results.write_results([plain(model("another/model"))], tmp_path / "results.json")
     process = unbag(
         hub,
         home,
@@ -260,7 +260,7 @@ def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, publi
     commands = [("--repo-id", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
     for number in range(3):
         path = tmp_path / f"{number}.json"
-        results.write([plain(model(f"org/model-{number}")), swapped(model(f"org/model-{number}"))], path)
+        results.write_results([plain(model(f"org/model-{number}")), swapped(model(f"org/model-{number}"))], path)
         commands.append(("--repo-id", repo_id, path))
     started = [unbag(hub, home, ALICE, "publish", "results-dataset", *each, "--yes") for each in commands]
     for process in started:

@@ -71,7 +71,7 @@ def test_build_eval_results_writes_one_file_per_benchmark():
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
     assert entry.value == swapped().scores["skill"]["score"].value
     assert entry.notes.startswith("skill score; n = 60; 95 % interval")
-    assert "; 0 is the best of chance and a constant prediction; 1 is a perfect reader" in entry.notes
+    assert "; 0 is the best of chance and a constant prediction; 1 is a perfect model" in entry.notes
     assert swapped().data["sha256"] in entry.notes
 
 

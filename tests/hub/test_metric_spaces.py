@@ -215,10 +215,10 @@ def test_parse_table_with_malformed_csv_raises(text, message):
         parse_table(text)
 
 
-@pytest.mark.parametrize("name", [name for name in challenge_sets.names() if name != "plain"])
+@pytest.mark.parametrize("name", [name for name in challenge_sets.list_set_names() if name != "plain"])
 def test_a_metric_reads_the_columns_of_its_set(name):
-    described = challenge_sets.get(name)
-    of_set = {*described.builder_class().SCHEMA.names, "predictions"}
+    described = challenge_sets.get_challenge_set(name)
+    of_set = {*described.import_builder_class().SCHEMA.names, "predictions"}
     metric = _function(METRIC_OF[name])
     taken, _ = select_columns(metric, {column: [] for column in of_set})
     required = inspect.signature(metric).parameters.values()
@@ -233,7 +233,7 @@ def test_a_long_list_is_cut_short():
 
 def test_each_space_links_the_sets_whose_columns_it_reads(spaces):
     for name, space in spaces.items():
-        readers = [each.name for each in challenge_sets.in_evaluation_order() if name in each.metrics]
+        readers = [each.name for each in challenge_sets.list_in_evaluation_order() if name in each.metrics]
         assert readers
         assert all(
             f"https://huggingface.co/datasets/org/{each})" in space.files["README.md"].decode() for each in readers

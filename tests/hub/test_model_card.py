@@ -11,7 +11,7 @@ from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model
 from unbag.hub.model_code import remove_code
-from unbag.inference.hub_files import folder_revision
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.training.recipes import find_recipe, recipes
 
 LABELS = ["contradiction", "entailment", "neutral"]
@@ -69,7 +69,7 @@ def card(publication):
 
 
 def own(folder, made=plain, **more):
-    return made(model(str(folder), folder_revision(folder), model="folder", **more))
+    return made(model(str(folder), compute_folder_revision(folder), model="folder", **more))
 
 
 @pytest.mark.parametrize(

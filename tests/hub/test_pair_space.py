@@ -128,7 +128,7 @@ def test_build_variants_agrees_with_permuted_set(ours):
     premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
     made = build_variants(ours, premise, hypothesis)
     assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
-    expected = Permuter(pair_page.PERMUTATIONS).texts("the pair", tokenize(premise), tokenize(hypothesis))
+    expected = Permuter(pair_page.PERMUTATIONS).permute_texts("the pair", tokenize(premise), tokenize(hypothesis))
     assert [pair for _, pair in made[2:5]] == expected
     assert {pair[0] for _, pair in made[5:]} == {premise}
     assert len(build_variants(ours, "Yes.", "No.")) == 2, "no other order"

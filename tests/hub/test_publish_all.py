@@ -27,7 +27,7 @@ def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_pat
     assert collection["added"] == [each["repo"] for each in records]
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in records}
     assert set(published) | {"plain", "negation", "recombined", "soswap_addamod", "sicck"} == {
-        *challenge_sets.names(),
+        *challenge_sets.list_set_names(),
         *scripts.names("metrics"),
         "sicck",
     }
@@ -61,7 +61,7 @@ def test_several_corpora_are_configs_of_each_set(monkeypatch):
     assert code == 0
     expected = {"permuted": ["snli-validation", "mnli-validation_matched"]}
     assert {name: found[f"org/{name}"] for name in expected} == expected
-    sets = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
+    sets = [name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control]
     assert sorted(found) == sorted(f"org/{name}" for name in sets)
     for configs in found.values():
         assert len(configs) == len(set(configs))
@@ -84,5 +84,5 @@ def test_all_corpora_are_those_of_the_papers(monkeypatch):
 def test_without_a_corpus_each_set_has_its_own(monkeypatch):
     found, code = _published(monkeypatch)
     assert code == 0
-    assert found["org/permuted"] == [suite.request("permuted").config]
+    assert found["org/permuted"] == [suite.build_suite_request("permuted").config]
     assert found["org/sicck"] == ["official"]

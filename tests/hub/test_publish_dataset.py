@@ -59,8 +59,8 @@ def vectors(tmp_path_factory):
 def published(commands, vectors):
     """Publish every set. Returns the output of the commands, and the command runner."""
     parsed = ("negation", "recombined", "soswap_addamod")  # which need a pipeline
-    names = [name for name in challenge_sets.names() if name not in parsed or SHARED_HUB.is_dir()]
-    assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
+    names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
+    assert set(challenge_sets.list_set_names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
     given = [
         ["publish", "dataset", name, "--repo-id", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
@@ -225,7 +225,7 @@ def test_the_example_of_each_card_runs_without_unbag(published, commands, tmp_pa
 def test_each_card_names_its_metric_and_links_its_space(published, commands):
     for name, said in published[0].items():
         card = _card(commands, said["repo"])
-        metric = challenge_sets.get(name).metrics[0]
+        metric = challenge_sets.get_challenge_set(name).metrics[0]
         assert f"[`{metric}`](https://huggingface.co/spaces/org/{metric})" in card
         assert f'evaluate.load("org/{metric}")' in card
         assert "ORG/" not in card.partition("## Load")[0].partition("## Score a model")[2].partition("\n## ")[0]

@@ -23,8 +23,8 @@ def test_rerun_evaluates_same_commit(commands, make_model, tiny_bert, tmp_path):
     asked = ["evaluate", "alice/moving", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--split", "test"]
     commands(*asked, "--max-examples", 9, "--output-dir", tmp_path / "first")
     api.upload_folder(repo_id="alice/moving", folder_path=make_model(seed=1))
-    for result in results.read(tmp_path / "first" / results.FILE):
+    for result in results.read_results(tmp_path / "first" / results.FILE):
         command, remark = build_reproduce_command(result)
         assert not remark
         commands(*shlex.split(command)[1:], "--output-dir", tmp_path / "again")
-        assert results.read(tmp_path / "again" / results.FILE) == [result]
+        assert results.read_results(tmp_path / "again" / results.FILE) == [result]

@@ -168,7 +168,7 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
         ),
         ("classify", Classifier(), {}, EndpointError, "--separator: expected the text between premise and hypothesis"),
         ("predict", Classifier(), {"separator": "[SEP]"}, EndpointError, "--separator: expected none, since /predict"),
-        ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model of one output, got none"),
+        ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model with one output, got none"),
         (
             "score",
             Classifier(),
@@ -176,7 +176,7 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
             EndpointError,
             "responded with 400 to tiny: .*only enabled for num_labels",
         ),
-        ("chat", Classifier(), {}, EndpointError, "--base-url: expected the address of a route, such as"),
+        ("chat", Classifier(), {}, EndpointError, "--base-url: expected the URL of a route, such as"),
     ],
 )
 def test_load_misfit_is_rejected(endpoint, route, classifier, options, error, words):

@@ -76,7 +76,7 @@ def test_tensors_of_torch_are_read_whatever_they_are():
 
 def test_a_list_of_outputs_as_of_an_onnx_session_is_refused_with_what_to_return():
     rows = np.full((3, 3), 1 / 3, dtype=np.float32)
-    with pytest.raises(ValueError, match=r"a list of one array of shape \(3, 3\); return that array .* run\(…\)\[0\]"):
+    with pytest.raises(ValueError, match=r"a list of one array of shape \(3, 3\); return the array .* run\(…\)\[0\]"):
         ask([rows])
 
 
@@ -123,9 +123,9 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (["neutral"] * 2, "expected 3 answers for 3 pairs, the function returned 2"),
+        (["neutral"] * 2, "expected 3 predictions for 3 pairs, got 2"),
         (["neutral", "maybe", "neutral"], "got 'maybe'"),
-        (["neutral", "not_entailment", "neutral"], "the function returned 'not_entailment'"),
+        (["neutral", "not_entailment", "neutral"], "got 'not_entailment'"),
         (["neutral", [0, 1, 0], "neutral"], "outputs of one kind"),
         ([[0.5, 0.5, 0.5]] * 3, "sum to 1"),
         ([[np.nan, 0.5, 0.5]] * 3, "sum to 1"),
@@ -138,8 +138,8 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
         ([[10**400, 0, 0]] * 3, r"expected a table of numbers, 3 rows .* got list of list"),
         ([[1, 0, 0], [1, 0], [1, 0, 0]], r"expected a table of numbers, 3 rows .* got list of list"),
         ([{"entailment": 10**400, "neutral": 0, "contradiction": 0}] * 3, "a probability from 0 to 1 for each label"),
-        ([{"entailment": object(), "neutral": 0, "contradiction": 0}] * 3, r"returned <object .*> for 'entailment'"),
-        ([{0: 1.0, 1: 0.0, 2: 0.0}] * 3, r"dicts with labels' names as keys .* returned the key 0"),
+        ([{"entailment": object(), "neutral": 0, "contradiction": 0}] * 3, r"got <object .*> for 'entailment'"),
+        ([{0: 1.0, 1: 0.0, 2: 0.0}] * 3, r"dicts with label names as keys .* got the key 0"),
     ],
 )
 def test_what_is_no_answer_is_refused(answer, message):
@@ -155,7 +155,7 @@ def test_sides_of_different_lengths_and_missing_text_are_refused():
     predictor = CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises))
     with pytest.raises(ValueError, match="got 2 premises and 1 hypotheses"):
         predictor.predict(["a", "b"], ["c"])
-    with pytest.raises(ValueError, match="every hypothesis to be text, got None in row 1"):
+    with pytest.raises(ValueError, match="text in column 'hypothesis', got None in row 1"):
         predictor.predict(["a", "b"], ["c", None])  # type: ignore[list-item]
 
 

@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag  # noqa: E402
 from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
-from unbag.challenge_sets.request import Request  # noqa: E402
+from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LABELS, LabelError  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
@@ -110,7 +110,7 @@ def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
-    request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
+    request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})
     [first] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     stored = set((tmp_path / "out" / "predictions").iterdir())
     assert len(stored) == 2  # of the rows, and of the rows with shuffled words
@@ -159,5 +159,5 @@ def test_what_is_no_predictor_is_refused(model):
 def test_a_cross_encoder_with_more_than_a_network_is_refused(tiny_bert):
     model = cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())
-    with pytest.raises(ModelError, match="layers after it"):
+    with pytest.raises(ModelError, match="additional modules"):
         load_predictor(model)

@@ -9,7 +9,7 @@ import pytest
 from tests.fork_server import PYTHON, Forked
 from tests.inference.predict_child import CHUNK_ROWS
 from tests.timeouts import wait_until
-from unbag.inference import Predictions
+from unbag.inference import StoredPredictions
 
 ROOT = Path(__file__).parents[2]
 PARTS = 8
@@ -46,7 +46,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     assert calls.read_text().splitlines() == [str(CHUNK_ROWS)] * (PARTS - there)  # only what was missing
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == unbroken
-    assert len(Predictions.open(folder).table()) == PARTS * CHUNK_ROWS
+    assert len(StoredPredictions.from_folder(folder).load_table()) == PARTS * CHUNK_ROWS
 
 
 @pytest.mark.nightly

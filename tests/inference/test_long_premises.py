@@ -91,7 +91,7 @@ def test_runner_predicts_parts_and_not_batches_of_whole_premises(tiny_bert, tmp_
     predictor = LongPremisePredictor(TransformerPredictor.load(tiny_bert), "every-sentence")
     assert not isinstance(predictor, BatchPredictor)
     rows = Dataset.from_dict({"id": ["a"], "source_id": ["a"], "premise": [DOCUMENT], "hypothesis": ["A car is red."]})
-    found = predict_rows(rows, predictor, tmp_path).array()
+    found = predict_rows(rows, predictor, tmp_path).load_probabilities()
     assert found == pytest.approx(predictor.predict([DOCUMENT], ["A car is red."]), abs=1e-6)
     assert found != pytest.approx(TransformerPredictor.load(tiny_bert).predict([DOCUMENT], ["A car is red."]), abs=1e-6)
 
@@ -126,7 +126,7 @@ def test_a_model_of_contradictions_takes_the_part_that_contradicts_most():
 
 
 def test_any_chunk_without_a_tokenizer_is_rejected():
-    with pytest.raises(ModelError, match=r"any-chunk: expected a classifier with a tokenizer.*use every-sentence"):
+    with pytest.raises(ModelError, match=r"any-chunk: expected a classifier whose tokenizer.*use every-sentence"):
         LongPremisePredictor(CallablePredictor(keyword_model), "any-chunk")
     with pytest.raises(ValueError, match="expected truncate, any-chunk, every-sentence, got 'some'"):
         LongPremisePredictor(CallablePredictor(keyword_model), "some")

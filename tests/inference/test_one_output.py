@@ -15,7 +15,7 @@ from unbag import evaluate
 from unbag.data.labels import TWO_WAY, LabelError
 from unbag.data.predictions import SetPredictions
 from unbag.inference import ModelError, TransformerPredictor, single_output
-from unbag.inference.label_probe import probe
+from unbag.inference.label_probe import run_label_probe
 from unbag.reports.reproduce import build_reproduce_command, list_remarks
 
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
@@ -93,12 +93,12 @@ def test_by_rank_as_many_are_entailed_as_are_labelled_so():
 
 def test_scores_that_round_to_1_keep_their_order():
     logits = torch.tensor([[40.0, 0.0], [30.0, 0.0], [20.0, 0.0], [-40.0, 0.0]])
-    odds = single_output.log_odds(logits.softmax(dim=-1).numpy(), TWO_WAY)
+    odds = single_output.compute_log_odds(logits.softmax(dim=-1).numpy(), TWO_WAY)
     np.testing.assert_allclose(odds, [40, 30, 20, -40], rtol=1e-5)
 
 
 def test_the_probe_ranks_too(scorer):
-    report = probe(TransformerPredictor.load(scorer, threshold="break-even"))
+    report = run_label_probe(TransformerPredictor.load(scorer, threshold="break-even"))
     assert report.pairs == 12
     assert report.right_declared % 2 == 0  # four of twelve are taken: each wrong one is two
 

@@ -20,7 +20,7 @@ from unbag.data.labels import (
     list_two_label_orders,
     parse_label_map,
 )
-from unbag.inference import CallablePredictor, MislabelledError, probe
+from unbag.inference import CallablePredictor, MislabelledError, run_label_probe
 from unbag.inference.function import OutputCountError
 from unbag.inference.label_probe import (
     ENOUGH,
@@ -55,13 +55,13 @@ def test_four_pairs_a_label_and_no_pair_twice(language):
 
 
 def test_a_right_model_passes():
-    report = probe(knows(), "zh")
+    report = run_label_probe(knows(), "zh")
     assert (report.right_declared, report.right_best, report.best, report.mislabelled) == (12, 12, LABELS, False)
 
 
 @pytest.mark.parametrize("order", list(permutations(LABELS))[1:])
 def test_every_wrong_order_is_found(order):
-    report = probe(knows(dict(zip(LABELS, order, strict=True))))
+    report = run_label_probe(knows(dict(zip(LABELS, order, strict=True))))
     assert report.mislabelled
     assert report.right_best == 12
     restored = dict(zip(report.declared, report.best, strict=True))
@@ -70,8 +70,8 @@ def test_every_wrong_order_is_found(order):
 
 def test_ten_right_are_enough_and_nine_are_not():
     swapped = {NEUTRAL: CONTRADICTION, CONTRADICTION: NEUTRAL}
-    assert probe(knows(swapped, wrong=2)).mislabelled
-    assert not probe(knows(swapped, wrong=3)).mislabelled
+    assert run_label_probe(knows(swapped, wrong=2)).mislabelled
+    assert not run_label_probe(knows(swapped, wrong=3)).mislabelled
 
 
 def test_ten_right_leave_six_to_any_other_order():
@@ -84,13 +84,13 @@ def test_ten_right_leave_six_to_any_other_order():
     moved = [row for row, label in enumerate(golds) if label != ENTAILMENT][:2]
     for row in moved:
         answers[row] = golds[row]
-    report = probe(CallablePredictor(lambda premises, hypotheses: answers))
+    report = run_label_probe(CallablePredictor(lambda premises, hypotheses: answers))
     assert (report.right_declared, report.right_best, report.mislabelled) == (6, 10, True)
 
 
 def test_two_labels():
-    assert not probe(knows(label_space=TWO_WAY)).mislabelled
-    report = probe(knows(dict(zip(TWO_WAY, TWO_WAY[::-1], strict=True)), label_space=TWO_WAY))
+    assert not run_label_probe(knows(label_space=TWO_WAY)).mislabelled
+    report = run_label_probe(knows(dict(zip(TWO_WAY, TWO_WAY[::-1], strict=True)), label_space=TWO_WAY))
     assert report.mislabelled
     assert report.best == TWO_WAY[::-1]
 
@@ -114,14 +114,14 @@ def _declared(order, fn):
 @pytest.mark.parametrize("declared", list_two_label_orders())
 @pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_told_from_the_others(declared, meant):
-    report = probe(_declared(declared, _rows(meant)))
+    report = run_label_probe(_declared(declared, _rows(meant)))
     assert (report.declared, report.best, report.right_best) == (declared, meant, 12)
     assert report.mislabelled == (declared != meant)
 
 
 def test_eleven_of_two_labels_are_enough_and_ten_are_not():
-    assert probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=1))).mislabelled
-    assert not probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=2))).mislabelled
+    assert run_label_probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=1))).mislabelled
+    assert not run_label_probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=2))).mislabelled
 
 
 def test_false_alarms_of_two_labels_are_as_rare_as_the_docstring_says():
@@ -162,7 +162,7 @@ class _Scores:
 @pytest.mark.parametrize("meant", list_two_label_orders())
 def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(declared, meant):
     """No score reaches a half, so that each answer by that threshold is the same."""
-    report = probe(
+    report = run_label_probe(
         _Scores(declared, lambda label: 0.2 if fold_label(label, find_label_space(meant)) == meant[0] else 0.1)
     )
     assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
@@ -175,9 +175,9 @@ def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(de
 
 def test_a_constant_score_and_one_of_a_ranker_are_not_reported():
     for declared in list_two_label_orders():
-        assert not probe(_Scores(declared, lambda label: 0.3)).mislabelled
+        assert not run_label_probe(_Scores(declared, lambda label: 0.3)).mislabelled
     ranks = {ENTAILMENT: 0.9, NEUTRAL: 0.5, CONTRADICTION: 0.1}
-    report = probe(_Scores(TWO_WAY, ranks.__getitem__))
+    report = run_label_probe(_Scores(TWO_WAY, ranks.__getitem__))
     assert (report.best, report.ranked_declared, report.mislabelled) == (TWO_WAY, 32, False)
 
 
@@ -202,10 +202,10 @@ def test_ids_of_two_labels_read_as_three_are_found():
     def ids(premises, hypotheses):
         return [meant.index(fold_label(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
 
-    report = probe(_declared(LABELS, ids))
+    report = run_label_probe(_declared(LABELS, ids))
     assert (report.mislabelled, report.best) == (True, meant)
-    assert not probe(_declared(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
-    rows = probe(_declared(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
+    assert not run_label_probe(_declared(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
+    rows = run_label_probe(_declared(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
     assert not rows.mislabelled, "a third column may be of use elsewhere"
 
 
@@ -228,7 +228,7 @@ def test_a_score_for_each_pair_is_refused_with_what_it_ranks():
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_model_that_always_answers_the_same_is_not_reported(label):
-    assert not probe(CallablePredictor(lambda premises, hypotheses: [label] * len(premises))).mislabelled
+    assert not run_label_probe(CallablePredictor(lambda premises, hypotheses: [label] * len(premises))).mislabelled
 
 
 def test_false_alarms_are_as_rare_as_the_docstring_says():
@@ -237,15 +237,15 @@ def test_false_alarms_are_as_rare_as_the_docstring_says():
     assert float(5 * tail) == FALSE_ALARM
     assert round(FALSE_ALARM, 4) == 0.0027
     for number in ("289 / 531441", "0.0027", "35 / 4096", "0.0085", "0.0124", "0.0212"):
-        assert number in probe.__doc__
+        assert number in run_label_probe.__doc__
 
     draw = np.random.default_rng(0)
     guess = CallablePredictor(lambda premises, hypotheses: draw.choice(LABELS, size=len(premises)).tolist())
-    assert sum(probe(guess).mislabelled for _ in range(2000)) / 2000 < 3 * FALSE_ALARM
+    assert sum(run_label_probe(guess).mislabelled for _ in range(2000)) / 2000 < 3 * FALSE_ALARM
 
 
 def test_the_report_becomes_an_error_that_says_what_to_do():
-    report = probe(knows({NEUTRAL: ENTAILMENT, ENTAILMENT: NEUTRAL}))
+    report = run_label_probe(knows({NEUTRAL: ENTAILMENT, ENTAILMENT: NEUTRAL}))
     error = MislabelledError(report)
     assert isinstance(error, LabelError)
     assert str(error) == (
@@ -257,14 +257,14 @@ def test_the_report_becomes_an_error_that_says_what_to_do():
 
 def test_a_language_without_pairs_is_refused():
     with pytest.raises(ValueError, match=r"\['en', 'zh'\], got 'fr'"):
-        probe(knows(), "fr")
+        run_label_probe(knows(), "fr")
 
 
 def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model):
     from unbag.inference import TransformerPredictor
 
     declared = TransformerPredictor.load(shared_model)
-    report = probe(declared)
+    report = run_label_probe(declared)
     assert report.declared == (CONTRADICTION, ENTAILMENT, NEUTRAL)
     assert not report.mislabelled
     assert report.right_declared >= ENOUGH
@@ -272,7 +272,7 @@ def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model
     assert len(wrong) == 5
     for order in wrong:
         label_map = {str(output): label for output, label in enumerate(order)}
-        report = probe(TransformerPredictor.load(shared_model, label_map=label_map))
+        report = run_label_probe(TransformerPredictor.load(shared_model, label_map=label_map))
         assert report.mislabelled
         assert report.declared == order
         assert report.best == declared.order
@@ -283,8 +283,10 @@ def test_whoever_gets_no_more_right_than_one_answer_is_at_chance(label_space):
     golds = [fold_label(label, label_space) for *_, label in PAIRS["en"]]
     for label in label_space:
         constant = CallablePredictor(lambda p, h, label=label: [label] * len(p), label_space=label_space)
-        assert probe(constant).at_chance
+        assert run_label_probe(constant).at_chance
     most = max(map(golds.count, golds))
-    assert not probe(knows(label_space=label_space, wrong=12 - most - 1)).at_chance
-    assert probe(knows(label_space=label_space, wrong=12 - most)).warning.startswith(f"gets {most} of 12 obvious pairs")
-    assert probe(knows(label_space=label_space)).warning is None
+    assert not run_label_probe(knows(label_space=label_space, wrong=12 - most - 1)).at_chance
+    assert run_label_probe(knows(label_space=label_space, wrong=12 - most)).warning.startswith(
+        f"gets {most} of 12 obvious pairs"
+    )
+    assert run_label_probe(knows(label_space=label_space)).warning is None

@@ -40,7 +40,7 @@ LEAVES = '''
 import atexit, os, time
 import torch, typer
 from unbag import cli
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 
 app = typer.Typer()
 
@@ -48,7 +48,7 @@ app = typer.Typer()
 def tell(folder: str) -> None:
     """Leave at once, but for the first, which has still to tell something and then fails."""
     atexit.register(lambda: open(f"{folder}/{rank}", "w").write(f"{said}{torch.distributed.is_initialized()}"))
-    said, rank = "", process_group().rank
+    said, rank = "", connect_process_group().rank
     if rank == 0:
         time.sleep(3)
         said = "told, "

@@ -9,8 +9,8 @@ import pytest
 
 from tests.inference.predict_child import hashed, make_rows
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.inference import CallablePredictor, Predictions, StoreError, load_predictions, predict_rows
-from unbag.inference.prediction_store import Store
+from unbag.inference import CallablePredictor, StoredPredictions, StoreError, load_predictions, predict_rows
+from unbag.inference.prediction_store import PredictionStore
 
 ROWS = make_rows(100)
 WHO = {"model": "hashed", "version": "1"}
@@ -35,7 +35,7 @@ def run(folder, predictor=None, rows=ROWS, **options):
 
 def test_every_row_gets_its_own_prediction_in_row_order(tmp_path):
     found = run(tmp_path)
-    table = found.table()
+    table = found.load_table()
     assert table.column_names == ["id", "source_id", *LABELS]
     assert table.column("id").to_pylist() == ROWS["id"]
     assert table.column("source_id").to_pylist() == ROWS["source_id"]
@@ -43,7 +43,7 @@ def test_every_row_gets_its_own_prediction_in_row_order(tmp_path):
     assert values.dtype == np.float32
     np.testing.assert_array_equal(values, np.float32(hashed(ROWS["premise"], ROWS["hypothesis"])))
     assert len(found) == 100
-    assert [len(part) for part in found.batches(["id"])] == [30, 30, 30, 10]
+    assert [len(part) for part in found.iter_batches(["id"])] == [30, 30, 30, 10]
     assert load_predictions(found.path).equals(table)
     assert load_predictions(found.path, ["neutral"]).column_names == ["neutral"]
 
@@ -53,7 +53,7 @@ def test_a_second_run_asks_nothing(tmp_path):
     second = run(tmp_path, again)
     assert again.calls == []
     assert (first.reused, second.reused) == (0, 100)
-    assert second.table().equals(first.table())
+    assert second.load_table().equals(first.load_table())
 
 
 def test_filtered_and_formatted_rows_are_the_same_rows(tmp_path):
@@ -108,30 +108,30 @@ def rewritten(file, change):
 )
 def test_a_damaged_part_is_computed_anew(tmp_path, damage):
     good = run(tmp_path)
-    expected = good.table()
+    expected = good.load_table()
     damage(good.path / "part-00001.parquet")
     with pytest.raises(StoreError, match=r"part-00001.*run"):
         load_predictions(good.path)
     again = Counting()
-    assert run(tmp_path, again).table().equals(expected)
+    assert run(tmp_path, again).load_table().equals(expected)
     assert again.calls == [30]
 
 
 def test_flipped_bits_are_noticed(tmp_path):
     good = run(tmp_path)
-    expected, file = good.table(), good.path / "part-00002.parquet"
+    expected, file = good.load_table(), good.path / "part-00002.parquet"
     whole = file.read_bytes()
     places = np.random.default_rng(0).choice(len(whole), size=400, replace=False)
     noticed = 0
     for place in places:
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
         try:  # some bytes of a Parquet file mean nothing
-            assert Predictions.open(good.path).table().equals(expected)
-            assert Predictions.open(good.path).truncated == 0
+            assert StoredPredictions.from_folder(good.path).load_table().equals(expected)
+            assert StoredPredictions.from_folder(good.path).truncated == 0
         except StoreError:
             noticed += 1
     assert noticed > 200
-    assert run(tmp_path).table().equals(expected)
+    assert run(tmp_path).load_table().equals(expected)
 
 
 def test_other_predictors_rows_and_chunks_have_other_keys(tmp_path):
@@ -158,7 +158,7 @@ def test_predictions_of_an_unknown_predictor_are_never_reused(tmp_path):
     assert second.reused == 0
     assert first.path != second.path
     assert first.path.name.startswith("once-")
-    assert first.table().equals(second.table())
+    assert first.load_table().equals(second.load_table())
 
 
 def test_the_manifest_says_what_the_key_is_made_of(tmp_path):
@@ -171,9 +171,9 @@ def test_the_manifest_says_what_the_key_is_made_of(tmp_path):
 
 
 def test_each_part_is_read_once_for_all_that_is_asked_of_it(tmp_path, monkeypatch):
-    found, read, seen = Predictions.open(run(tmp_path).path), Store.read, []
-    monkeypatch.setattr(Store, "read", lambda store, part: seen.append(part) or read(store, part))
-    found.array()
+    found, read, seen = StoredPredictions.from_folder(run(tmp_path).path), PredictionStore.read, []
+    monkeypatch.setattr(PredictionStore, "read", lambda store, part: seen.append(part) or read(store, part))
+    found.load_probabilities()
     assert (found.has_probabilities, found.truncated) == (True, 0)
     assert seen == [0, 1, 2, 3]
 
@@ -210,8 +210,8 @@ def test_progress_counts_what_is_there_and_then_every_batch(tmp_path):
 def test_no_rows(tmp_path):
     found = run(tmp_path, rows=ROWS.select([]))
     assert len(found) == 0
-    assert found.table().column_names == ["id", "source_id", *LABELS]
-    assert run(tmp_path, rows=ROWS.select([])).table().num_rows == 0
+    assert found.load_table().column_names == ["id", "source_id", *LABELS]
+    assert run(tmp_path, rows=ROWS.select([])).load_table().num_rows == 0
 
 
 def test_what_cannot_be_predicted_is_refused(tmp_path):
@@ -227,7 +227,7 @@ def test_what_cannot_be_predicted_is_refused(tmp_path):
 
 def test_a_folder_without_predictions_is_refused(tmp_path):
     with pytest.raises(StoreError, match=r"with a manifest\.json"):
-        Predictions.open(tmp_path)
+        StoredPredictions.from_folder(tmp_path)
 
 
 def test_a_model_is_resumed_bit_for_bit_and_its_truncations_counted(tiny_bert, tmp_path):
@@ -309,5 +309,5 @@ def test_what_was_kept_and_is_damaged_is_asked_anew(tmp_path, damage):
     [file] = tmp_path.glob("a/*/unfinished/00000.parquet")
     damage(file)
     again = InBatches()
-    assert run(tmp_path / "a", again, save_every=0).table().equals(run(tmp_path / "b").table())
+    assert run(tmp_path / "a", again, save_every=0).load_table().equals(run(tmp_path / "b").load_table())
     assert sum(again.asked) == 100

@@ -132,15 +132,15 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
         return Counting()
 
     whole = predict_rows(ROWS, predictor(), tmp_path / "a", chunk_rows=60)
-    work = PredictionJob.of(ROWS, predictor(), tmp_path / "b", chunk_rows=60)
-    pieces = work.store.chunk_shards(range(2), 3)
-    assert sum(map(work.size, pieces)) == 100
+    work = PredictionJob.from_rows(ROWS, predictor(), tmp_path / "b", chunk_rows=60)
+    pieces = work.store.list_chunk_shards(range(2), 3)
+    assert sum(map(work.estimate_rows, pieces)) == 100
     for piece in pieces[::-1]:
         work.predict(piece, save_every=0)
     assert parts(work.store) == parts(whole.store)
     assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
     # Begun by three and ended by one.
-    again = PredictionJob.of(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
+    again = PredictionJob.from_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     again.predict(pieces[1])
     resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     assert parts(resumed.store) == parts(whole.store)
@@ -150,16 +150,16 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
 def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=60)
-    assert work.shards_per_chunk(2) == 8
+    assert work.choose_shards_per_chunk(2) == 8
     monkeypatch.setattr(PredictionJob, "join_shards", lambda self, chunk: None)  # as if killed before it
-    for piece in work.store.chunk_shards([0, 1], 8):
+    for piece in work.store.list_chunk_shards([0, 1], 8):
         work.predict(piece)
     monkeypatch.undo()
     monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     later = Counting()
     found = predict_shard(build_shared_job(ROWS, later, tmp_path, chunk_rows=60), Shard(1, 2))
     assert later.calls == []
-    assert found.table().equals(predict_rows(ROWS, Counting(), tmp_path / "b", chunk_rows=60).table())
+    assert found.load_table().equals(predict_rows(ROWS, Counting(), tmp_path / "b", chunk_rows=60).load_table())
 
 
 def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
@@ -176,7 +176,7 @@ def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
 def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=10)
-    assert work.shards_per_chunk(8) > 1
+    assert work.choose_shards_per_chunk(8) > 1
     monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # others make everything
     listings, names = [], StorageFolder.names
     monkeypatch.setattr(StorageFolder, "names", lambda folder: listings.append(folder) or names(folder))
@@ -186,8 +186,8 @@ def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_
 
 def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp_path):
     def shares(rows, processes, chunk_rows=4096):
-        work = PredictionJob.of(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
-        return work.shards_per_chunk(processes)
+        work = PredictionJob.from_rows(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
+        return work.choose_shards_per_chunk(processes)
 
     assert shares(100, 8) == 1, "less is not worth the tokens that are made twice"
     assert shares(2_000, 1) == 1

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from unbag import cli
 from unbag.data import demo
-from unbag.inference.speed import Timing, fastest, measure
+from unbag.inference.speed import SpeedTiming, measure_speed, select_fastest
 
 PAIRS = [f"A dog runs {n} times." for n in range(100)]
 
@@ -30,13 +30,15 @@ class Clocked:
 
 def test_measure_counts_whole_calls_and_pairs():
     predictor = Clocked()
-    one, ten, rest = measure(predictor, PAIRS, PAIRS, sizes=(1, 10, 64, 128), rounds=2, clock=lambda: predictor.now)
+    one, ten, rest = measure_speed(
+        predictor, PAIRS, PAIRS, sizes=(1, 10, 64, 128), rounds=2, clock=lambda: predictor.now
+    )
     assert (one.pairs_per_call, ten.pairs_per_call, rest.pairs_per_call) == (1, 10, 64), "128 is more than there are"
     assert (one.calls, ten.calls, rest.calls) == (200, 20, 2), "36 pairs are no whole call of 64"
     assert one[1:4] == pytest.approx((1 / 0.011, 11, 11))
     assert ten[1:4] == pytest.approx((10 / 0.020, 20, 20))
     assert rest[1:4] == pytest.approx((64 / 0.074, 74, 74))
-    assert fastest([one, ten, rest]) is rest
+    assert select_fastest([one, ten, rest]) is rest
     assert predictor.sizes[0] == 32, "a call before the measurement"
     assert predictor.sizes[1:112] == [1] * 100 + [10] * 10 + [64], "sizes take turns in each round"
 
@@ -44,19 +46,19 @@ def test_measure_counts_whole_calls_and_pairs():
 @pytest.mark.parametrize(("n", "p99"), [(100, 11), (50, 111)])
 def test_measure_p99_is_the_nearest_rank(n, p99):
     predictor = Clocked(slow=PAIRS[0])
-    [one] = measure(predictor, PAIRS[:n], PAIRS[:n], sizes=(1,), rounds=1, clock=lambda: predictor.now)
+    [one] = measure_speed(predictor, PAIRS[:n], PAIRS[:n], sizes=(1,), rounds=1, clock=lambda: predictor.now)
     assert (one.p50, one.p99) == pytest.approx((11, p99)), "one of 100 calls lies above the 99th, one of 50 does not"
     assert one.pairs_per_second == pytest.approx(n / (0.011 * n + 0.1))
 
 
 def test_fastest_of_equal_timings_has_the_fewest_pairs():
-    first, second = Timing(1, 50.0, 1, 1, 1), Timing(2, 50.0, 1, 1, 1)
-    assert fastest([second, first]) is first
+    first, second = SpeedTiming(1, 50.0, 1, 1, 1), SpeedTiming(2, 50.0, 1, 1, 1)
+    assert select_fastest([second, first]) is first
 
 
 def test_measure_without_pairs_is_rejected():
     with pytest.raises(ValueError, match="expected at least 1 pair and 1 round, got 0 pairs and 3 rounds"):
-        measure(Clocked(), [], [])
+        measure_speed(Clocked(), [], [])
 
 
 def speed(*arguments):

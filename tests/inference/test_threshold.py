@@ -11,7 +11,7 @@ from tests.inference.conftest import PAIRS, MakeModel
 from unbag import evaluate
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
 from unbag.inference import TransformerPredictor
-from unbag.inference.label_probe import probe
+from unbag.inference.label_probe import run_label_probe
 from unbag.inference.long_premises import LongPremisePredictor
 
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
@@ -49,11 +49,11 @@ def test_predict_several_outputs_predicts_the_label_from_the_threshold_on(make_m
 
 def test_probe_does_not_depend_on_the_threshold(make_model: MakeModel):
     folder = make_model(order=("contradiction", "entailment", "neutral"))
-    expected = probe(TransformerPredictor.load(folder, device="cpu"))
+    expected = run_label_probe(TransformerPredictor.load(folder, device="cpu"))
     for threshold in (0.01, 0.99, "break-even"):
         predictor = TransformerPredictor.load(folder, device="cpu", threshold=threshold)
-        assert probe(predictor) == expected
-        assert probe(LongPremisePredictor(predictor, "every-sentence")) == expected
+        assert run_label_probe(predictor) == expected
+        assert run_label_probe(LongPremisePredictor(predictor, "every-sentence")) == expected
         assert predictor.label_space == TWO_WAY
         assert predictor.without_threshold().label_space == LABELS
 

@@ -18,7 +18,7 @@ from tests.fork_server import PYTHON
 from tests.inference.conftest import ORDER, PAIRS, MakeModel
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference import ModelError, TransformerPredictor
-from unbag.inference.tokenization import encode_pairs, length_limit
+from unbag.inference.tokenization import compute_length_limit, encode_pairs
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
@@ -40,7 +40,7 @@ PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[
 import datasets
 from unbag.inference import CallablePredictor, predict_rows
 rows = datasets.Dataset.from_dict({name: ["a"] for name in ("id", "source_id", "premise", "hypothesis")})
-print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).table()["neutral"].to_pylist())
+print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).load_table()["neutral"].to_pylist())
 try:
     from unbag.inference import TransformerPredictor
 except ImportError as error:
@@ -184,7 +184,7 @@ def test_a_max_length_of_ones_own_is_within_what_the_model_reads(tiny_bert):
 def test_limit_of_each_family(make_model: MakeModel, kind: str, limit: int):
     """RoBERTa's first position is its padding id plus one; a pair of 64 tokens would read past its table."""
     predictor = TransformerPredictor.load(make_model(kind))
-    assert length_limit(predictor.tokenizer, predictor.model) == limit
+    assert compute_length_limit(predictor.tokenizer, predictor.model) == limit
     assert predictor.predict(["a " * 100], ["the " * 100]).shape == (1, 3)
     assert encode_pairs(predictor.tokenizer, ["a " * 100], ["the " * 100], limit).lengths == [limit]
 
@@ -284,5 +284,5 @@ def test_a_chunk_that_was_begun_ends_with_the_same_bits(tiny_bert, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         predict_rows(rows, stopped, tmp_path / "b", progress=stop, save_every=0)
     resumed = predict_rows(rows, stopped, tmp_path / "b")
-    assert resumed.table().equals(expected.table())
+    assert resumed.load_table().equals(expected.load_table())
     assert resumed.truncated == expected.truncated

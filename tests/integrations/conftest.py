@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.inference.conftest import WORDS, make_model, tiny_bert  # noqa: F401  (fixtures)
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
 
 
@@ -39,4 +39,4 @@ def _own_cache(tmp_path_factory):
 def requests(pairs_file):
     """Give what is asked: permuted pairs and swapped ones."""
     data = {"data": str(pairs_file)}
-    return [Request("permuted", options={**data, "q": 4}, max_examples=30), Request("swapped", options=data)]
+    return [SetRequest("permuted", options={**data, "q": 4}, max_examples=30), SetRequest("swapped", options=data)]

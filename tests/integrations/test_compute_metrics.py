@@ -5,7 +5,7 @@ import pytest
 
 import unbag
 from unbag.api import evaluate
-from unbag.challenge_sets.request import build
+from unbag.challenge_sets.request import build_requested_set
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
 from unbag.integrations.built_sets import parse_requests
@@ -16,7 +16,7 @@ ID2LABEL = dict(enumerate(ORDER))
 
 @pytest.fixture
 def rows(requests):
-    return build(requests[0]).rows
+    return build_requested_set(requests[0]).rows
 
 
 def _logits(rows):
@@ -52,7 +52,7 @@ def test_a_constant_answer_is_a_guess(rows):
 
 
 def test_two_labels_fold(requests):
-    swapped = build(requests[1]).rows
+    swapped = build_requested_set(requests[1]).rows
     metrics = unbag.compute_metrics("swapped", swapped, {0: "not_entailment", 1: "entailment"})
     label_ids = np.array([LABELS[label] == "entailment" for label in swapped["label"]], dtype=int)
     assert metrics((label_ids, label_ids))["accuracy_after"] == 1

@@ -93,7 +93,7 @@ RECORD = _object(
 
 
 def _read(run):
-    return results.read(RUNS / run / "results.json")
+    return results.read_results(RUNS / run / "results.json")
 
 
 def _exported(folder, run, **options):
@@ -151,7 +151,7 @@ def test_a_record_has_every_number_of_its_set_with_interval_bounds_and_direction
             interval = score["uncertainty"].get("confidence_interval", {})
             assert (interval.get("lower"), interval.get("upper")) == (low, high)
             assert metric["lower_is_better"] is not number.higher_is_better
-            assert metric["evaluation_description"] == challenge_sets.get(result.set).question
+            assert metric["evaluation_description"] == challenge_sets.get_challenge_set(result.set).question
             assert float(metric["min_score"]) <= value <= float(metric["max_score"])
 
 

@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 import unbag  # noqa: E402
 from tests.fork_server import PYTHON  # noqa: E402
 from tests.integrations.made import trainer_of  # noqa: E402
-from unbag.challenge_sets.request import Request  # noqa: E402
+from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LabelError  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -167,7 +167,7 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests,
     with pytest.raises(ValueError, match=r"expected a challenge set of .*'permute'"):
         unbag.UnbagCallback(trainer, "permute")
     with pytest.raises(ValueError, match=r"missing\.jsonl"):
-        unbag.UnbagCallback(trainer, Request("swapped", options={"data": "missing.jsonl"}))
+        unbag.UnbagCallback(trainer, SetRequest("swapped", options={"data": "missing.jsonl"}))
 
 
 def test_a_best_metric_that_will_never_come_is_refused(tiny_bert, pairs_file, requests, tmp_path):

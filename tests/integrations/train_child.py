@@ -10,8 +10,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 import unbag
 from tests.inference.conftest import ORDER, PAIRS
 from tests.integrations.made import trainer_of
-from unbag.challenge_sets.request import Request
-from unbag.inference.distributed import destroy_process_group, process_group
+from unbag.challenge_sets.request import SetRequest
+from unbag.inference.distributed import connect_process_group, destroy_process_group
 from unbag.inference.live import LiveClassifier
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     """Evaluate, train two steps, evaluate again, and ask a model cut in pieces; leave all in a file of this process."""
     folder, pairs, out = map(Path, sys.argv[1:])
     trainer = trainer_of(folder, pairs, out, steps=2, ddp_backend="gloo" if "RANK" in os.environ else None)
-    requests = [Request("permuted", options={"data": str(pairs), "q": 4}, max_examples=30)]
+    requests = [SetRequest("permuted", options={"data": str(pairs), "q": 4}, max_examples=30)]
     trainer.add_callback(unbag.UnbagCallback(trainer, requests, batch_tokens=200))
     found = {"before": trainer.evaluate()}
     trainer.train()
@@ -27,14 +27,14 @@ def main() -> None:
     ours = {when: {name: v for name, v in values.items() if "unbag" in name} for when, values in found.items()}
     record = {**ours, "processes": trainer.args.world_size, "sharded": _asked_in_pieces(folder)}
     out.mkdir(exist_ok=True, parents=True)
-    (out / f"rank-{process_group().rank}.json").write_text(json.dumps(record))
+    (out / f"rank-{connect_process_group().rank}.json").write_text(json.dumps(record))
     destroy_process_group()
 
 
 def _asked_in_pieces(folder: Path) -> list[list[float]]:
     """Return the probabilities of a model of whose weights each process has a piece; of one process, all."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
-    if (world := process_group().world) > 1:
+    if (world := connect_process_group().world) > 1:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 

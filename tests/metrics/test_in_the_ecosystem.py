@@ -31,7 +31,7 @@ def load(name, tmp_path):
 @pytest.mark.parametrize("name", SETS)
 def test_columns_are_named_as_in_the_published_set(name, tmp_path):
     module = load(name, tmp_path)
-    schema: pa.Schema = challenge_sets.get(SETS[name]).builder_class().SCHEMA
+    schema: pa.Schema = challenge_sets.get_challenge_set(SETS[name]).import_builder_class().SCHEMA
     assert len(module.features) == 4, "predictions and references are ids or names"
     for features in module.features:
         assert set(features) - {"predictions", "references"} <= set(schema.names)

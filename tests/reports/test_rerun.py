@@ -13,7 +13,7 @@ from tests.inference.conftest import ORDER, make_model, tiny_bert  # noqa: F401 
 from unbag import cli
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import loading, results
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
 from unbag.reports.reproduce import build_reproduce_command
 
@@ -44,7 +44,7 @@ def here(tmp_path, monkeypatch):
 def run(*arguments):
     """Run a command, and return its results."""
     assert cli.run(cli.app, [*map(str, arguments), "--output-dir", "out", "--json"]) == 0
-    return results.read(FILE)
+    return results.read_results(FILE)
 
 
 def repeats(*arguments):
@@ -83,7 +83,7 @@ def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monk
     from unbag.inference.label_probe import ProbeReport
 
     report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True, at_chance=True)
-    monkeypatch.setattr(label_check, "probe", lambda *_: report)
+    monkeypatch.setattr(label_check, "run_label_probe", lambda *_: report)
     [words] = repeats("evaluate", tiny_bert, "--sets", "plain", "--data", "pairs.csv", "--trust-labels")
     assert "--trust-labels" in words
 
@@ -172,7 +172,7 @@ def test_the_label_order_of_a_function(here, trusted):
     [words] = repeats("evaluate", *asked, "--no-shuffled", *told)
     assert words[words.index("--label-map") + 1] == order
     assert ("--trust-labels" in words) == trusted
-    [result] = results.read(FILE)
+    [result] = results.read_results(FILE)
     assert result.scores["accuracy"].value == pytest.approx(4 / 18 if trusted else 14 / 18)
 
 
@@ -222,12 +222,12 @@ def test_predictions_made_elsewhere(here):
 
 
 def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F811
-    plain = Request("plain", options={"data": "pairs.csv"})
+    plain = SetRequest("plain", options={"data": "pairs.csv"})
 
     def said(model, request=plain, **options):
         shutil.rmtree("out", ignore_errors=True)
         [result] = unbag.evaluate(model, [request], output_dir="out", **options)
-        [result] = results.read(FILE)
+        [result] = results.read_results(FILE)
         command, remark = build_reproduce_command(result)
         assert not command
         return remark
@@ -240,7 +240,7 @@ def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F
 
 def test_a_data_set_of_the_hub_is_named_with_its_split(here):
     [result] = unbag.evaluate(
-        "majority", [Request("plain", options={"data": "pairs.csv"})], output_dir="out", train_data=["pairs.csv"]
+        "majority", [SetRequest("plain", options={"data": "pairs.csv"})], output_dir="out", train_data=["pairs.csv"]
     )
     commit = "c" * 40
     data = {**result.data, "name": "org/pairs", "split": "dev", "origin": "org/pairs", "revision": commit}
@@ -253,11 +253,11 @@ def test_a_data_set_of_the_hub_is_named_with_its_split(here):
 
 def test_a_table_of_embeddings_is_recorded_by_its_content(here):
     (here / "table.txt").write_text("road 1 0\ntoday 0 1\nman 1 1\n")
-    request = Request(
+    request = SetRequest(
         "breaking_nli",
         options={"data": "pairs.csv", "embeddings": str(here / "table.txt"), "train_data": ("pairs.csv",)},
     )
-    made = loading.builder(request.name, request.config, **request.options).provenance()
+    made = loading.create_builder(request.name, request.config, **request.options).describe_provenance()
     assert made["embeddings"].startswith("sha256:")
 
 
@@ -265,6 +265,6 @@ def test_model_with_its_own_command_names_it(here):
     from unbag.inference.function import CallablePredictor
 
     always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})
-    [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], output_dir="out")
+    [result] = unbag.evaluate(always, [SetRequest("plain", options={"data": "pairs.csv"})], output_dir="out")
     assert build_reproduce_command(result).command == "unbag demo"
     assert "Only this command" in build_reproduce_command(result).remark

@@ -109,7 +109,7 @@ def _without(result, *baselines):
 def test_scale_names_evaluated_baselines_only():
     shown = _shown([_without(_result("sicck", 0.4), "baseline", "shuffled")])
     said = " ".join(word for row in shown for word in row)
-    assert "0 is the best of chance and a constant prediction; 1 is a perfect reader." in said
+    assert "0 is the best of chance and a constant prediction; 1 is a perfect model." in said
     shown = _shown([_without(_result("sicck", 0.4), "baseline"), _result("swapped", 0.4)])
     said = " ".join(word for row in shown for word in row)
     assert "the lexical baseline (where evaluated) and the model's own predictions for shuffled words; 1 is" in said

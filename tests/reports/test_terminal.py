@@ -61,7 +61,7 @@ def test_what_has_no_example_is_a_dash_not_a_number():
     ],
 )
 def test_the_reading_says_p_c_and_no_more(p_c, words):
-    assert words in permuted.reading(replace(RESULT, scores=SCORES | {"p_c": p_c}))
+    assert words in permuted.summarize_result(replace(RESULT, scores=SCORES | {"p_c": p_c}))
 
 
 def test_the_written_table_is_the_shown_one(tmp_path):

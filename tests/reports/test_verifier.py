@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from tests.factories import ROWS, result, run
 from unbag import cli
 from unbag.challenge_sets.base import VERIFICATION, VERIFIER
-from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.challenge_sets.views import verifier
-from unbag.challenge_sets.views.figures import Group, Model, Scored
+from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions, predictions_from_labels
 from unbag.evaluation import comparison, gates, quantities
@@ -35,7 +35,7 @@ def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain
     if not has_probabilities:
         answers = predictions_from_labels(answers.predicted.tolist())
     made = result(name, 0.8, rows=rows)
-    found = verifier_scores(gold, answers, range(rows))
+    found = compute_verifier_scores(gold, answers, range(rows))
     return replace(
         made, set=set_name, scores={**made.scores, VERIFICATION: found, "labels": list(LABELS), "by_label": []}
     )
@@ -48,7 +48,9 @@ def shown(renderable):
 
 
 def group_of(*made):
-    return Group("set-0", "ours", tuple(Scored(Model(each.model["name"], {}, False), each, None) for each in made))
+    return ResultGroup(
+        "set-0", "ours", tuple(ScoredModel(FigureModel(each.model["name"], {}, False), each, None) for each in made)
+    )
 
 
 def test_view_plain_shows_the_four_numbers_within_80_columns():
@@ -67,7 +69,7 @@ def test_view_plain_shows_the_four_numbers_within_80_columns():
 
 
 def test_sentences_give_the_threshold_or_what_is_missing():
-    low, middle, high = verifier.sentences(verified())
+    low, middle, high = verifier.describe_thresholds(verified())
     assert low.startswith("At most 1 % false entailments: needs at least 299 not-entailed pairs in each half, got ")
     found = verified().scores[VERIFICATION]["safe_thresholds"]
     assert f"got {found[0]['available']}." in low
@@ -100,19 +102,19 @@ def test_sentences_give_the_threshold_or_what_is_missing():
 def test_sentences_of_thresholds_in_full(row, sentence):
     made = verified()
     scores = {**made.scores[VERIFICATION], "safe_thresholds": [{"target": 0.05, "needed": 59, **row}]}
-    assert verifier.sentences(replace(made, scores={**made.scores, VERIFICATION: scores})) == [sentence]
+    assert verifier.describe_thresholds(replace(made, scores={**made.scores, VERIFICATION: scores})) == [sentence]
 
 
 def test_sentences_of_labels_say_that_probabilities_are_missing():
-    [sentence] = verifier.sentences(verified(has_probabilities=False))
+    [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
     assert "gives no probabilities" in sentence
 
 
 def test_table_without_scores_of_a_verifier_is_none():
-    assert verifier.table(result()) is None
-    assert verifier.sentences(result()) == []
-    assert verifier.measures(group_of(result())) is None
-    assert verifier.figures(group_of(result())) == []
+    assert verifier.build_verifier_table(result()) is None
+    assert verifier.describe_thresholds(result()) == []
+    assert verifier.build_verifier_measures(group_of(result())) is None
+    assert verifier.build_verifier_figures(group_of(result())) == []
 
 
 def test_gates_bound_the_numbers_by_name():
@@ -185,7 +187,7 @@ def test_check_command_fails_and_passes(folders):
 
 def test_figures_have_a_diagonal_the_areas_and_both_rates():
     made = verified(noise=0.3)
-    reliability, risk, alarms, recall = verifier.figures(group_of(made))
+    reliability, risk, alarms, recall = verifier.build_verifier_figures(group_of(made))
     own, diagonal = reliability.series
     assert [(point.x, point.estimate.value) for point in diagonal.points] == [(0, 0), (1, 1)]
     bins = made.scores[VERIFICATION]["calibration"]["bins"]
@@ -202,9 +204,9 @@ def test_figures_have_a_diagonal_the_areas_and_both_rates():
 
 def test_figures_without_probabilities_are_none():
     made = verified(has_probabilities=False)
-    assert verifier.figures(group_of(made)) == []
-    assert verifier.thresholds(group_of(made)) is None
-    assert [row[0] for row in verifier.measures(group_of(made)).rows] == [
+    assert verifier.build_verifier_figures(group_of(made)) == []
+    assert verifier.build_threshold_table(group_of(made)) is None
+    assert [row[0] for row in verifier.build_verifier_measures(group_of(made)).rows] == [
         "balanced accuracy ↑",
         "false entailment ↓",
         "false contradiction ↓",
@@ -213,8 +215,12 @@ def test_figures_without_probabilities_are_none():
 
 def test_thresholds_name_the_model_where_there_are_several():
     one, two = verified("one"), verified("two", 0.5)
-    assert [row[0] for row in verifier.thresholds(group_of(one)).rows] == ["at most 1 %", "at most 5 %", "at most 10 %"]
-    assert verifier.thresholds(group_of(one, two)).rows[3][0] == "two: at most 1 %"
+    assert [row[0] for row in verifier.build_threshold_table(group_of(one)).rows] == [
+        "at most 1 %",
+        "at most 5 %",
+        "at most 10 %",
+    ]
+    assert verifier.build_threshold_table(group_of(one, two)).rows[3][0] == "two: at most 1 %"
 
 
 def test_report_has_a_section_of_the_verifier(folders, tmp_path):

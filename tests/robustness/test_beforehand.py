@@ -23,11 +23,11 @@ EXPENSIVE = (
     "unbag.data.readers.open_hub",  # a corpus
     "unbag.data.readers.resolve_hub_commit",
     "unbag.data.sources.PairSource.examples",  # all of somebody's pairs
-    "unbag.challenge_sets.loading.prepare",
+    "unbag.challenge_sets.loading.build_evaluated_split",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",
     "unbag.inference.hub_files._commit",
-    "unbag.training.run.load_to_train",
+    "unbag.training.run.load_for_training",
     "unbag.data.text.tagging.load_pipeline",
     "unbag.baselines.lexical.embeddings._fetch",
     "unbag.evaluation.backends.predict_rows",

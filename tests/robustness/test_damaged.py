@@ -13,7 +13,7 @@ from tests.robustness.damage import DAMAGES, SEEDS, do, flipped, truncated
 from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
-from unbag.inference.llm.endpoint import Answer, AnswerCache
+from unbag.inference.llm.endpoint import EndpointResponse, EndpointResponseCache
 from unbag.utils import checksums
 from unbag.utils.sqlite_cache import SqliteCache
 
@@ -128,15 +128,15 @@ def test_a_full_disk_is_one_line_and_no_damage(tmp_path):
 
 def test_an_answer_that_was_changed_on_the_disk_is_asked_for_again(tmp_path):
     path = tmp_path / "answers.sqlite"
-    answer, other = (Answer(text, (("Yes", -0.1),), "stop", 3, 1) for text in ("entailment", "contradiction"))
-    cache = AnswerCache(path)
+    answer, other = (EndpointResponse(text, (("Yes", -0.1),), "stop", 3, 1) for text in ("entailment", "contradiction"))
+    cache = EndpointResponseCache(path)
     cache.put("key", answer)
     with sqlite3.connect(path) as file:
         file.execute("UPDATE kept_answers SET value = replace(value, 'entailment', 'contradiction')")
-    assert AnswerCache(path).get("key") is None
+    assert EndpointResponseCache(path).get("key") is None
     cache.put("key", answer)
     cache.put("key", other)
-    assert AnswerCache(path).get("key") == answer, "the first stays"
+    assert EndpointResponseCache(path).get("key") == answer, "the first stays"
 
 
 @EVERY

@@ -5,12 +5,12 @@ import pytest
 from tests.inference.test_run import ROWS, Counting, run
 from tests.robustness.command import some
 from tests.robustness.damage import DAMAGES, do
-from unbag.inference import Predictions
+from unbag.inference import StoredPredictions
 from unbag.inference import runner as running
 
 
 def test_predictions_of_other_texts_are_not_taken_even_under_one_key(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "store_key", lambda material: "a" * 64)  # as if hashes collided
+    monkeypatch.setattr(running, "compute_store_key", lambda material: "a" * 64)  # as if hashes collided
     run(tmp_path)
     other = ROWS.map(lambda row: {"premise": f"{row['premise']} or so"})
     again = Counting()
@@ -20,11 +20,11 @@ def test_predictions_of_other_texts_are_not_taken_even_under_one_key(tmp_path, m
 
 @pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
 def test_a_damaged_manifest_is_written_anew(tmp_path, damage):
-    expected = run(tmp_path).table()
+    expected = run(tmp_path).load_table()
     [manifest] = tmp_path.glob("*/manifest.json")
     for seed in range(5):
         do(damage, manifest, seed)
         again = Counting()
         found = run(tmp_path, again)
         assert again.calls == [], "the parts are whole"
-        assert Predictions.open(found.path).table().equals(expected)
+        assert StoredPredictions.from_folder(found.path).load_table().equals(expected)

@@ -14,7 +14,7 @@ from tests.robustness.command import ask, refused, some
 from tests.robustness.conftest import write_pairs
 from tests.robustness.damage import DAMAGES, do
 from unbag.baselines.lexical import embeddings
-from unbag.challenge_sets.request import Request, export, read_back
+from unbag.challenge_sets.request import SetRequest, export_challenge_set, read_exported_set
 from unbag.cli.app import normalize_cache_env
 from unbag.inference.prediction_files import read_predictions
 from unbag.utils.safe_io import DataError
@@ -149,7 +149,7 @@ def test_no_damage_to_a_table_is_a_traceback(table, damage):
 @pytest.fixture
 def exported(tmp_path):
     path = tmp_path / "set.parquet"
-    export(Request("plain", options={"data": str(write_pairs(tmp_path / "pairs.csv", 3))}), path)
+    export_challenge_set(SetRequest("plain", options={"data": str(write_pairs(tmp_path / "pairs.csv", 3))}), path)
     return path
 
 
@@ -177,7 +177,7 @@ def test_no_damage_to_an_exported_set_is_a_traceback(exported, damage):
     content = exported.read_bytes()
     for seed in range(8):
         do(damage, exported, seed)
-        said = why_not(lambda: read_back(exported))
+        said = why_not(lambda: read_exported_set(exported))
         assert said is None or str(exported) in said
         exported.write_bytes(content)
 

@@ -19,7 +19,7 @@ from unbag.baselines.lexical import word_vectors
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.data.readers import open_file
 from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
@@ -482,7 +482,7 @@ def long_pairs(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["plain", "swapped"])
 def test_sentences_without_end_are_taken_where_they_are_not_cut_into_words(long_pairs, name):
-    built = build(Request(name, options={"data": str(long_pairs)}))
+    built = build_requested_set(SetRequest(name, options={"data": str(long_pairs)}))
     assert built.data["excluded"] == {}
     as_given = [row for row in built.rows.select_columns(["id", "premise"]) if not row["id"].endswith("swapped")]
     assert max(len(row["premise"]) for row in as_given) == 1_000_000
@@ -498,8 +498,8 @@ def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, sh
     options = {"pipeline": pipeline} if name in ("recombined", "negation", "sicck", "soswap_addamod") else {}
     options |= {"min_words": 2} if name == "permuted" else {}
     try:
-        built = build(Request(name, options={"data": str(long_pairs), **options}))
-    except loading.UnfitError:  # of the few that are left
+        built = build_requested_set(SetRequest(name, options={"data": str(long_pairs), **options}))
+    except loading.UnsuitablePairsError:  # of the few that are left
         assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
     else:
         assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)

@@ -105,7 +105,7 @@ def test_a_model_may_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: 
     assert code == 0, err
     assert not obeyed(out + err)
     assert (tmp_path / "here/out/table.txt").is_file()
-    [result] = results.read(tmp_path / "here/out/results.json")
+    [result] = results.read_results(tmp_path / "here/out/results.json")
     assert result.model["name"] == str(model)
     for command in (("report", "out", "--output", "r.html"), ("compare", "out", "out")):
         _, out, err = ask(capsys, *command)

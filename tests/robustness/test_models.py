@@ -15,9 +15,9 @@ from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.command import some
 from tests.robustness.damage import DAMAGES, do
 from unbag.api import evaluate
-from unbag.inference.label_probe import probe
+from unbag.inference.label_probe import run_label_probe
 from unbag.inference.llm.causal import CausalPredictor
-from unbag.inference.loading import load_to_train
+from unbag.inference.loading import load_for_training
 from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
 
@@ -50,7 +50,7 @@ def test_a_tokenizer_without_its_files_is_refused(make_model, tmp_path, kind):  
         path.unlink()
     assert "knows 0% of ordinary words" in refused(folder)
     with pytest.raises(ModelError, match="knows 0% of ordinary words"):
-        load_to_train(folder, revision=None, label_map=None, seed=0)
+        load_for_training(folder, revision=None, label_map=None, seed=0)
 
 
 BROKEN_TOKENIZERS = ("{}", "[]", "null", "{", '{"model": null}', '{"version": "1.0"}', "\0", "[" * 100_000)
@@ -66,7 +66,7 @@ def test_a_tokenizer_that_its_library_panics_over_is_refused(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["post_processor"]["pair"][2] = {"SpecialToken": {"id": "", "type_id": 0}}
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
-    assert f"the tokenizer of {model} cannot read a word: PanicException: no entry found" in refused(model)
+    assert f"the tokenizer of {model} cannot encode a word: PanicException: no entry found" in refused(model)
 
 
 CONFIGS = (
@@ -136,7 +136,7 @@ def test_a_tokenizer_with_more_tokens_than_the_model_has_is_refused(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dog"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
-    assert "token 5000" in refused(model)
+    assert "got 5000" in refused(model)
 
 
 def test_training_with_a_tokenizer_larger_than_the_model_is_refused_before_it_begins(model):
@@ -146,7 +146,7 @@ def test_training_with_a_tokenizer_larger_than_the_model_is_refused_before_it_be
     with pytest.raises(
         ModelError, match=r"expected a vector for every token, got \d+ vectors .* 5,000 \('a word of no"
     ):
-        load_to_train(model, revision=None, label_map=None, seed=0)
+        load_for_training(model, revision=None, label_map=None, seed=0)
     assert refused(model) is None, "pairs without that token can be asked"
 
 
@@ -157,7 +157,7 @@ def test_language_model_smaller_than_its_tokenizer_is_refused(tmp_path):
     network = AutoModelForCausalLM.from_pretrained(folder)
     network.resize_token_embeddings(100)
     network.save_pretrained(folder)
-    with pytest.raises(ModelError, match=r"the tokenizer gives token \d+ .*, the model has 100 tokens"):
+    with pytest.raises(ModelError, match=r"expected token ids below 100, the number of embeddings, got \d+"):
         CausalPredictor.load(folder)
 
 
@@ -175,7 +175,10 @@ def test_config_of_billions_of_parts_is_refused_at_once(make_model, tmp_path, mo
     folder = shutil.copytree(make_model(kind), tmp_path / "model")
     changed(folder, **{name: value})
     monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *_, **__: pytest.fail("the config was made"))
-    for load in (TransformerPredictor.load, lambda path: load_to_train(path, revision=None, label_map=None, seed=0)):
+    for load in (
+        TransformerPredictor.load,
+        lambda path: load_for_training(path, revision=None, label_map=None, seed=0),
+    ):
         with pytest.raises(
             ModelError, match=rf"model/config\.json: expected {name} to be at most 1,000, got 1"
         ) as said:
@@ -198,11 +201,11 @@ def test_what_is_no_file_is_refused_and_not_waited_for(model, make):
 def test_chance_on_the_probe_stands_in_the_results(tiny_bert, tmp_path, caplog):  # noqa: F811
     data = tmp_path / "pairs.csv"
     data.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
-    right = probe(TransformerPredictor.load(tiny_bert)).right_declared
+    right = run_label_probe(TransformerPredictor.load(tiny_bert)).right_declared
     [result] = evaluate(
-        tiny_bert, [Request("plain", options={"data": str(data)})], output_dir=tmp_path, lexical_baseline=False
+        tiny_bert, [SetRequest("plain", options={"data": str(data)})], output_dir=tmp_path, lexical_baseline=False
     )
     assert right <= 4
     said = f"gets {right} of 12 obvious pairs right, no more than a constant prediction: its scores may be"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.robustness.command import files_below, refused, some
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.hub import push
 from unbag.hub.dataset import build_dataset_publication
 from unbag.hub.push import Publication, PublicationPlan
@@ -77,7 +77,7 @@ def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
     if config:
         with pytest.raises(ValueError, match="config"):
             build_dataset_publication(
-                [Request("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", license="mit"
+                [SetRequest("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", license="mit"
             )
     assert files_below(tmp_path) == before
 

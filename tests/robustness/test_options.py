@@ -12,8 +12,8 @@ from unbag import challenge_sets
 from unbag.api import evaluate
 from unbag.baselines.lexical.fitting import LexicalRecipe
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.selection import Pairs
+from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.selection import PairSelection
 from unbag.data.sources import DataError, open_data
 from unbag.evaluation.comparison import compare
 from unbag.integrations.harness.export import export_tasks
@@ -23,8 +23,8 @@ WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())
 OF_DATASETS = {"name", "version", "data_dir", "data_files", "description"}
 OPTIONS = [
     (name, field.name)
-    for name in challenge_sets.names()
-    for field in fields(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
+    for name in challenge_sets.list_set_names()
+    for field in fields(challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS)
     if field.name not in OF_DATASETS
 ]
 LABELS = "entailment,neutral,contradiction"
@@ -48,7 +48,7 @@ def test_no_option_of_a_set_takes_what_is_not_of_its_kind(pairs, tmp_path, name,
         if option == "columns" and value == {"a": 1}:
             continue
         with pytest.raises(ValueError, match=f"{option}|least LMS"):
-            loading.builder(name, cache_dir=tmp_path / "sets", **given)
+            loading.create_builder(name, cache_dir=tmp_path / "sets", **given)
 
 
 TRAIN = "train finetune --model org/model --output-dir out --validation"
@@ -67,7 +67,7 @@ def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs,
 @pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
 def test_no_other_number_of_examples_is_drawn(n):
     with pytest.raises(ValueError, match="max_examples"):
-        Request("plain", max_examples=n)
+        SetRequest("plain", max_examples=n)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_there_are_no_other_languages(pairs, language):
         open_data(pairs, language=language)
     if language is not None:
         with pytest.raises(ValueError, match="language"):
-            loading.builder("plain", data=str(pairs), language=language)
+            loading.create_builder("plain", data=str(pairs), language=language)
 
 
 TWICE = (
@@ -173,7 +173,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
 
 def test_what_can_be_still_passes(pairs, capsys):
     assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
-    requests = [Request("plain", "snli-test")]
+    requests = [SetRequest("plain", "snli-test")]
     with pytest.raises(ValueError, match=r"organization.*got '\.\./x'"):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
 
@@ -184,7 +184,7 @@ def test_what_can_be_still_passes(pairs, capsys):
 def test_no_value_of_another_kind_says_which_pairs(name):
     for value in (10**30, object(), b"x", [None], {1, 2}, lambda: 0):
         with pytest.raises(ValueError, match=f"expected {name} to be"):
-            Pairs(**{name: value})
+            PairSelection(**{name: value})
 
 
 @pytest.mark.parametrize("value", [{1, 2}, 1.5, "8", True, -1])
@@ -211,8 +211,8 @@ def test_no_value_of_another_kind_is_a_name_or_a_path(value):
     with pytest.raises(ValueError, match="sets: expected"):
         evaluate("majority", value, lexical_baseline=False)
     for call in (
-        lambda: loading.builder(value),
-        lambda: loading.builder("plain", value),
+        lambda: loading.create_builder(value),
+        lambda: loading.create_builder("plain", value),
         lambda: compare("run", value),
     ):
         with pytest.raises(ValueError, match="expected"):

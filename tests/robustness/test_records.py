@@ -15,7 +15,7 @@ from tests.robustness.conftest import LABELS, write_pairs
 from tests.robustness.damage import DAMAGES, do
 from unbag.api import evaluate
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import explain_damaged_records
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
@@ -39,8 +39,8 @@ def run(tmp_path_factory):
         ]
 
     sets = [
-        Request("plain", options={"data": str(path)}),
-        Request("permuted", options={"data": str(path), "q": 3, "min_words": 2}),
+        SetRequest("plain", options={"data": str(path)}),
+        SetRequest("permuted", options={"data": str(path), "q": 3, "min_words": 2}),
     ]
     evaluate(answers, sets, output_dir=folder / "run", lexical_baseline=False)
     return folder / "run"
@@ -80,7 +80,9 @@ def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, nam
             ask(capsys, "compare", folder, run)
             ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
             with suppress(ValueError), explain_damaged_records(folder):
-                results_dataset.build_results_publication("org/results", results.read(folder / name), model="org/model")
+                results_dataset.build_results_publication(
+                    "org/results", results.read_results(folder / name), model="org/model"
+                )
 
 
 @pytest.mark.nightly
@@ -125,7 +127,7 @@ def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsy
     ):
         said = " ".join(refused(capsys, *command).split())
         assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
-        assert "which is no finite number" in said
+        assert "which is not finite" in said
     assert not (tmp_path / "report.html").exists()
 
 
@@ -150,7 +152,7 @@ def test_no_spoilt_training_record_is_a_traceback(tmp_path):
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda folder: folder.name)
 def test_records_of_released_versions_are_read(version, tmp_path, capsys):
-    read = results.read(version / results.FILE)
+    read = results.read_results(version / results.FILE)
     assert [result.set for result in read] == ["plain", "permuted"]
     assert all(samples.read_samples(version, number, result) for number, result in enumerate(read))
     assert ask(capsys, "report", version, "--output", tmp_path / "report.html")[0] == 0

@@ -173,7 +173,7 @@ def test_the_widening_is_that_of_students_t(n):
 
 
 def test_credit_above_a_perfect_reader_is_cut_to_one():
-    # One that never gives the gold label to scrambled text has credit 1, where a perfect reader guesses: 1 - 1/3.
+    # One that never gives the gold label to scrambled text has credit 1, where a perfect model guesses: 1 - 1/3.
     credits = PredictionCredits(
         np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), guess=0.0, perfect=2 / 3
     )

@@ -12,7 +12,7 @@ from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
 from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_half
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.inference.loading import load_to_train
+from unbag.inference.loading import load_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import AUGMENT_KINDS
@@ -151,7 +151,7 @@ def test_batches_of_several_processes_are_those_of_one(pretrained, stratified):
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
 
     def batches(world):
-        encoder = PairEncoder.of(load_to_train(str(pretrained), revision=None, label_map=None, seed=1))
+        encoder = PairEncoder.of(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
         epochs = [
             EpochBatches(
                 [_part()],

@@ -94,7 +94,7 @@ def rows_of(examples):
 def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_path):
     predictor = TransformerPredictor.load(tiny_bert)
     kept = predict_rows(rows_of(reversed_ := EXAMPLES[::-1]), predictor, tmp_path / "predictions")
-    expected = np.log(kept.array(LABELS)[::-1])
+    expected = np.log(kept.load_probabilities(LABELS)[::-1])
     assert len(reversed_) == len(EXAMPLES)
     for folder in (kept.path, tmp_path / "predictions"):
         stored = bias.PrecomputedBias(folder)

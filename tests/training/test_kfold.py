@@ -21,11 +21,11 @@ from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli, scripts
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations import sicck_rows
-from unbag.challenge_sets.request import BuiltSet, Request
+from unbag.challenge_sets.request import BuiltSet, SetRequest
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.predictions import SetPredictions
 from unbag.inference import TransformerPredictor
-from unbag.inference.hub_files import folder_revision
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.label_probe import ProbeReport
 from unbag.inference.predictor import ModelError
 from unbag.reports.training import build_kfold_table
@@ -68,8 +68,8 @@ def built():
         )
         for number, (premise, hypothesis, label) in enumerate(PAIRS)
     ]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.sicck_tables(pairs, sicck_rows.FOUR_WAY)))
-    return BuiltSet(Request("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
+    return BuiltSet(SetRequest("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
 
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.sicck_tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     two = BuiltSet(built.request, rows, "en", {}, built.data)
     data = fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)
@@ -212,10 +212,10 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
         here = np.array(rows["fold"]) == fold
         predictor = TransformerPredictor.load(out / f"seed-1/fold-{fold}")
         by_hand[here] = predictor.predict(*texts(rows.select(np.flatnonzero(here))))
-    scores = challenge_sets.get("sicck").score_rows(rows, SetPredictions(by_hand, LABELS, True))
+    scores = challenge_sets.get_challenge_set("sicck").score_rows(rows, SetPredictions(by_hand, LABELS, True))
     assert done["runs"][0]["scores"]["f1"]["value"] == scores["f1"].value
     as_it_is = TransformerPredictor.load(tiny_bert).predict(*texts(rows))
-    before = challenge_sets.get("sicck").score_rows(rows, SetPredictions(as_it_is, LABELS, True))
+    before = challenge_sets.get_challenge_set("sicck").score_rows(rows, SetPredictions(as_it_is, LABELS, True))
     assert done["zero_shot"]["accuracy"]["value"] == before["accuracy"].value
     assert done["summary"]["all"]["accuracy"]["values"] == [scores["accuracy"].value]
     assert scores["accuracy"].value > before["accuracy"].value, "the words tell, and they are the same in all folds"
@@ -293,7 +293,9 @@ def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(valida
 
 def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, monkeypatch):
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
-    monkeypatch.setattr(import_module("unbag.inference.label_probe"), "probe", lambda predictor, language: report)
+    monkeypatch.setattr(
+        import_module("unbag.inference.label_probe"), "run_label_probe", lambda predictor, language: report
+    )
     with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
         validate()
     assert "--trust-labels" not in str(error.value)
@@ -324,7 +326,7 @@ def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
 def test_the_authors_seeds_are_run_where_none_are_named(validate, monkeypatch, tiny_bert):
     def untrained(recipe, config, built, fold, on_step):
         rows = [row["id"] for row in built.rows if row["fold"] == fold]
-        training = {"steps": 0, "model": {"revision": folder_revision(tiny_bert)}}
+        training = {"steps": 0, "model": {"revision": compute_folder_revision(tiny_bert)}}
         probabilities = {name: [1.0, 0.0, 0.0] for name in rows}
         return {
             "fold": fold, "pairs": 24, "truncated_pairs": 0, "probabilities": probabilities, "training": training,

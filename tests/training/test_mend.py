@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.training.test_finetune import same
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.selection import OptionError
 from unbag.data.labels import LABELS
 from unbag.evaluation import label_check, lexical_baseline
@@ -35,7 +35,7 @@ RECIPE = find_recipe("mend")
 def mend(options, pairs_file, tmp_path_factory, monkeypatch):
     """Build a function that mends a model and evaluates it on the pairs of a file."""
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    requests = [Request(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
+    requests = [SetRequest(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
     monkeypatch.setattr(
         lexical_baseline.LexicalBaseline, "predict", lambda self, built, store: lexical_baseline.BaselinePredictions()
@@ -56,7 +56,7 @@ def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
     record = mend(model=str(tiny_bert))
     out = options["output_dir"]
     AutoModelForSequenceClassification.from_pretrained(out)
-    before, after = (results.read(out / name / "results.json") for name in ("before", "evaluation"))
+    before, after = (results.read_results(out / name / "results.json") for name in ("before", "evaluation"))
     assert {each.set for each in before} == {each.set for each in after} == {"plain", "swapped"}
     kept = json.loads((out / "mend.json").read_text())
     assert kept["comparison"] == json.loads(json.dumps(record["comparison"]))
@@ -128,7 +128,7 @@ def held(mend, options, tiny_bert):
 
 def test_what_is_told_of_the_labels_is_told_of_the_model_before(held, options):
     assert held(label_map="entailment,contradiction,neutral") is None
-    [before] = results.read(options["output_dir"] / "before/results.json")
+    [before] = results.read_results(options["output_dir"] / "before/results.json")
     assert before.model["options"]["label_map"] == "entailment,contradiction,neutral"
     assert mended.before_and_after(options["output_dir"]).differences
 
@@ -138,7 +138,7 @@ def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monke
     fine = ProbeReport(LABELS, 12, LABELS, 12, 12, mislabelled=False)
     wrong = replace(fine, right_declared=0, best=LABELS[::-1], mislabelled=True)
     reports = iter([fine, wrong])
-    monkeypatch.setattr(label_check, "probe", lambda predictor, language: next(reports))
+    monkeypatch.setattr(label_check, "run_label_probe", lambda predictor, language: next(reports))
     reason = held(label_map=label_map)
     if label_map:
         assert reason is None

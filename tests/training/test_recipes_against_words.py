@@ -167,9 +167,9 @@ def test_recipe_config_invalid_values_are_all_reported(options):
 def test_the_options_reach_the_objective(options):
     assert torch.is_grad_enabled()
     config = HEX.config(**options, width=5, unscaled=True, superficial_weight=0.25)
-    from unbag.inference.loading import load_to_train
+    from unbag.inference.loading import load_for_training
 
-    classifier = load_to_train(config.model, revision=None, label_map=None, seed=0)
+    classifier = load_for_training(config.model, revision=None, label_map=None, seed=0)
     objective = HEX.objective(classifier, config, None)
     assert objective.branch.phi.weight.shape[0] == 5
     assert not objective.branch.normalise

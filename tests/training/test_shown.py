@@ -91,7 +91,7 @@ def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
     shown = " ".join(" ".join(lines).split())
     assert f"Verdict: {verdict}" in shown
     for name in ("plain", "swapped"):
-        [row] = [line for line in lines if line.startswith(f"{challenge_sets.get(name).title} ")]
+        [row] = [line for line in lines if line.startswith(f"{challenge_sets.get_challenge_set(name).title} ")]
         assert row.split()[-1] == "better", "of 300 pairs, 240 right"
 
 

@@ -20,7 +20,7 @@ from unbag.cli import app
 from unbag.cli.app import run
 from unbag.hub.cards import split_card
 from unbag.hub.model import build_averaged_publication
-from unbag.inference.hub_files import folder_revision
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
 from unbag.training.weight_averaging import average_models, average_tensors, average_weights, interpolate
@@ -166,7 +166,7 @@ def test_average_models_records_sources_without_paths(pair, tmp_path, capsys):
 def test_average_models_folder_is_published_with_its_results(pair, tmp_path):
     folder = tmp_path / "half"
     average_models(pair, folder, alphas=[0.5])
-    own = plain(model(str(folder), folder_revision(folder)))
+    own = plain(model(str(folder), compute_folder_revision(folder)))
     published = build_averaged_publication(folder, "org/soup", results=[own])
     files = {name for name in published.files if not name.startswith(".eval_results")}
     assert {"README.md", "config.json", "model.safetensors", weight_averaging.FILE} <= files

@@ -83,8 +83,8 @@ def test_a_command_offers_its_own_options_while_it_runs_and_python_all(monkeypat
         seen[name] = (advice.has_command_options("--columns"), advice.has_command_options("--output-dir"))
         raise ValueError("that is all")
 
-    monkeypatch.setattr("unbag.challenge_sets.loading.described_options", look)
-    monkeypatch.setattr("unbag.challenge_sets.loading.summaries", lambda: look("all"))
+    monkeypatch.setattr("unbag.challenge_sets.loading.describe_set_options", look)
+    monkeypatch.setattr("unbag.challenge_sets.loading.list_set_summaries", lambda: look("all"))
     CliRunner().invoke(cli.app, ["sets"])
     assert seen == {"all": (False, False)}
     assert advice.has_command_options("--columns")

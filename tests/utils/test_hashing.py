@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag.challenge_sets.request import Request, build, validated_builder
+from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
 from unbag.utils.hashing import hash_file
 
 
@@ -55,7 +55,7 @@ def test_a_users_file_is_hashed_once_a_set(tmp_path, monkeypatch, read):
     file.write_text("premise,hypothesis,label\nA man sees dogs.,A man sees a dog.,neutral\n")
     later(monkeypatch)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    request = Request("plain", options={"data": str(file)})
-    validated_builder(request)
-    assert len(build(request).rows) == 1
+    request = SetRequest("plain", options={"data": str(file)})
+    create_validated_builder(request)
+    assert len(build_requested_set(request).rows) == 1
     assert read.count("pairs.csv") == 1

@@ -56,11 +56,11 @@ def test_options_say_what_they_mean():
     ]
 
 
-@pytest.mark.parametrize("name", challenge_sets.names())
+@pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
-    config = challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS
-    known = [option for option in loading.described_options(name) if option.name in {f.name for f in fields(config)}]
-    assert len(known) == len(loading.options(name))
+    config = challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS
+    known = [option for option in loading.describe_set_options(name) if option.name in {f.name for f in fields(config)}]
+    assert len(known) == len(loading.list_set_options(name))
     for option in known:
         assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
         if option.default is not None and not isinstance(option.default, tuple):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import unbag
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.request import SetRequest, export_challenge_set
 from unbag.cli import app
 from unbag.data import demo
 from unbag.data.labels import LABELS
@@ -95,7 +95,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
         assert len(open_data(data).spans) > num_proc or span == 500
         with parallel.set_num_proc(num_proc):
-            record = export(Request(name, options=_options(name, data)), tmp_path / f"{number}")
+            record = export_challenge_set(SetRequest(name, options=_options(name, data)), tmp_path / f"{number}")
         files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}
         made.append((record, files))
     assert made[0][0]["rows"] > 10
@@ -106,7 +106,9 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
 
 def test_what_was_read_is_counted_as_one_pass_over_it_counts(tmp_path):
     data = _write(tmp_path / "pairs.jsonl", _rows(60))
-    record = export(Request("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet")
+    record = export_challenge_set(
+        SetRequest("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet"
+    )
     counted = open_data(data).count()
     assert record["data"]["rows"] == counted["rows"] == 60
     assert record["examples"] + sum(record["data"]["excluded"].values()) == 60
@@ -142,11 +144,11 @@ def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeyp
 
 
 def test_what_a_set_keeps_beside_its_rows_is_not_their_ids(tmp_path):
-    builder = loading.builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
-    loading.prepare(builder)
+    builder = loading.create_builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
+    loading.build_evaluated_split(builder)
     kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
     assert not [name for name in kept if name.startswith("ids")]
-    assert builder.read_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}
+    assert builder.load_read_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}
 
 
 def _by_length(premises, hypotheses):

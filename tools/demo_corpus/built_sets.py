@@ -7,7 +7,7 @@ change of what the sets' builders make.
 import sys
 from typing import Any, Final
 
-from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.request import SetRequest, export_challenge_set
 from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
 
@@ -16,7 +16,7 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {"recombined": {"k": "1,4,16"}}  # 
 _EXAMPLES: Final = {"negation": 60}  # claims of some two dozen rows each
 
 
-def build_request(name: str, pipeline: str = PIPELINE) -> Request:
+def build_request(name: str, pipeline: str = PIPELINE) -> SetRequest:
     """Build the request for a set.
 
     Args:
@@ -24,13 +24,13 @@ def build_request(name: str, pipeline: str = PIPELINE) -> Request:
         pipeline: spaCy pipeline that parses the captions.
     """
     options = {"data": str(demo.get_demo_file("validation")), "pipeline": pipeline, **_OPTIONS.get(name, {})}
-    return Request(name, options=options, max_examples=_EXAMPLES.get(name))
+    return SetRequest(name, options=options, max_examples=_EXAMPLES.get(name))
 
 
 def main() -> None:
     """Write the sets with the record of what they were built from."""
     for name in sys.argv[1:] or demo.BUILT_SETS:
-        export(build_request(name), demo.BUILT_SETS[name])
+        export_challenge_set(build_request(name), demo.BUILT_SETS[name])
 
 
 if __name__ == "__main__":

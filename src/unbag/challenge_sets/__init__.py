@@ -19,13 +19,13 @@ from unbag.utils.options import suggest_name
 GROUP: Final = "unbag.challenge_sets"
 
 
-def names() -> list[str]:
+def list_set_names() -> list[str]:
     """List the names of all challenge sets, built-in ones and those of other packages."""
     return sorted({*_builtin_names(), *_entry_points()})
 
 
 @cache
-def get(name: str) -> ChallengeSet:
+def get_challenge_set(name: str) -> ChallengeSet:
     """Load the description of a challenge set.
 
     Raises:
@@ -38,7 +38,7 @@ def get(name: str) -> ChallengeSet:
         challenge_set = _entry_points()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(names())}, got {name!r}{_suggestion(name)}; for a set of "
+            f"expected a challenge set of {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; for a set of "
             "another package, install that package"
         )
     if challenge_set.name != name:
@@ -49,33 +49,33 @@ def get(name: str) -> ChallengeSet:
 def _suggestion(name: str) -> str:
     """Build a question that suggests the set with a similar name or title; empty without a similar one."""
     key = "_".join(name.strip().lower().replace("-", " ").split())
-    parts = [each for each in names() if key and key in each]
-    return suggest_name(parts[0] if parts else key, names())
+    parts = [each for each in list_set_names() if key and key in each]
+    return suggest_name(parts[0] if parts else key, list_set_names())
 
 
-def names_from_text() -> list[str]:
+def list_text_set_names() -> list[str]:
     """List the names of the sets that can be made from a text, in the order of evaluation."""
-    return [each.name for each in in_evaluation_order() if each.from_text]
+    return [each.name for each in list_in_evaluation_order() if each.from_text]
 
 
-def find(name: str) -> ChallengeSet | None:
-    """Look up a challenge set; None if the set is not installed, e.g. for results from another machine."""
-    return get(name) if name in names() else None
+def find_challenge_set(name: str) -> ChallengeSet | None:
+    """Look up a challenge set; None if it is not installed, e.g. for results from another machine."""
+    return get_challenge_set(name) if name in list_set_names() else None
 
 
-def display_name(name: str) -> str:
-    """Look up the title of a challenge set; the name itself if the set is not installed.
+def get_display_name(name: str) -> str:
+    """Look up the title of a challenge set. Returns the name if the set is not installed.
 
-    >>> display_name("soswap_addamod")
+    >>> get_display_name("soswap_addamod")
     'SOSwap/AddAmod'
     """
-    challenge_set = find(name)
+    challenge_set = find_challenge_set(name)
     return name if challenge_set is None else challenge_set.title
 
 
-def in_evaluation_order() -> list[ChallengeSet]:
+def list_in_evaluation_order() -> list[ChallengeSet]:
     """List all challenge sets in the order of evaluation. Sets that are cheap to build and to predict come first."""
-    return sorted(map(get, names()), key=lambda each: (each.evaluation_order, each.name))
+    return sorted(map(get_challenge_set, list_set_names()), key=lambda each: (each.evaluation_order, each.name))
 
 
 @cache

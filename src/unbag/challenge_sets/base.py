@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.challenge_sets.papers.counterparts import Counterpart
-from unbag.challenge_sets.verifier_scores import verifier_scores
+from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
@@ -37,7 +37,7 @@ Scores = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of a set's scores.
+    """Metric of a challenge set, with its location in the scores.
 
     Attributes:
         name: Machine-readable name, unique in its set.
@@ -59,13 +59,13 @@ class Quantity:
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
 
-    def value(self, scores: Scores) -> Estimate | None:
-        """Look up or compute the number; None if the scores lack it."""
+    def get_estimate(self, scores: Scores) -> Estimate | None:
+        """Look up or compute the metric; None if the scores do not contain it."""
         return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
-def roles(*names: Role) -> frozenset[Role]:
-    """Build a set of roles."""
+def build_roles(*names: Role) -> frozenset[Role]:
+    """Build the set of roles of a metric."""
     return frozenset(names)
 
 
@@ -76,7 +76,7 @@ SCORE: Final = Quantity(
     "skill",
     "skill score",
     f"{SKILL}.score",
-    roles=roles("quoted", "compared"),
+    roles=build_roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
 """The skill score (`scoring.skill`), which represents every set where one number is needed."""
@@ -94,7 +94,7 @@ VERIFIER: Final = (
 
 
 class Measurement(NamedTuple):
-    """A number with its value, its 95 % interval and its number of examples."""
+    """Metric with its value, 95 % interval and number of examples."""
 
     quantity: Quantity
     estimate: Estimate
@@ -104,15 +104,17 @@ class Measurement(NamedTuple):
 class ChallengeSet:
     """A challenge set.
 
-    The set's package has four modules beside this description. They are imported on first use.
+    The package of the set has four more modules, which are imported on first use:
 
-        scores.py    <name>_scores(columns, answers, *, resamples, partial); <name>_credits(columns, answers), the
-                     input of the skill score; optionally <name>_decisive(columns), the rows that the skill score
-                     uses. This module depends on numpy only.
-        table.py     table(result), at most 80 columns wide; reading(result), the scores in one sentence
-        figures.py   measures(scores), rows of name, meaning and estimate; figures(group)
-        examples.py  RULE, the rule of selection in words; MARKS, the meaning of marked words; choose(rows, answers);
-                     candidates(rows, answers), which depends on the rows only and gives the report its first example
+    - `scores.py`: `compute_<name>_scores(columns, answers, *, resamples, partial)`, and
+      `compute_<name>_credits(columns, answers)`, the input of the skill score. The optional
+      `select_<name>_decisive_rows(columns)` selects the rows that the skill score uses. This module needs only numpy.
+    - `table.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
+      with the main scores.
+    - `figures.py`: `iter_set_measures(scores)`, tuples of name, meaning and estimate, and `build_figures(group)`.
+    - `examples.py`: `RULE`, the selection rule as text; `MARKS`, the meanings of highlighted words;
+      `select_examples(rows, answers)`; `iter_candidates(rows, answers)`, which depends only on the rows and provides
+      the first example of the report.
 
     Attributes:
         name: Name in commands.
@@ -171,29 +173,29 @@ class ChallengeSet:
     from_text: bool = False
     corpus_pairs: Mapping[str, Any] | None = None
 
-    def quantities_with_role(self, role: Role) -> list[Quantity]:
-        """List the numbers with a role. The skill score comes first."""
+    def list_quantities_with_role(self, role: Role) -> list[Quantity]:
+        """List the metrics with a role, starting with the skill score."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
     @property
     def named_quantities(self) -> tuple[Quantity, ...]:
-        """Numbers that gates, comparisons and exports know by name: the set's own, and those of a verifier.
+        """Metrics that gates, comparisons and exports refer to by name: those of the set and of `VERIFIER`.
 
-        A number of a verifier that the set itself defines under the same name is not repeated.
+        A verifier metric is omitted if the set defines a metric with the same name.
         """
         own = {quantity.name for quantity in self.quantities}
         return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
 
-    def quantities_by_path(self) -> dict[str, Quantity]:
-        """Map paths in the scores to the numbers, including the skill score and those of a verifier."""
+    def map_quantities_by_path(self) -> dict[str, Quantity]:
+        """Map paths in the scores to metrics, including the skill score and the verifier metrics."""
         verifier = VERIFIER if self.has_verification else ()
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
-    def measurements(self, scores: Scores, role: Role) -> list[Measurement]:
-        """List the numbers with a role and their values. Numbers without examples are omitted."""
+    def list_measurements(self, scores: Scores, role: Role) -> list[Measurement]:
+        """List the metrics with a role and their values. Metrics without examples are omitted."""
         return list(self._iter_measurements(scores, role))
 
-    def score(self, scores: Scores) -> Measurement | None:
+    def get_skill_score(self, scores: Scores) -> Measurement | None:
         """Look up the skill score, which represents the set; None if it is undefined."""
         return next((each for each in self._iter_measurements(scores, "quoted") if each.quantity is SCORE), None)
 
@@ -207,7 +209,7 @@ class ChallengeSet:
         lexical_model: Mapping[str, str] | None = None,
         entailment: NDArray[np.float64] | None = None,
     ) -> Scores:
-        """Compute the scores of a model on all rows of the set, including the skill score and those of a verifier.
+        """Compute the scores of a model on all rows of the set, including the skill score and the verifier metrics.
 
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
@@ -223,8 +225,8 @@ class ChallengeSet:
 
         answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
-        scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
-        credits_of: Any = getattr(self.module("scores"), f"{self.name}_credits", None)
+        scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, answers)
+        credits_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> PredictionCredits:
             credits: PredictionCredits = credits_of(columns, given.in_space(answers.label_space))
@@ -235,7 +237,7 @@ class ChallengeSet:
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
             sources = read_values(rows, "source_id") if own is None else own.source
-            verified[VERIFICATION] = verifier_scores(columns["label"], answers, sources, entailment=entailment)
+            verified[VERIFICATION] = compute_verifier_scores(columns["label"], answers, sources, entailment=entailment)
         if own is None:  # a set of another package may define no skill score
             return {**scores, **verified}
 
@@ -251,7 +253,7 @@ class ChallengeSet:
         )
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 
-    def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
+    def select_decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
         """Select the rows that the skill score uses, shape (n,). The other rows need no shuffled control.
 
         Args:
@@ -259,24 +261,24 @@ class ChallengeSet:
         """
         from unbag.data.columns import read_values
 
-        decisive = getattr(self.module("scores"), f"{self.name}_decisive", None)
+        decisive = getattr(self.import_set_module("scores"), f"select_{self.name}_decisive_rows", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
         columns = {name: read_values(rows, name) for name in (*self.columns, *self.more_columns)}
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
 
-    def module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
+    def import_set_module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
         """Import one of the set's modules."""
         return import_module(f"{self.package}.{part}")
 
-    def builder_class(self) -> Any:
+    def import_builder_class(self) -> Any:
         """Import the class of the `datasets` builder, whose base class is untyped."""
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 
     def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[Measurement]:
-        for quantity in self.quantities_with_role(role):
-            estimate = quantity.value(scores)
+        for quantity in self.list_quantities_with_role(role):
+            estimate = quantity.get_estimate(scores)
             if estimate is not None and estimate.value is not None:
                 yield Measurement(quantity, estimate)

@@ -34,7 +34,7 @@ def load_counts(folder: Path, kind: str) -> Counter[str]:
     return total
 
 
-def examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
+def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
     """Iterate over the labelled pairs of a span of rows, and store the row counts and the digests of the ids."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:

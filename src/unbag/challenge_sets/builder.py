@@ -16,7 +16,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.config import SourceConfig
-from unbag.challenge_sets.requirements import Requirement, UnfitError
+from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.own_text import list_text_files
@@ -41,7 +41,7 @@ _MAKES_ROWS: Final = (
 """Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
 
 
-def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
+def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
     """Compute the part of the cache key that `datasets` does not cover: code, tokenizer versions, the user's files.
 
     Args:
@@ -62,13 +62,13 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
         except PackageNotFoundError:
             digest.update(b"absent")
     for option in config.FILES:
-        for path in named_files(options.get(option) or getattr(config, option)):
+        for path in list_named_files(options.get(option) or getattr(config, option)):
             for file in _files(path) if path.is_dir() else [validate_file(path)]:
                 digest.update(f"{option}\0{file.relative_to(path)}\0{hash_file(file)}\n".encode())
     return digest.hexdigest()
 
 
-def named_files(value: Any) -> list[Path]:
+def list_named_files(value: Any) -> list[Path]:
     """List the existing files and folders that an option names. Names of Hub repositories and corpora are dropped."""
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
@@ -90,7 +90,7 @@ _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
-    """The builder of a challenge set from the pairs of a corpus or of the user's own data.
+    """Base class of builders, which create a challenge set from the pairs of a corpus or from user-provided data.
 
     A subclass describes its set by the class attributes and builds rows in `tables`. Its config class declares the
     options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
@@ -130,12 +130,12 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             if is_hub_id(name):  # a branch may move, so the cache key needs the commit
                 kwargs["revision"] = resolve_hub_commit(name, kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
-            for path in named_files(kwargs.get(option)):
+            for path in list_named_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
                     validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
-        super().__init__(*args, **{"hash": builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
+        super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
-    def tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
+    def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
         """Iterate over the rows built from examples, as tables of `SCHEMA` of a few thousand rows each.
 
         Args:
@@ -144,33 +144,33 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """
         raise NotImplementedError
 
-    def sources(self, *, streaming: bool = False) -> list[PairSource]:
+    def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the sources that the set is built from."""
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
-        """Open the corpus or the user's own data that the options name.
+        """Open the corpus or the user-provided data given in the options.
 
         Args:
             streaming: Whether to read over the network row by row.
             split: Split to read (default: the one of the options).
 
         Raises:
-            UnfitError: If the data has two labels, and the set needs three.
+            UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open(streaming=streaming), longest=self.LONGEST)
+        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.LONGEST)
         if self.config.data and source.labels == TWO_WAY:
-            if not self.takes_two_labels():
-                raise UnfitError(
+            if not self.has_two_label_config():
+                raise UnsuitablePairsError(
                     f"{source.name}: expected three labels, to know which pairs contradict, got two "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
-            self.info.features = features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
+            self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
         return source
 
     @classmethod
-    def takes_two_labels(cls) -> bool:
+    def has_two_label_config(cls) -> bool:
         """Check whether pairs of two labels make this set: whether one of its configs is of a corpus with two."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
@@ -184,7 +184,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if pipeline and pipeline != ALL:
             pipelines.validate_pipeline(pipeline)
         if self.config.data and not is_hub_id(self.config.data):
-            for source in self.sources():
+            for source in self.open_sources():
                 source.validate_first_row()
         own = [option for option in self.config.FILES if option not in SourceConfig.FILES]  # pairs are validated above
         for option in own:
@@ -198,30 +198,30 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def warm_caches(self, source: PairSource) -> None:
         """Fill caches before worker processes start, so that they do not repeat the same work."""
 
-    def provenance(self) -> dict[str, Any]:
+    def describe_provenance(self) -> dict[str, Any]:
         """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the record."""
         return {}
 
-    def requirements(self) -> Iterator[Requirement]:
+    def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the external resources that the rows are built from. Subclasses add their own."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
             splits = [config.source_split] if config.source_split else [*base.train, *base.validation, *base.test]
-            yield from requirements.corpus_splits(config.corpus, splits, config.revision)
+            yield from requirements.iter_corpus_requirements(config.corpus, splits, config.revision)
         elif config.text:
             if is_hub_id(config.text[0]):
-                yield Requirement(f"the text {config.text[0]} of {self.dataset_name}", self.sources)
-            yield requirements.pipeline(str(getattr(config, "pipeline", "")))
+                yield Requirement(f"the text {config.text[0]} of {self.dataset_name}", self.open_sources)
+            yield requirements.build_pipeline_requirement(str(getattr(config, "pipeline", "")))
         elif not config.data or is_hub_id(str(config.data)):
-            yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
+            yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
-    def exclusion_counts(self) -> dict[str, int]:
+    def get_exclusion_counts(self) -> dict[str, int]:
         """Count the labelled examples that were excluded for reasons other than `UNFIT`, by reason."""
         return {}
 
-    def creators(self) -> dict[Made, list[str]]:
-        """List the creators of sentences and labels, in the Hub's terms. They are unknown for the user's own data."""
+    def list_creators(self) -> dict[Made, list[str]]:
+        """List the `language_creators` and `annotations_creators` for the dataset card; `unknown` for user data."""
         base = CORPORA.get(self.config.corpus)
         sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
         made = (_MACHINE,)
@@ -230,7 +230,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             "labels": list(made if "labels" in self.MACHINE_MADE else labels),
         }
 
-    def split_name(self, source: PairSource) -> str:
+    def get_split_name(self, source: PairSource) -> str:
         """Name the split of the rows built from a source."""
         return source.split or _UNNAMED_SPLIT
 
@@ -239,11 +239,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if self._is_prepared:
             build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
-    def build_counts(self) -> dict[str, int]:
+    def load_build_counts(self) -> dict[str, int]:
         """Load the counts that `save_build_counts` stored, summed over all processes; empty without such counts."""
         return dict(sorted(build_stats.load_counts(Path(self._output_dir), _COUNTS).items()))
 
-    def read_counts(self) -> Counter[str]:
+    def load_read_counts(self) -> Counter[str]:
         """Load the numbers of rows read, of excluded rows by reason, and of labelled and annotated rows.
 
         A builder that overrides `_generate_tables` stores them with `build_stats.save_read_counts`.
@@ -262,11 +262,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         checksums.seal_folder(Path(self._output_dir))
 
     def _info(self) -> datasets.DatasetInfo:
-        self.config.check()  # not in `__post_init__`: `datasets` sets the options after it has created the config
+        self.config.validate()  # not in `__post_init__`: `datasets` sets the options after it has created the config
         base = CORPORA[self.config.corpus] if self.config.corpus else None
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
-            features=features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
+            features=build_features(self.SCHEMA, self.LABEL_NAMES or (TWO_WAY if base and base.is_two_way else LABELS)),
             citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
             license=base.license if base else "",
         )
@@ -278,11 +278,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return Path(self._output_dir).suffix == ".incomplete"
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        [source] = self.sources(streaming=dl_manager.is_streaming)
+        [source] = self.open_sources(streaming=dl_manager.is_streaming)
         if not dl_manager.is_streaming:
             self.warm_caches(source)
         # `datasets` distributes list arguments over its processes. The rows do not depend on the distribution.
-        return [datasets.SplitGenerator(self.split_name(source), {"source": source, "spans": list(source.spans)})]
+        return [datasets.SplitGenerator(self.get_split_name(source), {"source": source, "spans": list(source.spans)})]
 
     def _prepare_split(self, split_generator: datasets.SplitGenerator, *args: Any, **how: Any) -> None:
         if how.get("num_proc"):
@@ -305,7 +305,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         except DatasetGenerationError as error:
             if error.__cause__ is None:
                 raise
-            raise RowsError(error.__cause__) from error.__cause__
+            raise RowBuildError(error.__cause__) from error.__cause__
 
     def _generate_tables(
         self, source: PairSource, spans: list[tuple[int, int | None]]
@@ -315,8 +315,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             self._span = start
             examples = source.examples(start, stop)
             if self._is_prepared:
-                examples = build_stats.examples(source, start, stop, Path(self._output_dir))
-            for number, table in enumerate(self.tables(source, examples)):
+                examples = build_stats.iter_examples(source, start, stop, Path(self._output_dir))
+            for number, table in enumerate(self.iter_tables(source, examples)):
                 yield (start, number), table
             deque(examples, maxlen=0)  # exhausts the iterator, so that examples after the last row are counted too
 
@@ -335,8 +335,8 @@ def _join_spans(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int 
     return joined
 
 
-class RowsError(DatasetGenerationError):
-    """Rows could not be built.
+class RowBuildError(DatasetGenerationError):
+    """Error for rows that cannot be built.
 
     Attributes:
         cause: Original exception. Unlike `__cause__`, the attribute survives pickling between processes.
@@ -346,11 +346,11 @@ class RowsError(DatasetGenerationError):
         super().__init__(f"{type(cause).__name__}: {cause}")
         self.cause = cause
 
-    def __reduce__(self) -> tuple[type["RowsError"], tuple[BaseException]]:
+    def __reduce__(self) -> tuple[type["RowBuildError"], tuple[BaseException]]:
         return type(self), (self.cause,)
 
 
-def features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> datasets.Features:
+def build_features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> datasets.Features:
     """Build the features of a set from its columns. The column `label` becomes a `ClassLabel` with these names."""
     return datasets.Features(
         {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(labels))}

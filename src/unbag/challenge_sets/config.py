@@ -14,7 +14,7 @@ from unbag.data.text.tagging import PIPELINE
 
 @dataclass
 class SourceConfig(datasets.BuilderConfig):
-    """The pairs that a set is built from, and how to read them.
+    """Options that select the source pairs of a set and describe their format.
 
     Attributes:
         corpus: Base corpus (`unbag.data.corpora`); empty if `data` or `text` is given.
@@ -41,7 +41,7 @@ class SourceConfig(datasets.BuilderConfig):
     language: str = "en"
     data_config: str | None = None
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
@@ -50,18 +50,18 @@ class SourceConfig(datasets.BuilderConfig):
         given = {"corpus": self.corpus, "data": self.data, "text": self.text}
         if sum(map(bool, given.values())) != 1:
             values = ", ".join(f"{name}={value!r}" for name, value in given.items())
-            raise ValueError(f"expected one of a corpus, data and text, got {values}; name one of them")
+            raise ValueError(f"expected one of corpus, data and text, got {values}; pass exactly one")
         if self.language not in LANGUAGES:
             raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {self.language!r}")
         if self.text and self.language != LANGUAGE:
             raise ValueError(
-                f"text: expected English text, got the language {self.language!r}; sets are made from English text, "
-                "since they need its grammar; omit the language"
+                f"text: expected English text, got the language {self.language!r}; only English texts are supported; "
+                "omit the language"
             )
 
     @property
-    def sentences_in(self) -> str:
-        """The language of the pairs, of the corpus or of the user's own data."""
+    def sentence_language(self) -> str:
+        """Language of the pairs."""
         return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
     @property
@@ -69,9 +69,9 @@ class SourceConfig(datasets.BuilderConfig):
         """The spaCy pipeline that parses the sentences of a text, by default or by the set's option `pipeline`."""
         return str(getattr(self, "pipeline", PIPELINE))
 
-    def own_options(self) -> dict[str, Any]:
+    def get_set_options(self) -> dict[str, Any]:
         """Collect the set's own options: those that change its rows, apart from the choice of the pairs."""
-        return {name: getattr(self, name) for name in sorted(own_option_names(type(self)))}
+        return {name: getattr(self, name) for name in sorted(list_set_option_names(type(self)))}
 
     def load_options(self) -> dict[str, Any]:
         """Collect the reading options with values other than the default, for the record. No paths are included."""
@@ -83,7 +83,7 @@ class SourceConfig(datasets.BuilderConfig):
         given = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
         return {"text": build_text_names(self.text), **given} if self.text else given
 
-    def open(self, *, streaming: bool = False) -> PairSource:
+    def open_pairs(self, *, streaming: bool = False) -> PairSource:
         """Open the pairs."""
         if self.corpus:
             return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision, streaming=streaming)
@@ -107,7 +107,7 @@ class SourceConfig(datasets.BuilderConfig):
         )
 
 
-def own_option_names(config: type[SourceConfig]) -> frozenset[str]:
+def list_set_option_names(config: type[SourceConfig]) -> frozenset[str]:
     """List the names of the options that a set's config class adds to `SourceConfig`."""
     return frozenset(field.name for field in fields(config)) - {field.name for field in fields(SourceConfig)}
 
@@ -115,7 +115,7 @@ def own_option_names(config: type[SourceConfig]) -> frozenset[str]:
 ConfigT = TypeVar("ConfigT", bound=SourceConfig)
 
 
-def source_configs(
+def build_source_configs(
     config: type[ConfigT], version: datasets.Version, *, language: str | None = None, two_way: bool = True
 ) -> list[ConfigT]:
     """Build one config `<corpus>-<split>` per split of each base corpus.

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from unbag.challenge_sets.loading import UnfitError
-from unbag.challenge_sets.requirements import MissingError
+from unbag.challenge_sets.loading import UnsuitablePairsError
+from unbag.challenge_sets.requirements import MissingResourceError
 from unbag.data.downloads import MissingFileError
 from unbag.utils.redaction import redact
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A set without a result.
+    """Challenge set without a result, with the error.
 
     Attributes:
         set: Name of the set.
@@ -25,10 +25,10 @@ class Failure:
     @property
     def is_skipped(self) -> bool:
         """Whether the set was skipped without an error: a package or file is missing, or the pairs do not fit."""
-        return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
+        return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
-    def counts(self, *, named: bool) -> bool:
-        """Check whether this failure makes the command fail (exit code 1). A set that the user named is required.
+    def is_fatal(self, *, named: bool) -> bool:
+        """Check whether this failure makes the command fail (exit code 1). A set that the user passed is required.
 
         Args:
             named: Whether the user named the sets; False if the suite chose them.

@@ -18,8 +18,8 @@ Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 """The gold label and the annotators' labels of each pair, by id, premise and hypothesis."""
 
 
-def votes(sources: Iterable[PairSource]) -> Votes:
-    """Collect the labels of all examples that have annotators' labels."""
+def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
+    """Collect the annotators' labels of all examples that have them."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
@@ -28,7 +28,9 @@ def votes(sources: Iterable[PairSource]) -> Votes:
     }
 
 
-def annotator_accuracy(rows: Any, labels_of_pairs: Votes, id_column: str = "source_id") -> Mapping[str, Any] | None:
+def compute_annotator_accuracy(
+    rows: Any, labels_of_pairs: Votes, id_column: str = "source_id"
+) -> Mapping[str, Any] | None:
     """Compute how often one annotator gives the gold label, over the unchanged pairs of a set.
 
     Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of

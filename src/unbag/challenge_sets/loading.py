@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.requirements import UnfitError as UnfitError
+from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_corruption
@@ -19,7 +19,7 @@ from unbag.utils.options import OptionDescription, describe_options, parse_optio
 DEFAULT_CORPUS: Final = "snli"
 
 
-def builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
+def create_builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
     """Create the `datasets` builder of a challenge set.
 
     Args:
@@ -35,16 +35,16 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     for what, value in (("a challenge set", name), ("a config", "" if config is None else config)):
         if not isinstance(value, str):
             raise ValueError(f"expected the name of {what}, got {value!r}")
-    cls = challenge_sets.get(name).builder_class()
-    if options.get("text") is not None and not challenge_sets.get(name).from_text:
-        raise UnfitError(
-            f"the {name} set needs labelled pairs, and a text has none; expected a set of "
-            f"{', '.join(challenge_sets.names_from_text())}"
+    cls = challenge_sets.get_challenge_set(name).import_builder_class()
+    if options.get("text") is not None and not challenge_sets.get_challenge_set(name).from_text:
+        raise UnsuitablePairsError(
+            f"the {name} set: expected labelled pairs, got a text; use one of the sets "
+            f"{', '.join(challenge_sets.list_text_set_names())}"
         )
     if config is None:
         options["name"] = "custom"
     elif config in CORPORA:
-        config, options = config_name(name, config, None, options)
+        config, options = resolve_config(name, config, None, options)
     if config is not None and config not in cls.builder_configs:
         raise _unknown_config_error(name, config, cls.builder_configs)
     config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
@@ -70,12 +70,12 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
     if requested in CORPORA:
         corpus = CORPORA[requested]
         if corpus.is_two_way:
-            return UnfitError(
+            return UnsuitablePairsError(
                 f"the {name} set needs contradictions, and {requested} has only the labels entailment and not "
                 f"entailment; {others}"
             )
         if supported and corpus.language not in {CORPORA[each].language for each in supported}:
-            return UnfitError(
+            return UnsuitablePairsError(
                 f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
             )
     question = suggest_name(config, configs) or ";"
@@ -89,32 +89,36 @@ def _as_text(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def options(name: str) -> frozenset[str]:
+def list_set_options(name: str) -> frozenset[str]:
     """List the names of a set's own options, without those that choose the pairs.
 
     Raises:
         ValueError: If the set does not exist.
     """
-    from unbag.challenge_sets.config import own_option_names
+    from unbag.challenge_sets.config import list_set_option_names
 
-    return own_option_names(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
+    return list_set_option_names(challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS)
 
 
-def option_value(name: str, option: str, text: str) -> Any:
+def parse_set_option(name: str, option: str, text: str) -> Any:
     """Parse the value of one of a set's own options from text, as `unbag.utils.options.parse_option` does."""
-    return parse_option(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
+    return parse_option(
+        challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, option, text
+    )
 
 
-def described_options(name: str) -> list[OptionDescription]:
+def describe_set_options(name: str) -> list[OptionDescription]:
     """Describe a set's own options with defaults and meanings.
 
     Raises:
         ValueError: If the set does not exist.
     """
-    return describe_options(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options(name))
+    return describe_options(
+        challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, list_set_options(name)
+    )
 
 
-def takes_split(name: str, corpus: str | None) -> bool:
+def has_split_config(name: str, corpus: str | None) -> bool:
     """Check whether a set is built from one split of a corpus; False if the set merges all splits.
 
     Args:
@@ -124,21 +128,21 @@ def takes_split(name: str, corpus: str | None) -> bool:
     Raises:
         ValueError: If the set does not exist.
     """
-    cls = challenge_sets.get(name).builder_class()
+    cls = challenge_sets.get_challenge_set(name).import_builder_class()
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
 
 
-def official_config(name: str) -> str | None:
+def get_official_config(name: str) -> str | None:
     """Look up the config of the authors' own pairs; None if the set does not use them by default.
 
-    >>> official_config("breaking_nli"), official_config("swapped")
+    >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
     """
-    default = challenge_sets.get(name).builder_class().DEFAULT_CONFIG_NAME
+    default = challenge_sets.get_challenge_set(name).import_builder_class().DEFAULT_CONFIG_NAME
     return default if default == corpora.OFFICIAL else None
 
 
-def config_name(
+def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Find the config for a split of a corpus, and the options that the config's name does not imply.
@@ -156,7 +160,7 @@ def config_name(
     Raises:
         ValueError: If the set, the corpus or the config does not exist.
     """
-    cls = challenge_sets.get(name).builder_class()
+    cls = challenge_sets.get_challenge_set(name).import_builder_class()
     if corpus is None:
         corpus, _, default_split = (cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")
         split = split or default_split or None
@@ -188,11 +192,11 @@ def load(
 
     Args:
         name: Name of the set, e.g. `permuted`.
-        config: Config of the set; see `builder`.
+        config: Config of the set; see `create_builder`.
         streaming: Whether to build rows lazily, without a cache.
         num_proc: Number of build processes (default: 1). The rows do not depend on it.
         cache_dir: Folder of built sets (default: the cache of `datasets`).
-        options: Options of the set; see `builder`.
+        options: Options of the set; see `create_builder`.
 
     Returns:
         A memory-mapped `datasets.Dataset`, or an `IterableDataset` if `streaming`.
@@ -201,23 +205,23 @@ def load(
         ValueError: If the set, the config or an option does not exist; `data.readers.DataError` if the pairs cannot be
             read.
     """
-    dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
+    dataset_builder = create_builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
         return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
     with parallel.set_num_proc(num_proc):
-        return prepare(dataset_builder)
+        return build_evaluated_split(dataset_builder)
 
 
 def is_built(dataset_builder: Any) -> bool:
-    """Check whether the set of a `builder` is in the cache, without reading its rows."""
+    """Check whether the set of a builder is in the cache, without reading its rows."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
-def prepare(dataset_builder: Any) -> Any:
-    """Build or load from the cache the set of a `builder`, and return the split that models are evaluated on.
+def build_evaluated_split(dataset_builder: Any) -> Any:
+    """Build or load from the cache the set of a builder, and return the split that models are evaluated on.
 
     Raises:
-        ValueError: `UnfitError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
+        ValueError: `UnsuitablePairsError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
     """
     _download_and_prepare(dataset_builder)
     validate_has_rows(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))
@@ -239,17 +243,18 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         rows: Number of rows of each split.
 
     Raises:
-        UnfitError: If no split has rows.
+        UnsuitablePairsError: If no split has rows.
     """
     if not any(rows):
-        own = dataset_builder.config.own_options()
+        own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        read = dataset_builder.read_counts()
-        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | dataset_builder.exclusion_counts()
+        read = dataset_builder.load_read_counts()
+        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | dataset_builder.get_exclusion_counts()
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
         own_data = dataset_builder.config.data and not dataset_builder.config.text
-        needs_text = own_data and challenge_sets.get(dataset_builder.dataset_name.removeprefix("unbag_")).from_text
-        raise UnfitError(
+        name = dataset_builder.dataset_name.removeprefix("unbag_")
+        needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
+        raise UnsuitablePairsError(
             f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
             f"{options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
@@ -258,11 +263,11 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
 
 
 def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
-    from unbag.challenge_sets.builder import RowsError
+    from unbag.challenge_sets.builder import RowBuildError
 
     try:
         dataset_builder.download_and_prepare(num_proc=parallel.get_num_proc(), **how)
-    except RowsError as error:
+    except RowBuildError as error:
         # These messages are written for users: they name the row, the missing extra or the address.
         if isinstance(error.cause, ValueError | ImportError | OSError):
             raise error.cause from None
@@ -271,8 +276,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
         if "abruptly died" not in str(error):
             raise
         raise ValueError(
-            "a build process died, perhaps because the memory was full; lower the number of processes (--num-proc) "
-            "and build the set again"
+            "a build process was killed, perhaps because it ran out of memory; decrease --num-proc, then build the set "
+            "again"
         ) from error
 
 
@@ -283,7 +288,7 @@ def _evaluated(dataset_builder: Any, splits: Any) -> Any:
     return split
 
 
-def summaries() -> list[dict[str, str]]:
+def list_set_summaries() -> list[dict[str, str]]:
     """List name, title, summary and paper of each challenge set.
 
     The summary is the first line of the builder module's docstring.
@@ -292,19 +297,21 @@ def summaries() -> list[dict[str, str]]:
         {
             "name": name,
             "title": describe_options.title,
-            "summary": (inspect.getmodule(describe_options.builder_class()).__doc__ or "").strip().splitlines()[0],
+            "summary": (inspect.getmodule(describe_options.import_builder_class()).__doc__ or "")
+            .strip()
+            .splitlines()[0],
             "paper": describe_options.paper,
         }
-        for name in challenge_sets.names()
-        for describe_options in [challenge_sets.get(name)]
+        for name in challenge_sets.list_set_names()
+        for describe_options in [challenge_sets.get_challenge_set(name)]
     ]
 
 
-def card(name: str) -> str:
+def read_card(name: str) -> str:
     """Read the text of a set's card, the README.md beside its builder.
 
     Raises:
         ValueError: If the set does not exist.
     """
-    builder_file = Path(inspect.getfile(challenge_sets.get(name).builder_class()))
+    builder_file = Path(inspect.getfile(challenge_sets.get_challenge_set(name).import_builder_class()))
     return builder_file.with_name("README.md").read_text(encoding="utf-8")

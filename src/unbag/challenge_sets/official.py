@@ -36,11 +36,11 @@ class OfficialConfig(SourceConfig):
         """Whether the config selects the authors' pairs."""
         return bool(self.name.split("-")[0] == OFFICIAL)
 
-    def own_options(self) -> dict[str, Any]:
+    def get_set_options(self) -> dict[str, Any]:
         """Collect the options that determine the rows, without the path of the file: its content is pinned."""
-        return {name: value for name, value in super().own_options().items() if name != "file"}
+        return {name: value for name, value in super().get_set_options().items() if name != "file"}
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Validate the options.
 
         Raises:
@@ -48,7 +48,7 @@ class OfficialConfig(SourceConfig):
         """
         if self.is_official:
             return
-        super().check()
+        super().validate()
         if self.file:
             raise ValueError(_unexpected_file_message(self.name, self.file))
         if self.language != "en":
@@ -70,12 +70,12 @@ class OfficialSet(ChallengeSetBuilder):
 
     Attributes:
         FILE: Published file of the authors.
-        LICENCE: License of the authors' pairs.
+        LICENSE: License of the authors' pairs.
         CREATORS: Creators of the authors' sentences and labels, in the format of `creators`.
     """
 
     FILE: ClassVar[PinnedFile]
-    LICENCE: ClassVar[str]
+    LICENSE: ClassVar[str]
     CREATORS: ClassVar[Mapping[Made, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
 
@@ -90,11 +90,11 @@ class OfficialSet(ChallengeSetBuilder):
             raise ValueError(_unexpected_file_message(config, file))
         super().__init__(*args, **kwargs)
 
-    def official_file(self) -> Path:
+    def find_official_file(self) -> Path:
         """Find the authors' file: the user's copy or a download."""
         return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
-    def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> PairSource:
+    def open_official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> PairSource:
         """Open the authors' pairs as JSON lines, written to the cache of pinned files.
 
         Args:
@@ -106,20 +106,20 @@ class OfficialSet(ChallengeSetBuilder):
         with atomic_write(path) as tmp:
             tmp.write_bytes(lines)
         source = open_data(path, columns=columns)
-        return replace(source, name=OFFICIAL, license=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
+        return replace(source, name=OFFICIAL, license=self.LICENSE, origin=self.FILE.url, revision=self.FILE.sha256)
 
-    def creators(self) -> dict[Made, list[str]]:
-        """List the creators of the sentences and of the labels."""
+    def list_creators(self) -> dict[Made, list[str]]:
+        """List the `language_creators` and `annotations_creators` for the dataset card."""
         if not self.config.is_official:
-            return super().creators()
+            return super().list_creators()
         return {what: list(who) for what, who in self.CREATORS.items()}
 
-    def split_name(self, source: PairSource) -> str:
+    def get_split_name(self, source: PairSource) -> str:
         """Name the split. The authors' pairs are test data, although their file does not say so."""
-        return _TEST if self.config.is_official else super().split_name(source)
+        return _TEST if self.config.is_official else super().get_split_name(source)
 
     def _info(self) -> datasets.DatasetInfo:
         info = super()._info()
         if self.config.is_official:
-            info.license = self.LICENCE
+            info.license = self.LICENSE
         return info

@@ -31,7 +31,7 @@ from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import DataError, parse_json, validate_file
 
 BUILDING: Final = "building the sets"
-"""Description of `build_ahead` in the progress display."""
+"""Description of `prebuild_sets` in the progress display."""
 
 _BATCH: Final = 10_000  # rows read from disk at a time
 _PARQUET: Final = ".parquet"
@@ -40,14 +40,14 @@ _IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
 
 
 @dataclass(frozen=True)
-class Request:
-    """A challenge set to evaluate on.
+class SetRequest:
+    """Challenge set to build, with the source pairs and options.
 
     Attributes:
         name: Name of the set.
         config: Config of the set, e.g. `snli-test-hypothesis`, or a corpus; None if the options name data or a text.
         options: Options of the set; for data of your own also `data` or `text`, `columns`, …
-            (`unbag.challenge_sets.loading.builder`).
+            (`unbag.challenge_sets.loading.create_builder`).
         max_examples: Maximum number of source examples to draw; None for all.
         seed: Random seed for sampling.
     """
@@ -64,16 +64,18 @@ class Request:
         Raises:
             ValueError: If a field has an invalid value.
         """
-        validate_options(Request, vars(self))
+        validate_options(SetRequest, vars(self))
         if self.max_examples is not None:
             validate_int("max_examples", self.max_examples, least=1)
 
     @property
-    def own_names(self) -> list[str]:
-        """Files, folders or Hub dataset of the user's own pairs or text, as the options name them; empty for a corpus.
+    def user_data_names(self) -> list[str]:
+        """Files, folders or Hub datasets with user-provided pairs or text, as given in the options; empty for a corpus.
 
-        >>> Request("permuted", options={"data": "pairs.csv"}).own_names, Request("permuted", "snli-test").own_names
-        (['pairs.csv'], [])
+        >>> SetRequest("permuted", options={"data": "pairs.csv"}).user_data_names
+        ['pairs.csv']
+        >>> SetRequest("permuted", "snli-test").user_data_names
+        []
         """
         data = self.options.get("data")
         return list(map(str, [data] if data else self.options.get("text") or ()))
@@ -81,7 +83,7 @@ class Request:
 
 @dataclass(frozen=True)
 class BuiltSet:
-    """The rows of a challenge set and their origin.
+    """Rows of a challenge set with their origin.
 
     Attributes:
         request: Request that the set was built for.
@@ -91,7 +93,7 @@ class BuiltSet:
         data: Origin of the pairs, for the record.
     """
 
-    request: Request
+    request: SetRequest
     rows: Any
     language: str
     config: Mapping[str, Any]
@@ -104,38 +106,38 @@ class BuiltSet:
 
     @cached_property
     def decisive(self) -> NDArray[np.bool_]:
-        """Mask of the rows that the skill score uses (`ChallengeSet.decisive_rows`), shape (n,)."""
-        return challenge_sets.get(self.request.name).decisive_rows(self.rows)
+        """Mask of the rows that the skill score uses (`ChallengeSet.select_decisive_rows`), shape (n,)."""
+        return challenge_sets.get_challenge_set(self.request.name).select_decisive_rows(self.rows)
 
     @cached_property
     def control(self) -> Any:
-        """The decisive rows with shuffled words, draw after draw (`perturbations.shuffled`): a `datasets.Dataset`.
+        """Rows that the skill score uses, with shuffled words: a `datasets.Dataset` with all draws in order.
 
         None if there are no decisive rows, if the set declares no shuffled control, or if the language has no
         tokenizer here.
         """
-        challenge_set, n = challenge_sets.get(self.request.name), int(self.decisive.sum())
+        challenge_set, n = challenge_sets.get_challenge_set(self.request.name), int(self.decisive.sum())
         if not (n and challenge_set.has_shuffled_control and has_words(self.language)):
             return None
         from datasets import concatenate_datasets
 
-        rows, draws = self.rows.select(np.flatnonzero(self.decisive)), range(shuffled.draws_for(n))
-        return concatenate_datasets([shuffled.shuffled_rows(rows, self.language, draw) for draw in draws])
+        rows, draws = self.rows.select(np.flatnonzero(self.decisive)), range(shuffled.compute_num_draws(n))
+        return concatenate_datasets([shuffled.shuffle_rows(rows, self.language, draw) for draw in draws])
 
 
-def validated_builder(request: Request) -> Any:
+def create_validated_builder(request: SetRequest) -> Any:
     """Create the builder of a set and validate its options, before any pair is read.
 
     Raises:
         ValueError: If the set, the config or an option does not exist, or an option names a missing file or pipeline.
     """
-    builder = loading.builder(request.name, request.config, **request.options)
+    builder = loading.create_builder(request.name, request.config, **request.options)
     builder.validate_names()
     return builder
 
 
-def build_ahead(requests: Sequence[Request], progress: Callable[[int, int], None] | None = None) -> None:
-    """Build sets into the cache before a model is loaded, so that `build` finds them there.
+def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int], None] | None = None) -> None:
+    """Build sets into the cache before a model is loaded, so that `build_requested_set` finds them there.
 
     The build forks this process. A fork after model loading would copy the model, and may deadlock on locks that the
     model's compute threads hold.
@@ -147,24 +149,24 @@ def build_ahead(requests: Sequence[Request], progress: Callable[[int, int], None
     for number, request in enumerate(requests):
         if progress is not None:
             progress(number, len(requests))
-        with suppress(Exception):  # `build` repeats a failed build later and raises its error
-            loading.prepare(validated_builder(request))
+        with suppress(Exception):  # `build_requested_set` repeats a failed build later and raises its error
+            loading.build_evaluated_split(create_validated_builder(request))
     if progress is not None:
         progress(len(requests), len(requests))
 
 
-def build(request: Request) -> BuiltSet:
+def build_requested_set(request: SetRequest) -> BuiltSet:
     """Build a challenge set or load it from the cache, and draw the requested number of examples.
 
     Raises:
         ValueError: If the set, the config or an option does not exist, the pairs cannot be read, or no pair can be
             used.
     """
-    builder = validated_builder(request)
-    return to_built_set(request, builder, loading.prepare(builder))
+    builder = create_validated_builder(request)
+    return to_built_set(request, builder, loading.build_evaluated_split(builder))
 
 
-def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
+def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
     """Combine built rows with the record of their origin, and draw the requested number of examples.
 
     Args:
@@ -172,11 +174,11 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
         builder: Builder of the set. Its build counts are stored beside the rows.
         rows: Rows of the split that models are evaluated on.
     """
-    sources = builder.sources()
-    counts = builder.read_counts()
-    votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
+    sources = builder.open_sources()
+    counts = builder.load_read_counts()
+    votes = human_agreement.collect_annotator_labels(sources) if counts[build_stats.ANNOTATED] else {}
     used = count_distinct(rows, builder.EXAMPLE_ID)
-    other_reasons = builder.exclusion_counts()
+    other_reasons = builder.get_exclusion_counts()
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
     excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
@@ -187,12 +189,12 @@ def to_built_set(request: Request, builder: Any, rows: Any) -> BuiltSet:
         rows = draw_examples(rows, request.max_examples, request.seed, builder.EXAMPLE_ID)
         excluded["not drawn"] = used - request.max_examples
         sampling = {"max_examples": request.max_examples, "sample_seed": request.seed}
-    people = human_agreement.annotator_accuracy(rows, votes, builder.EXAMPLE_ID)
+    people = human_agreement.compute_annotator_accuracy(rows, votes, builder.EXAMPLE_ID)
     return BuiltSet(
         request=request,
         rows=rows,
         language=sources[0].language,
-        config=builder.config.own_options() | builder.provenance() | sampling,
+        config=builder.config.get_set_options() | builder.describe_provenance() | sampling,
         data={
             "name": sources[0].name,
             "split": "+".join(source.split for source in sources),
@@ -225,10 +227,11 @@ def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") ->
     return rows.select(np.flatnonzero(is_drawn.to_numpy(zero_copy_only=False)))
 
 
-def export(request: Request, path: Path) -> dict[str, Any]:
+def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
     """Write a challenge set as Parquet, and return its record: `set`, `language`, `examples`, `rows`, `config`, `data`.
 
-    The record is also stored in the schema metadata of each file under the key `unbag`, where `read_back` reads it.
+    The record is also stored in the schema metadata of each file under the key `unbag`, where `read_exported_set` reads
+    it.
 
     Args:
         request: Set to export.
@@ -237,19 +240,21 @@ def export(request: Request, path: Path) -> dict[str, Any]:
             as splits; the record then has `splits` with the `examples` and `rows` of each.
 
     Raises:
-        ValueError: As `build`.
+        ValueError: As `build_requested_set`.
     """
-    built = build(request)
+    built = build_requested_set(request)
     if path.suffix == _PARQUET:
         return _write(_record(built, built.rows, built.data), built.rows, path)
-    rows_of = splits_of(built)
-    of_splits, record = records(built, rows_of)
+    rows_of = load_splits(built)
+    of_splits, record = build_split_records(built, rows_of)
     for name, rows in rows_of.items():
         _write(of_splits[name], rows, path / f"{name}{_PARQUET}")
     return record
 
 
-def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+def build_split_records(
+    built: BuiltSet, rows_of: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Build the record of each split, and the record of a folder with all splits.
 
     Args:
@@ -262,7 +267,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
         record = _record(built, rows, built.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
     # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
-    builder = challenge_sets.get(built.request.name).builder_class()
+    builder = challenge_sets.get_challenge_set(built.request.name).import_builder_class()
     elsewhere = builder.UNFIT
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
     examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_of.items()}
@@ -284,10 +289,10 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
     return of_splits, last | totals | {"data": {**built.data, "excluded": excluded}, "splits": of_each}
 
 
-def splits_of(built: BuiltSet) -> dict[str, Any]:
+def load_splits(built: BuiltSet) -> dict[str, Any]:
     """Load the rows of each split of a built set; for a sample of examples, only those of the evaluated split."""
-    builder = loading.builder(built.request.name, built.request.config, **built.request.options)
-    evaluated = loading.prepare(builder)  # from the cache
+    builder = loading.create_builder(built.request.name, built.request.config, **built.request.options)
+    evaluated = loading.build_evaluated_split(builder)  # from the cache
     return builder.as_dataset() if built.request.max_examples is None else {str(evaluated.split): built.rows}
 
 
@@ -313,8 +318,8 @@ def _write(record: dict[str, Any], rows: Any, path: Path) -> dict[str, Any]:
     return record
 
 
-def is_exported(path: Path) -> bool:
-    """Check whether `export` wrote a file, or whether a file derived from one kept the metadata."""
+def is_exported_set(path: Path) -> bool:
+    """Check whether `export_challenge_set` wrote a file, or whether a file derived from one kept the metadata."""
     if path.suffix != _PARQUET or not path.is_file():
         return False
     try:
@@ -323,14 +328,14 @@ def is_exported(path: Path) -> bool:
         return False
 
 
-def read_back(path: Path) -> BuiltSet:
-    """Read the set in a file that `export` wrote: its rows and the record of their origin.
+def read_exported_set(path: Path) -> BuiltSet:
+    """Read the set in a file that `export_challenge_set` wrote: its rows and the record of their origin.
 
     Raises:
-        DataError: If `export` did not write the file, or the file lacks columns of the set or has other rows than
-            were written.
+        DataError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other
+            rows than were written.
     """
-    if not is_exported(validate_file(path)):
+    if not is_exported_set(validate_file(path)):
         raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
@@ -347,18 +352,18 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
 
     if "language" not in record:
         raise DataError(f"{path}: an earlier version of unbag wrote this file; build the set again")
-    schema = challenge_sets.get(record["set"]).builder_class().SCHEMA
+    schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; name the file that "
-            "`unbag build` wrote (--set FILE)"
+            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; pass the file that "
+            "`unbag build` wrote as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(
             f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
         )
     return BuiltSet(
-        request=Request(record["set"], options={"data": str(path)}),
+        request=SetRequest(record["set"], options={"data": str(path)}),
         rows=Dataset(table.select(schema.names)),
         language=record["language"],
         config=record["config"],

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from unbag.data.corpora import CORPORA
 
 
-class MissingError(ValueError):
-    """Resources that a run needs are not on this machine. The message names each of them."""
+class MissingResourceError(ValueError):
+    """Error for required resources that are not available on this machine. The message lists them."""
 
 
-class UnfitError(ValueError):
-    """A set that cannot be made from the pairs of the request."""
+class UnsuitablePairsError(ValueError):
+    """Error for a set that cannot be built from the pairs of a request."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Requirement:
     get: Callable[[], object]
 
 
-def train_splits(names: Iterable[str]) -> Iterator[Requirement]:
+def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:
     """Iterate over the train splits of those names that are corpora. Names of files need no download."""
     for name in names:
         if name in CORPORA:
-            yield from corpus_splits(name, CORPORA[name].train)
+            yield from iter_corpus_requirements(name, CORPORA[name].train)
 
 
-def corpus_splits(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
+def iter_corpus_requirements(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
     """Iterate over splits of a corpus, one requirement per split."""
     from unbag.data.sources import open_corpus
 
@@ -46,7 +46,7 @@ def corpus_splits(name: str, splits: Iterable[str], revision: str | None = None)
         )
 
 
-def pipeline(name: str) -> Requirement:
+def build_pipeline_requirement(name: str) -> Requirement:
     """Describe a spaCy pipeline. An empty name means the default English pipeline."""
     from unbag.data.text import tagging as pipelines
 
@@ -54,14 +54,14 @@ def pipeline(name: str) -> Requirement:
     return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load_pipeline(name, ()))
 
 
-def embeddings(name: str) -> Requirement:
+def build_embeddings_requirement(name: str) -> Requirement:
     """Describe a table of word embeddings."""
     from unbag.baselines.lexical import embeddings as tables
 
     return Requirement(f"the embeddings {name}", lambda: tables.find_embeddings(name))
 
 
-def wordnet() -> Requirement:
+def build_wordnet_requirement() -> Requirement:
     """Describe WordNet. If it is missing and the Hub is not offline, `get` installs it."""
 
     def get() -> object:

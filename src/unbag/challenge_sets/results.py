@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, NotRequired
 from typing_extensions import TypedDict
 
 from unbag import scripts
-from unbag.inference.single_output import Ranking
+from unbag.inference.single_output import RankingResult
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_json_object, write_json
 from unbag.utils.redaction import extract_first_line
@@ -48,7 +48,7 @@ class _Model(TypedDict):
     truncated_share: NotRequired[float]
     n_abstained: NotRequired[int]
     abstained_share: NotRequired[_Number]
-    ranking: NotRequired[Ranking]
+    ranking: NotRequired[RankingResult]
 
 
 class _Data(TypedDict):
@@ -245,7 +245,7 @@ def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> d
     from pydantic import ValidationError
 
     if faulty := _first_nonfinite(record):
-        raise ValueError(f"{expected}, got {faulty}, which is no finite number; the file is damaged, make it again")
+        raise ValueError(f"{expected}, got {faulty}, which is not finite; the file is corrupted, create it again")
     try:
         _adapter(schema).validate_python(dict(record), strict=True)
     except ValidationError as error:
@@ -277,7 +277,7 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
 
 @contextmanager
 def explain_damaged_records(*paths: Path) -> Iterator[None]:
-    """Convert errors that damaged records cause while they are displayed into an error that names their files.
+    """Convert errors from corrupted records during display to an error that names the files.
 
     Raises:
         ValueError: In place of the error that a missing key or a value of the wrong type raises.
@@ -287,7 +287,8 @@ def explain_damaged_records(*paths: Path) -> Iterator[None]:
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
             f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{extract_first_line(error, longest=200)}); it is damaged or of another version of unbag: evaluate again"
+            f"{extract_first_line(error, longest=200)}); it is corrupted or from another version of unbag: evaluate "
+            "again"
         ) from error
 
 
@@ -316,7 +317,7 @@ _PACKAGES: Final = (
 
 @dataclass(frozen=True)
 class Result:
-    """The scores of one model on one challenge set.
+    """Scores of one model on one challenge set.
 
     The record holds only what the scores depend on, without times and local paths. A run that was killed and resumed
     therefore writes the same file as an uninterrupted run.
@@ -351,7 +352,7 @@ class Result:
         return float(self.model.get("truncated_share", 0.0))
 
 
-def environment() -> dict[str, str]:
+def collect_environment() -> dict[str, str]:
     """Collect the versions of the installed packages that affect the numbers, and in a checkout our commit."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
@@ -384,7 +385,7 @@ def group_skipped(skipped: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
     return by_reason
 
 
-def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
+def write_results(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
     """Write results as JSON. An estimate becomes an object with `value`, `low`, `high` and `n`.
 
     Args:
@@ -398,20 +399,20 @@ def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] =
     write_json(record, path)
 
 
-def read(path: Path) -> list[Result]:
-    """Read the results that `write` wrote.
+def read_results(path: Path) -> list[Result]:
+    """Read the results that `write_results` wrote.
 
     Raises:
         ValueError: If the file is not a results file, or has another schema version.
     """
-    return read_with_skipped(path)[0]
+    return read_results_with_skipped(path)[0]
 
 
-def read_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
+def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
     """Read the results and the skipped sets.
 
     Raises:
-        ValueError: As `read`.
+        ValueError: As `read_results`.
     """
     record = _record(path)
     results = [Result(**_parse_estimates(result)) for result in record["results"]]

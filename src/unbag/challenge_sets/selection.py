@@ -7,19 +7,19 @@ from typing import Any
 
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data import corpora
 from unbag.data.own_text import LANGUAGE, list_text_files
 from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
-    """An option that none of the sets has, or that conflicts with another option."""
+    """Error for an option that no set has, or that conflicts with another option."""
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """The choice of pairs that sets are built from, and the options of the sets.
+class PairSelection:
+    """Source pairs of challenge sets, and the options of the sets.
 
     Attributes:
         corpus: Base corpus (default: each set's own).
@@ -54,9 +54,11 @@ class Pairs:
         Raises:
             ValueError: If a field has a value of the wrong type. The message names the first such field.
         """
-        validate_options(Pairs, vars(self))
+        validate_options(PairSelection, vars(self))
 
-    def requests(self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None) -> list[Request]:
+    def build_requests(
+        self, names: Sequence[str], *, on_failure: Callable[[Failure], None] | None = None
+    ) -> list[SetRequest]:
         """Build one request per set.
 
         Args:
@@ -69,7 +71,7 @@ class Pairs:
             ValueError: If a set, the corpus or the split does not exist.
         """
         where = self._where()
-        options_of = {name: loading.options(name) for name in names}
+        options_of = {name: loading.list_set_options(name) for name in names}
         for option in self.options:
             of_set, _, bare = option.rpartition(".")
             if of_set and of_set not in options_of:
@@ -92,24 +94,24 @@ class Pairs:
             config = None
             if self.data is None and self.text is None:
                 # In a run of all sets, a set that merges the splits of a corpus ignores `split`.
-                split = self.split if on_failure is None or loading.takes_split(name, self.corpus) else None
+                split = self.split if on_failure is None or loading.has_split_config(name, self.corpus) else None
                 try:
-                    config, values = loading.config_name(name, self.corpus, split, values)
+                    config, values = loading.resolve_config(name, self.corpus, split, values)
                 except ValueError as error:
                     if on_failure is None:
                         raise
-                    on_failure(Failure(name, loading.UnfitError(str(error))))
+                    on_failure(Failure(name, loading.UnsuitablePairsError(str(error))))
                     continue
-            requests.append(Request(name, config, values | where, self.max_examples, **seed))
+            requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))
         return requests
 
     def is_given(self) -> bool:
         """Check whether any field differs from its default."""
-        return self != Pairs(read=self.read)
+        return self != PairSelection(read=self.read)
 
-    def shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
+    def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Collect the options given without a set that several of these sets have, with the names of these sets."""
-        options_of = {name: loading.options(name) for name in names}
+        options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
 
@@ -120,19 +122,16 @@ class Pairs:
         return for_all | {own[option]: value for option, value in self.options.items() if option in own}
 
     def _where(self) -> dict[str, Any]:
-        """Collect the options that describe the user's own data; empty for a corpus."""
+        """Collect the options that describe user-provided pairs; empty for a corpus."""
         if self.text is not None:
             return self._where_text()
         if self.data is None:
             if self.columns or self.labels or self.language:
                 given = next(name for name in ("columns", "labels", "language") if getattr(self, name))
-                raise OptionError(
-                    f"{given}: expected it together with data of your own, got no data; name a file or data set "
-                    f"(--data), or omit {given}"
-                )
+                raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
-            raise OptionError("name either a corpus or data of your own, not both (--corpus, --data)")
+            raise OptionError("expected one of --corpus and --data, got both; remove one")
         where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)
@@ -141,15 +140,15 @@ class Pairs:
         return where
 
     def _where_text(self) -> dict[str, Any]:
-        """Collect the options that describe the user's own text."""
+        """Collect the options that describe a user-provided text."""
         if self.corpus is not None or self.data is not None:
-            raise OptionError("name one of a corpus, data and a text of your own (--corpus, --data, --text)")
+            raise OptionError("expected one of --corpus, --data and --text, got several; keep one")
         if self.labels:
             raise OptionError("labels: expected none with a text, which has no labels; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
-                f"language: expected {LANGUAGE} with a text, got {self.language}; sets are made from English text, "
-                "since they need its grammar; omit the language"
+                f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "
+                "omit the language"
             )
         files = list_text_files(self.text or ())
         where: dict[str, Any] = {"text": files, "source_split": self.split}

@@ -1,37 +1,37 @@
 """The default suite: a sample of every challenge set, small enough for a small model in minutes on a laptop.
 
 A source example is drawn together with all rows made from it, e.g. all permutations. The draw depends only on the seed
-and the example's id (`request`), not on the number of processes or the other sets of the run.
+and the example's id (`build_suite_request`), not on the number of processes or the other sets of the run.
 """
 
 from dataclasses import replace
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data.corpora import CORPORA
 
 
-def names(*, from_text: bool = False) -> list[str]:
+def list_suite_sets(*, from_text: bool = False) -> list[str]:
     """List the names of all challenge sets in the order of evaluation, cheap sets first.
 
     Args:
         from_text: Whether to list only the sets that can be made from a text.
     """
     if from_text:
-        return challenge_sets.names_from_text()
-    return [each.name for each in challenge_sets.in_evaluation_order()]
+        return challenge_sets.list_text_set_names()
+    return [each.name for each in challenge_sets.list_in_evaluation_order()]
 
 
-def request(name: str) -> Request:
+def build_suite_request(name: str) -> SetRequest:
     """Build the request for a complete set with default options."""
-    config, options = loading.config_name(name, None, None, {})
-    return Request(name, config, options)
+    config, options = loading.resolve_config(name, None, None, {})
+    return SetRequest(name, config, options)
 
 
-def sampled(request: Request) -> Request:
-    """Restrict a request to the suite's sample. Values that the request sets itself stay."""
-    challenge_set = challenge_sets.get(request.name)
+def apply_suite_sample(request: SetRequest) -> SetRequest:
+    """Apply the sample size and options of the suite to a request. Explicit values of the request take precedence."""
+    challenge_set = challenge_sets.get_challenge_set(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)
     language = challenge_set.sample_options_language
@@ -41,7 +41,7 @@ def sampled(request: Request) -> Request:
     return replace(request, options=options, max_examples=max_examples)
 
 
-def _language_of_corpus(request: Request) -> str | None:
+def _language_of_corpus(request: SetRequest) -> str | None:
     """Look up the language of the corpus; None for data of the user's own."""
     corpus = CORPORA.get((request.config or "").split("-")[0])
     return None if corpus is None else corpus.language

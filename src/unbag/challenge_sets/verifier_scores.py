@@ -12,7 +12,7 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.verification import VerificationScores, VerifierPredictions, compute_verification_scores
 
 
-def verifier_scores(
+def compute_verifier_scores(
     labels: ArrayLike,
     answers: SetPredictions,
     sources: Sequence[Hashable] | NDArray[Any],

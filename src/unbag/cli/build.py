@@ -47,8 +47,8 @@ def build(
       unbag build permuted --data pairs.jsonl --num-proc 8 --output permuted
       unbag build permuted --data pairs.parquet --engine ray --output s3://B/SET
     """
-    from unbag.challenge_sets.request import export
-    from unbag.challenge_sets.views.tables import exclusion_summary
+    from unbag.challenge_sets.request import export_challenge_set
+    from unbag.challenge_sets.views.tables import summarize_exclusions
     from unbag.evaluation import prefetch
     from unbag.utils import parallel
     from unbag.utils.storage import is_url, open_local_copy
@@ -64,14 +64,14 @@ def build(
         elif is_url(output):
             folder, _, file = output.rpartition("/") if output.endswith(".parquet") else (output, "", "")
             with open_local_copy(folder) as here:
-                record = export(request, here / file)
+                record = export_challenge_set(request, here / file)
         else:
-            record = export(request, Path(output))
+            record = export_challenge_set(request, Path(output))
     if as_json:
         print_json(record)
     else:
         counts = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        echo(f"{output}: {counts}; source: {exclusion_summary(record['data'])}")
+        echo(f"{output}: {counts}; source: {summarize_exclusions(record['data'])}")
         for split, size in record.get("splits", {}).items():
             echo(f"  {split}: {size['examples']:,} examples, {size['rows']:,} rows")
 
@@ -88,11 +88,11 @@ def list_sets(
     unbag sets
     unbag sets permuted
     """
-    from unbag.challenge_sets.loading import described_options, summaries
+    from unbag.challenge_sets.loading import describe_set_options, list_set_summaries
     from unbag.data.corpora import CORPORA
 
     if name is not None:
-        options = described_options(name)
+        options = describe_set_options(name)
         if as_json:
             print_json([option._asdict() for option in options])
             return
@@ -108,7 +108,7 @@ def list_sets(
         examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
         echo(f"\nExample: unbag evaluate MODEL --sets {name} {' '.join(examples[:_MAX_EXAMPLES])}")
         return
-    entries = summaries()
+    entries = list_set_summaries()
     if as_json:
         print_json({"sets": entries, "corpora": {name: c.splits for name, c in CORPORA.items()}})
         return

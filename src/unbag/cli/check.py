@@ -16,7 +16,7 @@ from unbag.cli.run_folder import RUNS, run_folder
 from unbag.cli.typer_utils import Badge, comma_separated, folder_to_write
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
     from unbag.evaluation.gates import GateBound, Side
 
 
@@ -94,11 +94,11 @@ def check(
       unbag check MODEL-int8 --no-worse-than runs/fp32 --max plain:changed_labels=.01
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
-    from unbag.challenge_sets.results import FILE, explain_damaged_records, read
+    from unbag.challenge_sets.results import FILE, explain_damaged_records, read_results
     from unbag.evaluation import gates, parity
     from unbag.evaluation.quantities import CHANGED_LABELS
     from unbag.evaluation.verdict import compute_model_verdict
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
     from unbag.reports import badge as badges
     from unbag.reports import gates as gate_views
 
@@ -123,7 +123,7 @@ def check(
     run = _results_file(Path(model))
     if run is None:
         model_options.validate([model])
-        sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
+        sets = [*(each.set for each in bounds), *(result.set for result in (read_results(before) if before else ()))]
         earlier = None if full or pairs != PairOptions() else _earlier_run(before, ctx)
         requests = _requests(list(dict.fromkeys(sets)), pairs, earlier, full=full)
         plan = _build_plan(model, requests, model_options, earlier, output_dir)
@@ -133,12 +133,12 @@ def check(
             f"{', '.join(options)}: expected a model to evaluate, got the results {model}; omit these options"
         )
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
-    if process_group().rank:
+    if connect_process_group().rank:
         return
     notes: list[str] = []
     compared: list[parity.Parity] = []
     with explain_damaged_records(run, *([] if before is None else [before])):
-        results = gates.select_results_of_single_model(read(run), str(run))
+        results = gates.select_results_of_single_model(read_results(run), str(run))
         checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:
             comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
@@ -194,7 +194,7 @@ def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.Record
 
 def _build_plan(
     model: str,
-    requests: "Sequence[Request]",
+    requests: "Sequence[SetRequest]",
     model_options: ModelOptions,
     earlier: config_file.Recorded | None,
     output_dir: Path | None,
@@ -217,13 +217,13 @@ def _build_plan(
 
 def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
     """Evaluate the model of a plan. Returns the folder in which the first process writes the results."""
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
 
     folder = Path(plan.place)
     if plan.model_options.offline:
         plan = available_offline(plan)
     outcome = run_plan(plan, folder, visible=visible, quiet=True)
-    if process_group().rank:
+    if connect_process_group().rank:
         return folder
     print_failures(outcome.failures, with_model=False, is_named=True)
     if outcome.failures:
@@ -235,7 +235,7 @@ def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
 
 def _requests(
     sets: Sequence[str], pairs: PairOptions, run: config_file.Recorded | None, *, full: bool
-) -> "list[Request]":
+) -> "list[SetRequest]":
     """Build the requests of a gate: samples of the sets, entire sets with `full`, or the sets of an earlier run."""
     from unbag.challenge_sets import suite
 
@@ -243,4 +243,6 @@ def _requests(
         complete = sets if full else ()
     else:
         pairs, complete = run.pairs, sets if run.full else run.sets
-    return [request if request.name in complete else suite.sampled(request) for request in pairs.requests(sets)]
+    return [
+        request if request.name in complete else suite.apply_suite_sample(request) for request in pairs.requests(sets)
+    ]

@@ -38,11 +38,11 @@ def demo(
 
       unbag demo
     """
-    from unbag.challenge_sets import names
+    from unbag.challenge_sets import list_set_names
     from unbag.evaluation.demo import find_disagreement, run_demo
     from unbag.reports import html, terminal
 
-    with show_progress(len(names()), visible=not as_json, quiet=True) as watched:
+    with show_progress(len(list_set_names()), visible=not as_json, quiet=True) as watched:
         results = run_demo(
             output_dir,
             on_set=watched.on_set,

@@ -31,7 +31,7 @@ from unbag.utils.hf_jobs import validate_outlives_job
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
     from unbag.evaluation.backends import Engine as EvaluationEngine
     from unbag.inference.shards import Shard
@@ -59,7 +59,7 @@ class EvaluationPlan:
     """
 
     models: Sequence[str]
-    requests: "Sequence[Request]"
+    requests: "Sequence[SetRequest]"
     model_options: ModelOptions
     place: str
     predictions: str | Path | None
@@ -213,7 +213,7 @@ def evaluate(
 
 def _select_requests(
     pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
-) -> "tuple[list[Request], list[Failure], str]":
+) -> "tuple[list[SetRequest], list[Failure], str]":
     """Build the requests of a command, the skipped sets of the suite, and a title for the run.
 
     Raises:
@@ -234,7 +234,7 @@ def _select_requests(
 
 def _default_place(
     models: Sequence[str],
-    requests: "Sequence[Request]",
+    requests: "Sequence[SetRequest]",
     model_options: ModelOptions,
     title: str,
     *,
@@ -273,7 +273,7 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
         MissingError: If a file is missing for a model or a required set, or for every set of the suite.
     """
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.requirements import MissingError
+    from unbag.challenge_sets.requirements import MissingResourceError
     from unbag.evaluation import prefetch
 
     in_suite = not (plan.is_named or plan.cross_domain)
@@ -294,11 +294,11 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
         if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
             echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
-            absent.append(Failure(request.name, MissingError(reason)))
+            absent.append(Failure(request.name, MissingResourceError(reason)))
         else:
             available.append(request)
     if not available:
-        raise MissingError(
+        raise MissingResourceError(
             "--offline: expected the files of at least one set, got none; run `unbag prefetch` while online"
         )
     return replace(plan, requests=available, absent=absent)
@@ -322,11 +322,11 @@ def run_plan(
         quiet: Whether to show only progress.
     """
     from unbag.evaluation import evaluator
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
 
     options = plan.model_options
     failures: list[Failure] = []
-    visible = visible and process_group().rank == 0
+    visible = visible and connect_process_group().rank == 0
     with (
         options.spending(plan.models) as spending,
         show_progress(len(plan.requests), visible=visible, quiet=quiet or plan.cross_domain) as display,
@@ -371,10 +371,10 @@ def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path
 
 def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str | None, *, as_json: bool) -> None:
     """Print the sets without results, push the results, and exit with code 1 if a required set failed."""
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
 
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
-    if process_group().rank:
+    if connect_process_group().rank:
         return
     failures = [*plan.unfit, *outcome.failures]
     print_failures(failures, with_model=len(plan.models) > 1, is_named=plan.is_named)
@@ -383,14 +383,14 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
         return
     if push_results and outcome.results:
         push.push_results(list(outcome.results), plan.place, push_results, as_json=as_json)
-    if not outcome.results or any(failure.counts(named=plan.is_named) for failure in failures):
+    if not outcome.results or any(failure.is_fatal(named=plan.is_named) for failure in failures):
         raise typer.Exit(1)
 
 
-def _corpus_request(name: str, max_examples: int | None) -> "Request":
+def _corpus_request(name: str, max_examples: int | None) -> "SetRequest":
     """Build the request for an unperturbed corpus from `CORPUS` or `CORPUS-SPLIT`."""
     from unbag.challenge_sets import loading
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
     corpus, _, split = name.partition("-")
-    return Request("plain", loading.config_name("plain", corpus, split or None, {})[0], max_examples=max_examples)
+    return SetRequest("plain", loading.resolve_config("plain", corpus, split or None, {})[0], max_examples=max_examples)

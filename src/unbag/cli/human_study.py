@@ -40,7 +40,7 @@ def sample(
       unbag human-study sample ORG/MODEL --corpus mnli --output-dir people
       unbag human-study score people people/sheet.csv
     """
-    from unbag.challenge_sets.request import build, validated_builder
+    from unbag.challenge_sets.request import build_requested_set, create_validated_builder
     from unbag.data.predictions import SetPredictions
     from unbag.evaluation import human_study
     from unbag.evaluation.model_loading import load_predictor
@@ -50,15 +50,15 @@ def sample(
 
     human_study.validate_pair_count(num_pairs)
     [request] = pairs.requests(["permuted"])
-    validated_builder(request)
+    create_validated_builder(request)
     predictor, _ = load_predictor(model, label_map=parse_label_names(label_map))
-    built = build(request)
+    built = build_requested_set(request)
     if (predictor.identity or {}).get("kind") == "transformer":
         validate_label_order(predictor, built.language, mapped=label_map is not None)
     with progress(visible=not as_json) as shown:
         on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=on_rows)
-    predictions = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
+    predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
     sampled = human_study.sample_pairs(built.rows, predictions, pairs=num_pairs, seed=request.seed)
     human_study.write_sheet(sampled, output_dir)
     if as_json:
@@ -88,7 +88,7 @@ def score(
     from rich.table import Table
 
     from unbag.challenge_sets import papers
-    from unbag.challenge_sets.views.tables import interval
+    from unbag.challenge_sets.views.tables import format_interval
     from unbag.evaluation import human_study
     from unbag.scoring.bootstrap import to_json
 
@@ -96,13 +96,13 @@ def score(
     if as_json:
         print_json(to_json(scored))
         return
-    published = papers.table("Sinha et al. 2021", "4")
+    published = papers.get_paper_table("Sinha et al. 2021", "4")
     table = Table("", *scored, *(f"{row[0]}, {published.paper}" for row in published.rows), box=None)
     table.add_row("answered", *(str(scores["answered"]) for scores in scored.values()))
     for key, name in (("accuracy", "accuracy"), ("macro_f1", "macro F1"), ("d_c", "D^c"), ("d_f", "D^f")):
         table.add_row(
             name,
-            *(interval(scores[key]) for scores in scored.values()),
-            *("" if share is None else f"{share:.3f}" for share in published.shares(name)),
+            *(format_interval(scores[key]) for scores in scored.values()),
+            *("" if share is None else f"{share:.3f}" for share in published.read_shares(name)),
         )
     console().print(table)

@@ -15,7 +15,7 @@ from unbag.cli.output import echo
 from unbag.cli.typer_utils import comma_separated
 
 if TYPE_CHECKING:
-    from unbag.inference.llm.endpoint import Spending
+    from unbag.inference.llm.endpoint import EndpointUsage
 
 # Copies of the types in `unbag.inference.transformer`, which imports torch; a test keeps them equal.
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -198,7 +198,7 @@ class ModelOptions:
 
         # `--sets plain swapped` parses "swapped" as a model.
         for kind, option, names in (
-            ("challenge set", "--sets", challenge_sets.names()),
+            ("challenge set", "--sets", challenge_sets.list_set_names()),
             ("corpus", "--corpus", list(CORPORA)),
         ):
             if misplaced := [model for model in models if model in names and not Path(model).exists()]:
@@ -219,7 +219,7 @@ class ModelOptions:
             )
 
     @contextmanager
-    def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
+    def spending(self, models: Sequence[str]) -> Iterator["EndpointUsage | None"]:
         """Count the tokens and costs of endpoints, and print them at the end, even after an error.
 
         Yields None if no model is an endpoint.
@@ -233,9 +233,9 @@ class ModelOptions:
                 )
             yield None
             return
-        from unbag.inference.llm.endpoint import Spending
+        from unbag.inference.llm.endpoint import EndpointUsage
 
-        spending = Spending(self.price_in, self.price_out)
+        spending = EndpointUsage(self.price_in, self.price_out)
         try:
             yield spending
         finally:

@@ -7,7 +7,7 @@ import typer
 from unbag.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.perturbations.modifiers import ModifiedPair, Seed
+    from unbag.challenge_sets.perturbations.modifiers import ModifiedPair, SeedPair
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -63,7 +63,7 @@ def modify(
     unbag natlog modify --premise "a poodle is chasing a cat"
     --hypothesis "a dog is chasing a cat" --label entailment
     """
-    from unbag.challenge_sets.perturbations.modifiers import modify as modified
+    from unbag.challenge_sets.perturbations.modifiers import modify_seed as modified
 
     pairs = modified(_seed(premise, hypothesis, label), combinations=combinations)
     if as_json:
@@ -95,8 +95,8 @@ def prove(
     --hypothesis "a dog is chasing a cat" --label entailment
     --modifier every --part subject --position both
     """
-    from unbag.challenge_sets.perturbations.modifiers import NONE, proof
-    from unbag.challenge_sets.perturbations.modifiers import modify as modified
+    from unbag.challenge_sets.perturbations.modifiers import NONE, format_pair_proof
+    from unbag.challenge_sets.perturbations.modifiers import modify_seed as modified
 
     seed = _seed(premise, hypothesis, label)
     pairs = {(pair.modifier, pair.part, pair.position): pair for pair in modified(seed)}
@@ -108,7 +108,7 @@ def prove(
             if modifiers
             else f"--part, --position: expected a part that can be modified, got the {part} of the {position}"
         )
-    text = proof(seed, pair)
+    text = format_pair_proof(seed, pair)
     if as_json:
         print_json({**_pair_record(pair), "proof": text.splitlines()[1:]})
         return
@@ -116,11 +116,11 @@ def prove(
         console().print(line)
 
 
-def _seed(premise: str, hypothesis: str, label: str) -> "Seed":
-    from unbag.challenge_sets.perturbations.modifiers import Seed
+def _seed(premise: str, hypothesis: str, label: str) -> "SeedPair":
+    from unbag.challenge_sets.perturbations.modifiers import SeedPair
     from unbag.data.labels import resolve_label
 
-    seed = Seed.of(premise, hypothesis, resolve_label(label))
+    seed = SeedPair.from_pair(premise, hypothesis, resolve_label(label))
     if seed is None:
         raise ValueError(
             f"--premise, --hypothesis: expected two sentences like 'a dog is chasing a cat' that can have the label "

@@ -15,7 +15,7 @@ from unbag.data.corpora import PAPER_CORPORA, get_corpus
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -84,8 +84,12 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     from unbag.challenge_sets import loading
 
     # Click stops parsing at the incomplete word: arguments may still be among the remaining words.
-    names = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(challenge_sets.names())
-    options = [option for name in names or challenge_sets.names() for option in loading.described_options(name)]
+    names = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(
+        challenge_sets.list_set_names()
+    )
+    options = [
+        option for name in names or challenge_sets.list_set_names() for option in loading.describe_set_options(name)
+    ]
     meanings = {f"{option.name}=": option.meaning for option in options}
     return [(option, meaning) for option, meaning in sorted(meanings.items()) if option.startswith(incomplete)]
 
@@ -174,7 +178,7 @@ class PairOptions:
 
     def requests(
         self, names: Sequence[str], *, on_failure: "Callable[[Failure], None] | None" = None
-    ) -> "list[Request]":
+    ) -> "list[SetRequest]":
         """Build a request for each set.
 
         Args:
@@ -186,11 +190,11 @@ class PairOptions:
             ValueError: If a set, corpus or split does not exist.
         """
         from unbag.challenge_sets import loading
-        from unbag.challenge_sets.selection import OptionError, Pairs
+        from unbag.challenge_sets.selection import OptionError, PairSelection
         from unbag.utils.options import COLUMNS_GIVEN
 
         columns = _by_name(self.columns or (), COLUMNS_GIVEN)
-        pairs = Pairs(
+        pairs = PairSelection(
             corpus=self._corpus(),
             split=self.split,
             data=self.data,
@@ -204,15 +208,15 @@ class PairOptions:
             read=_value,
         )
         try:
-            requests = pairs.requests(names, on_failure=on_failure)
+            requests = pairs.build_requests(names, on_failure=on_failure)
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
-        for option, takers in pairs.shared_options(names).items():
+        for option, takers in pairs.collect_shared_options(names).items():
             if option == FILE and self.official_file is not None:
                 continue  # an option with its own flag, whose help lists its sets
             _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
         for request in requests:
-            if pairs.corpus and loading.official_config(request.name) not in (None, request.config):
+            if pairs.corpus and loading.get_official_config(request.name) not in (None, request.config):
                 _warn_once(
                     f"{request.name}: generated from {pairs.corpus}; omit --corpus to use the authors' original pairs"
                 )
@@ -243,7 +247,7 @@ def _lists(names: Sequence[str]) -> frozenset[str]:
     from unbag.challenge_sets import loading
     from unbag.utils.options import LIST
 
-    described = (option for name in names for option in loading.described_options(name))
+    described = (option for name in names for option in loading.describe_set_options(name))
     return frozenset(option.name for option in described if option.expected == LIST)
 
 
@@ -276,7 +280,7 @@ def _value(name: str, option: str, text: str) -> Any:
     from unbag.challenge_sets import loading
 
     try:
-        return loading.option_value(name, option, text)
+        return loading.parse_set_option(name, option, text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -301,7 +305,7 @@ def selected(
     *,
     full: bool,
     on_failure: "Callable[[Failure], None]",
-) -> "list[Request]":
+) -> "list[SetRequest]":
     """Build the requests of a command: for the given sets, or for the suite of all sets.
 
     Args:
@@ -313,13 +317,13 @@ def selected(
     from unbag.challenge_sets import suite
 
     if len(corpora_of(pairs)) > 1:
-        names = list(sets or suite.names())
+        names = list(sets or suite.list_suite_sets())
         requests = of_each_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
     elif sets:
         requests = pairs.requests(sets)
     else:
-        requests = pairs.requests(suite.names(from_text=pairs.text is not None), on_failure=on_failure)
-    return requests if full or sets else [suite.sampled(request) for request in requests]
+        requests = pairs.requests(suite.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure)
+    return requests if full or sets else [suite.apply_suite_sample(request) for request in requests]
 
 
 def corpora_of(pairs: PairOptions) -> Sequence[str]:
@@ -329,7 +333,7 @@ def corpora_of(pairs: PairOptions) -> Sequence[str]:
 
 def of_each_corpus(
     pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[Failure, str], None]"
-) -> "list[Request]":
+) -> "list[SetRequest]":
     """Build requests for each set on each corpus, without duplicates.
 
     With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora.

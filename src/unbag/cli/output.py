@@ -206,12 +206,12 @@ def show_results(
 
     views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
-        from unbag.challenge_sets.results import FILE, read
+        from unbag.challenge_sets.results import FILE, read_results
         from unbag.evaluation.prompt_spread import spread_over_prompts
         from unbag.evaluation.quantities import compute_verdicts, summarize_verdicts
 
         file = folder / FILE
-        everything = read(file)
+        everything = read_results(file)
         spreads = [each.as_json() for each in spread_over_prompts(everything)]
         more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
@@ -234,13 +234,13 @@ def write_tables(
         folder: Folder of the results, which may contain results of earlier runs.
         cross_domain: Whether the run has a single table of models by corpora.
     """
-    from unbag.challenge_sets.results import FILE, read
+    from unbag.challenge_sets.results import FILE, read_results
     from unbag.evaluation.result_folder import combine_results
     from unbag.reports import html, terminal
 
     views = terminal.build_result_views(results, crossed=cross_domain)
     # Results of this run come from memory, results of earlier runs from the file.
-    entries = combine_results(read(folder / FILE), results)
+    entries = combine_results(read_results(folder / FILE), results)
     others = [entry.result for entry in entries if entry.number is not None]
     summary = [] if cross_domain else terminal.build_summary_views([entry.result for entry in entries])
     terminal.write_views([*views, *terminal.build_result_views(others), *summary], folder / terminal.FILE)
@@ -258,7 +258,7 @@ def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named:
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
-        outcome = "failed" if failure.counts(named=is_named) else "skipped"
+        outcome = "failed" if failure.is_fatal(named=is_named) else "skipped"
         of_model = f" ({failure.model})" if failure.model and with_model else ""
         sets_of.setdefault((outcome, failure.reason), []).append(f"{failure.set}{of_model}")
     for (outcome, reason), sets in sets_of.items():

@@ -61,7 +61,7 @@ def prefetch(
       unbag prefetch --sets permuted,cs_lambda --corpus mnli
       unbag prefetch ORG/PRETRAINED --train-data snli,mnli
     """
-    from unbag.challenge_sets.requirements import MissingError
+    from unbag.challenge_sets.requirements import MissingResourceError
     from unbag.data.sources import validate_corpus_names
     from unbag.evaluation import prefetch
     from unbag.evaluation.model_loading import validate_model
@@ -99,6 +99,6 @@ def prefetch(
         record: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
         print_json(record)
     if lacking:
-        raise MissingError(
+        raise MissingResourceError(
             f"{len(lacking)} of {len(wanted)} files are missing: {'; '.join(lacking)}; rerun while online"
         )

@@ -20,7 +20,7 @@ from unbag.cli.typer_utils import comma_separated, comma_separated_paths
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
     from unbag.challenge_sets.results import Result
     from unbag.hub.push import Publication, PublicationOutcome, PublicationPlan
 
@@ -267,18 +267,18 @@ def dataset(
       unbag publish dataset permuted --repo-id ORG --config snli-test --yes
       unbag publish dataset swapped --repo-id ORG/NAME --data pairs.csv
     """
-    from unbag.challenge_sets.loading import config_name
+    from unbag.challenge_sets.loading import resolve_config
     from unbag.hub.dataset import build_dataset_publication
     from unbag.utils import parallel
 
     [request] = pairs.requests([name])
     requests = [request]
-    if config and request.own_names:
+    if config and request.user_data_names:
         if len(config) > 1:
             raise typer.BadParameter(f"--config: expected one name for --data or --text, got {', '.join(config)}")
         requests = [replace(request, config=config[0])]
     elif config:
-        if request.config != config_name(name, None, None, {})[0]:
+        if request.config != resolve_config(name, None, None, {})[0]:
             raise typer.BadParameter("--config: expected no --corpus, --split or -o, got one of them; omit it")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
@@ -348,9 +348,9 @@ def results_dataset(
 
 def read_results(paths: Iterable[Path]) -> "list[Result]":
     """Load results from results.json files or results folders."""
-    from unbag.challenge_sets.results import read
+    from unbag.challenge_sets.results import read_results
 
-    return [result for path in paths for result in read(results_file(path))]
+    return [result for path in paths for result in read_results(results_file(path))]
 
 
 def results_file(path: Path) -> Path:
@@ -568,7 +568,9 @@ def everything(
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
         # A set without perturbation is the corpus itself, which its authors have published.
-        names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
+        names = [
+            name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control
+        ]
         for name, requests in _requests_by_set(pairs, names, failures).items():
             publications += _set_publications(requests, options.repo(name), Path(folder) / name, failures)
         publications += [metric_space.build_metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
@@ -592,7 +594,9 @@ def everything(
         raise typer.Exit(1)
 
 
-def _requests_by_set(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
+def _requests_by_set(
+    pairs: PairOptions, names: Sequence[str], failures: "list[Failure]"
+) -> "dict[str, list[SetRequest]]":
     """Group requests by set: one per corpus, or one for a set that does not depend on the corpus.
 
     Args:
@@ -608,14 +612,14 @@ def _requests_by_set(pairs: PairOptions, names: Sequence[str], failures: "list[F
         requests = of_each_corpus(pairs, names, on_failure=unfit)
     else:
         requests = pairs.requests(names, on_failure=failures.append)
-    by_set: dict[str, list[Request]] = {}
+    by_set: dict[str, list[SetRequest]] = {}
     for request in requests:
         by_set.setdefault(request.name, []).append(request)
     return by_set
 
 
 def _set_publications(
-    requests: "Sequence[Request]", repo: str, folder: Path, failures: "list[Failure]"
+    requests: "Sequence[SetRequest]", repo: str, folder: Path, failures: "list[Failure]"
 ) -> "list[Publication]":
     """Build the publication of a set with all configs that can be built. Returns an empty list if all fail.
 
@@ -636,7 +640,7 @@ def _set_publications(
         if len(requests) == 1:
             failures.append(Failure(name, error))
             return []
-    usable: list[Request] = []
+    usable: list[SetRequest] = []
     for request in requests:  # one by one; built configs come from the cache
         try:
             build_dataset_publication([request], repo, folder)

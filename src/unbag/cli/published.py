@@ -22,10 +22,10 @@ def papers(
     unbag papers cs_lambda
     unbag papers --json
     """
-    from unbag.challenge_sets.papers import tables
+    from unbag.challenge_sets.papers import list_paper_tables
     from unbag.reports.papers import build_paper_view, convert_tables_to_json
 
-    paper_tables = tables(name)
+    paper_tables = list_paper_tables(name)
     if as_json:
         print_json(convert_tables_to_json(paper_tables))
         return

@@ -30,7 +30,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
     from huggingface_hub import HfApi, get_token
 
     from unbag.hub.push import explain_hub_errors
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
     from unbag.utils.hub import read_from_hub
     from unbag.utils.hub_names import validate_push_repo
 
@@ -40,7 +40,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
         validate_push_repo(repo_id)
     except ValueError as error:
         raise typer.BadParameter(f"{option}: {error}") from None
-    if process_group().rank:  # only the first process pushes
+    if connect_process_group().rank:  # only the first process pushes
         return
     if get_token() is None:
         raise ValueError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
 RUNS: Final = Path("runs")
 CROSS: Final = "cross-domain"
@@ -26,7 +26,9 @@ _UNLISTED: Final = (
 )  # the name already contains the data; the content of the authors' file is pinned
 
 
-def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Mapping[str, Any], *, title: str) -> Path:
+def run_folder(
+    names: Sequence[str], requests: "Sequence[SetRequest]", options: Mapping[str, Any], *, title: str
+) -> Path:
     """Build the default folder of a run. The same command always gets the same folder.
 
     Args:
@@ -48,7 +50,7 @@ def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Map
     )
 
 
-def _pairs_name(requests: "Sequence[Request]") -> str:
+def _pairs_name(requests: "Sequence[SetRequest]") -> str:
     """Build the folder-name component for the source pairs."""
     from unbag.challenge_sets import suite
 
@@ -58,7 +60,7 @@ def _pairs_name(requests: "Sequence[Request]") -> str:
     if "data" in first.options:
         return _readable(str(first.options["data"]))
     # The config of the first set represents the others, unless their default configs use other pairs.
-    default = {request.name: suite.request(request.name).config for request in requests}
+    default = {request.name: suite.build_suite_request(request.name).config for request in requests}
     others = [
         str(request.config)
         for request in requests
@@ -68,15 +70,17 @@ def _pairs_name(requests: "Sequence[Request]") -> str:
     return "-with=".join([str(first.config), *(["+".join(dict.fromkeys(others))] if others else [])])
 
 
-def _non_default_options(request: "Request", *, in_suite: bool) -> dict[str, Any]:
+def _non_default_options(request: "SetRequest", *, in_suite: bool) -> dict[str, Any]:
     """Collect the options of a set that affect its rows and differ from the defaults."""
     from unbag.challenge_sets import loading, suite
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
     source = {name: request.options[name] for name in ("data", "text") if name in request.options}
-    default = Request(request.name, request.config, source)
-    default = suite.sampled(default) if in_suite else default
-    defaults = {option.name: option.default for option in loading.described_options(request.name)} | {"language": "en"}
+    default = SetRequest(request.name, request.config, source)
+    default = suite.apply_suite_sample(default) if in_suite else default
+    defaults = {option.name: option.default for option in loading.describe_set_options(request.name)} | {
+        "language": "en"
+    }
     non_defaults = {}
     if request.options != default.options:
         for name, value in request.options.items():

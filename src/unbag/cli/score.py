@@ -14,7 +14,7 @@ from unbag.cli.typer_utils import place_to_write
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
 
 @with_shared_options
@@ -70,7 +70,7 @@ def score(
       unbag score predictions.csv --set permuted.parquet
       unbag score --run-dir s3://BUCKET/RUN
     """
-    from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
+    from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
     from unbag.evaluation import evaluator, prefetch
     from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.inference.prediction_store import PREDICTIONS
@@ -91,14 +91,14 @@ def score(
     if predictions is None:
         raise typer.BadParameter("expected FILE or --run-dir, got neither")
     parquet = name if name and name.endswith(".parquet") else None
-    if name is None and is_exported(predictions):  # a built set with an additional column of predictions
+    if name is None and is_exported_set(predictions):  # a built set with an additional column of predictions
         parquet = str(predictions)
     if parquet is not None:
         if pairs != PairOptions():
             raise typer.BadParameter(
                 f"--set {parquet}: expected no options of source pairs, since the file has them; omit them"
             )
-        target: Request | BuiltSet = read_back(Path(parquet))
+        target: SetRequest | BuiltSet = read_exported_set(Path(parquet))
     else:
         [target] = pairs.requests([name or "permuted"])
         if offline:

@@ -34,10 +34,10 @@ def speed(
       unbag speed ./exported --model-file onnx/model.onnx --data pairs.csv
       unbag speed ORG/MODEL --dtype bfloat16 --max-examples 64 --json
     """
-    from unbag.challenge_sets.request import build
+    from unbag.challenge_sets.request import build_requested_set
     from unbag.data.columns import read_column
     from unbag.evaluation.model_loading import ENDPOINT, find_model_type, load_predictor, variants_of
-    from unbag.inference.speed import PAIRS, measure
+    from unbag.inference.speed import PAIRS, measure_speed
     from unbag.reports import speed as speed_views
 
     validate_output_form(form, as_json=as_json)
@@ -49,11 +49,11 @@ def speed(
     if others:
         raise typer.BadParameter(f"--prompt: expected one file, got {len(others) + 1}; name one")
     [request] = pairs.requests(["plain"])
-    built = build(request if request.max_examples is not None else replace(request, max_examples=PAIRS))
+    built = build_requested_set(request if request.max_examples is not None else replace(request, max_examples=PAIRS))
     premises, hypotheses = (read_column(built.rows, name).to_pylist() for name in ("premise", "hypothesis"))
     # Options that do not fit the model are rejected by name.
     predictor, name = load_predictor(model, **{**given, **variant.options})
-    timings = measure(predictor, premises, hypotheses, rounds=rounds)
+    timings = measure_speed(predictor, premises, hypotheses, rounds=rounds)
     identity = dict(predictor.identity or {})
     where = [identity[key] for key in _SHOWN if identity.get(key, name) != name]
     title = " · ".join(

@@ -250,14 +250,14 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
 
 def _show_evaluations(done: Any) -> None:
     """Show the scores and the verdict of each model, like `unbag evaluate`."""
-    from unbag.challenge_sets.results import FILE, read
+    from unbag.challenge_sets.results import FILE, read_results
     from unbag.reports import terminal
 
     for run in done["runs"]:
         file = Path(run["evaluation"]) / FILE
         if run["verdict"] is not None and file.is_file():
             console().print()
-            terminal.print_views(terminal.build_summary_views(read(file)), console())
+            terminal.print_views(terminal.build_summary_views(read_results(file)), console())
 
 
 def _quiet(*, first: bool) -> None:
@@ -301,7 +301,7 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
 def _show(done: Any, out: Path) -> None:
     from rich.table import Table
 
-    from unbag.challenge_sets.views.tables import interval
+    from unbag.challenge_sets.views.tables import format_interval
     from unbag.scoring.bootstrap import Estimate
 
     several = len(done["runs"]) > 1
@@ -316,7 +316,7 @@ def _show(done: Any, out: Path) -> None:
         if several:
             cells = [f"{mean:.4f}", "" if spread is None else f"{spread:.4f}"]
         else:
-            cells = [interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
+            cells = [format_interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
         table.add_row(name, *cells, f"{statistics['n']:,}")
     if table.row_count:  # empty without validation pairs
         console().print(table)
@@ -343,6 +343,6 @@ for _recipe in recipes().values():
 
 
 def _is_first() -> bool:
-    from unbag.inference.distributed import process_group
+    from unbag.inference.distributed import connect_process_group
 
-    return process_group().rank == 0
+    return connect_process_group().rank == 0

@@ -154,7 +154,7 @@ def sets(incomplete: str) -> list[str]:
     """Complete the name of a challenge set."""
     from unbag import challenge_sets
 
-    return _completed(incomplete, challenge_sets.names())
+    return _completed(incomplete, challenge_sets.list_set_names())
 
 
 def corpora(incomplete: str) -> list[str]:
@@ -185,7 +185,9 @@ def bounds(incomplete: str) -> list[str]:
     from unbag.evaluation.quantities import CHANGED_LABELS, describe_metrics
 
     names = [
-        f"{name}:{each}=" for name in challenge_sets.names() for each in (*describe_metrics(name), CHANGED_LABELS.name)
+        f"{name}:{each}="
+        for name in challenge_sets.list_set_names()
+        for each in (*describe_metrics(name), CHANGED_LABELS.name)
     ]
     return _completed(incomplete, names)
 

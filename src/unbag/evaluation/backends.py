@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from unbag.evaluation.model_loading import Model, load_predictor
 from unbag.inference.distributed import is_distributed
-from unbag.inference.prediction_store import Predictions
+from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import Progress, predict_rows
 
@@ -38,7 +38,7 @@ class Engine(Protocol):
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
-    ) -> Predictions:
+    ) -> StoredPredictions:
         """Predict all rows with a predictor of this engine, as `inference.runner.predict_rows` does."""
         ...
 
@@ -59,7 +59,7 @@ class InProcessEngine:
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
-    ) -> Predictions:
+    ) -> StoredPredictions:
         """Run the model in the current process."""
         return predict_rows(rows, predictor, folder, progress=progress)
 

@@ -1,8 +1,8 @@
 """Second process that fits the lexical baseline and builds sets while the model predicts.
 
 Fitting and building use one core and no model. The process fills the caches in which `fit_cached` and
-`challenge_sets.request.build` look first, so it changes the time of a run but no result. If the process dies, the first
-process does the remaining work.
+`challenge_sets.request.build_requested_set` look first, so it changes the time of a run but no result. If the process
+dies, the first process does the remaining work.
 """
 
 import json
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from unbag.baselines.lexical.fitting import LexicalRecipe, Progress, fit_cached
-from unbag.challenge_sets.request import Request, build_ahead
+from unbag.challenge_sets.request import SetRequest, prebuild_sets
 
 _POLL: Final = 0.1  # seconds between two looks at the progress of the fit
 
@@ -37,7 +37,7 @@ class BackgroundBuild:
         stop: Function that ends the process; called at the latest when this object is deleted.
     """
 
-    def __init__(self, recipe: LexicalRecipe, requests: Sequence[Request]) -> None:
+    def __init__(self, recipe: LexicalRecipe, requests: Sequence[SetRequest]) -> None:
         """Start the process.
 
         Args:
@@ -145,7 +145,7 @@ def main() -> None:
     with suppress(Exception):  # repeated by the parent
         folder = str(fit_cached(recipe, progress=lambda done, total: _report([done, total])))
     _report({"folder": folder})
-    build_ahead(list(reversed(requests)))
+    prebuild_sets(list(reversed(requests)))
 
 
 if __name__ == "__main__":

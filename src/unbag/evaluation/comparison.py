@@ -79,7 +79,7 @@ class _Title(NamedTuple):
     data: str
 
     def __str__(self) -> str:
-        return f"{challenge_sets.display_name(self.set)} · {self.data}"
+        return f"{challenge_sets.get_display_name(self.set)} · {self.data}"
 
 
 @dataclass(frozen=True)
@@ -366,8 +366,8 @@ class _Pairs:
     def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
         """Select the metrics of a result to compare. Returns label and direction by path."""
         paths = [path for path, _ in iter_estimates(result.scores)]
-        described = challenge_sets.find(result.set)
-        described_numbers = {} if described is None else described.quantities_by_path()
+        described = challenge_sets.find_challenge_set(result.set)
+        described_numbers = {} if described is None else described.map_quantities_by_path()
         if self._quantities:
             # As in `quantities.describe_metrics`, the metric of the set takes precedence over that of a verifier.
             by_name = () if described is None else (SCORE, *described.named_quantities)
@@ -384,7 +384,7 @@ class _Pairs:
         # Only a few by default: each additional metric makes the correction of all p-values stricter.
         return {
             each.path: (each.label, each.higher_is_better)
-            for each in described.quantities_with_role("compared")
+            for each in described.list_quantities_with_role("compared")
             if each.path in paths
         }
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unbag.baselines.demo_reader import ReaderPredictor, words
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import suite
-from unbag.challenge_sets.request import BuiltSet, Request, read_back
+from unbag.challenge_sets.request import BuiltSet, SetRequest, read_exported_set
 from unbag.challenge_sets.results import Result
 from unbag.data import demo, readers
 from unbag.data.labels import ENTAILMENT, LABELS, get_label_id
@@ -31,7 +31,7 @@ _Q: Final = 20  # permutations per pair
 _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in each of twenty partitions
 
 
-def build_requests(output_dir: Path) -> list[Request]:
+def build_requests(output_dir: Path) -> list[SetRequest]:
     """Build requests for the sets that the demo builds, in the order of the suite.
 
     Args:
@@ -50,20 +50,20 @@ def build_requests(output_dir: Path) -> list[Request]:
         "permuted": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "q": _Q},
     }
     return [
-        Request(name, options={"data": data, **own.get(name, {})})
-        for name in suite.names()
+        SetRequest(name, options={"data": data, **own.get(name, {})})
+        for name in suite.list_suite_sets()
         if name not in demo.BUILT_SETS
     ]
 
 
-def build_sets(output_dir: Path) -> list[Request | BuiltSet]:
+def build_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
     """List all sets on the demo pairs, in the order of the suite.
 
     Args:
         output_dir: See `requests`.
     """
-    order = suite.names()
-    built = map(read_back, demo.BUILT_SETS.values())
+    order = suite.list_suite_sets()
+    built = map(read_exported_set, demo.BUILT_SETS.values())
     return sorted([*build_requests(output_dir), *built], key=lambda each: order.index(each.name))
 
 

@@ -11,7 +11,14 @@ from unbag.baselines.lexical.predictors import is_order_blind
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.loading import is_built
-from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, validated_builder
+from unbag.challenge_sets.request import (
+    BUILDING,
+    BuiltSet,
+    SetRequest,
+    build_requested_set,
+    create_validated_builder,
+    prebuild_sets,
+)
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import read_column
 from unbag.data.corpora import CORPORA
@@ -33,12 +40,12 @@ from unbag.evaluation.model_loading import (
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.scoring import Scored, collect_scored, score_answers, score_predictions, write_results
 from unbag.evaluation.sharded import ShardedEvaluation
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.label_probe import validate_outputs
 from unbag.inference.llm.prompt_file import PromptFile
-from unbag.inference.llm.prompts import Prompt
-from unbag.inference.prediction_files import label_space_of_file, read_predictions
+from unbag.inference.llm.prompts import DefaultPrompt
+from unbag.inference.prediction_files import detect_label_space, read_predictions
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
@@ -73,7 +80,7 @@ _MIN_UNBUILT: Final = 3
 
 def evaluate_all(
     models: Sequence[Model],
-    sets: Sequence[Request | BuiltSet | str],
+    sets: Sequence[SetRequest | BuiltSet | str],
     *,
     output_dir: Path | str,
     predictions: Path | str | None = None,
@@ -134,12 +141,12 @@ def evaluate_all(
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
     engine = engine or InProcessEngine()
-    if shard is not None and process_group().world > 1:
+    if shard is not None and connect_process_group().world > 1:
         raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
     validate_unsharded(shard, predictions_csv)
     model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
-    requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
+    requests = [suite.build_suite_request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.variants_of(models, model_options)
     several = len(variants) > 1
     names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
@@ -152,7 +159,7 @@ def evaluate_all(
     if model_options.get("threshold") is not None:
         model_options["threshold"] = parse_threshold(model_options["threshold"])
     if model_options.get("num_fewshot") is not None:
-        Prompt(model_options["num_fewshot"])  # validates the number
+        DefaultPrompt(model_options["num_fewshot"])  # validates the number
     for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
         PromptFile.load(file)  # validates the file
     validate_corpus_names(model_options.get("train_data") or ())
@@ -168,16 +175,18 @@ def evaluate_all(
     valid, to_build = [], []
     for request in requests:  # invalid requests raise now, not after earlier sets
         try:
-            if isinstance(request, Request) and not is_built(validated_builder(request)):
+            if isinstance(request, SetRequest) and not is_built(create_validated_builder(request)):
                 to_build.append(request)
             valid.append(request)
         except Exception as error:
             failed(request.name, error)
     if not valid:
         return []
-    group = process_group()
+    group = connect_process_group()
     if parallel.get_num_proc() > 1 and group.rank == 0:
-        build_ahead([each for each in valid if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
+        prebuild_sets(
+            [each for each in valid if isinstance(each, SetRequest)], _progress_of(progress_callback, BUILDING)
+        )
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
     is_alone = group.world == 1 and shard is None and isinstance(engine, InProcessEngine)
@@ -287,7 +296,7 @@ def evaluate_all(
     return write_results([done[place] for place in sorted(done)], Path(output_dir), failures)
 
 
-def _start_background(requests: Sequence[Request], baseline: LexicalBaseline) -> BackgroundBuild | None:
+def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline) -> BackgroundBuild | None:
     """Start a second process if several sets of corpora must be built and the user has not requested processes."""
     languages = {CORPORA[name].language for each in requests if (name := (each.config or "").split("-")[0]) in CORPORA}
     if len(requests) < _MIN_UNBUILT or len(languages) != 1 or parallel.get_num_proc() > 1:
@@ -313,7 +322,7 @@ def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | 
 
 def evaluate_file(
     path: Path,
-    of: Request | BuiltSet,
+    of: SetRequest | BuiltSet,
     *,
     output_dir: Path | str,
     predictions: Path | str | None = None,
@@ -323,7 +332,7 @@ def evaluate_file(
 
     Args:
         path: File of predictions (`unbag.inference.prediction_files`).
-        of: Predicted set: a request, or a built set from `challenge_sets.request.read_back`.
+        of: Predicted set: a request, or a built set from `challenge_sets.request.read_exported_set`.
         output_dir: Folder to write to.
         predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
         lexical_baseline: See `evaluate_all`.
@@ -333,9 +342,9 @@ def evaluate_file(
             file's labels separate contradiction from the rest but the set's labels separate entailment.
     """
     validate_writable(Path(output_dir), folder=True)
-    label_space_of_file(path)  # raises before the set is built
+    detect_label_space(path)  # raises before the set is built
     result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
-    built = build(of) if isinstance(of, Request) else of
+    built = build_requested_set(of) if isinstance(of, SetRequest) else of
     file_predictions = read_predictions(path, read_column(built.rows, "id"))
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
@@ -355,9 +364,13 @@ def evaluate_file(
     return result
 
 
-def _built(item: Request | BuiltSet) -> BuiltSet:
+def _built(item: SetRequest | BuiltSet) -> BuiltSet:
     """Build a set if necessary. The first process builds it before the others, which then load it."""
-    return item if isinstance(item, BuiltSet) else process_group().main_process_first(lambda: build(item))
+    return (
+        item
+        if isinstance(item, BuiltSet)
+        else connect_process_group().main_process_first(lambda: build_requested_set(item))
+    )
 
 
 def _run_one_pair(function: Predictor) -> None:
@@ -376,7 +389,7 @@ def _run_one_pair(function: Predictor) -> None:
         logger.debug("a function failed at its first pair", exc_info=error)
 
 
-def _names(sets: Sequence[Request | BuiltSet]) -> set[str]:
+def _names(sets: Sequence[SetRequest | BuiltSet]) -> set[str]:
     return {each.name for each in sets}
 
 

@@ -202,7 +202,7 @@ def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> t
     return checked, [
         *compared.notes,
         *(
-            f"{challenge_sets.display_name(name)}: not checked, because only one run has the metric"
+            f"{challenge_sets.get_display_name(name)}: not checked, because only one run has the metric"
             for name in sorted(unchecked)
         ),
     ]

@@ -19,7 +19,7 @@ from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, find_label_space, fold_label, list_candidate_orders
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
-from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, probe
+from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, run_label_probe
 from unbag.inference.llm.prompts import SHOTS, WORDS
 from unbag.inference.predictor import Predictor
 
@@ -86,7 +86,7 @@ def _run_probe(
         MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
     """
     try:
-        report = probe(predictor, language)
+        report = run_label_probe(predictor, language)
     except Exception as error:
         if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
             raise
@@ -172,7 +172,7 @@ def check_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelOrderChe
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
     """
-    wanted = challenge_sets.get(built.request.name).corpus_pairs
+    wanted = challenge_sets.get_challenge_set(built.request.name).corpus_pairs
     if wanted is None or NOT_ENTAILMENT in built.rows.features["label"].names:
         return None
     chosen = np.ones(len(built.rows), dtype=np.bool_)

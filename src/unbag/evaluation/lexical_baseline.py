@@ -12,7 +12,7 @@ from unbag.challenge_sets.request import BuiltSet
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.background import BackgroundBuild
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import predict_rows
 from unbag.utils.progress import OnProgress
@@ -77,9 +77,9 @@ class LexicalBaseline:
             return BaselinePredictions()
         progress = self._progress(f"{built.request.name}, lexical")
         predicted = predict_rows(built.rows, predictor, store, progress=progress)
-        if process_group().rank:  # the first process scores
+        if connect_process_group().rank:  # the first process scores
             return BaselinePredictions()
-        answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
+        answers = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
     def recipe(self, language: str) -> LexicalRecipe | None:
@@ -104,7 +104,9 @@ class LexicalBaseline:
             if self.background is not None and self.background.recipe == recipe:
                 if (folder := self.background.wait_until_fitted(progress)) is not None:
                     return LexicalPredictor(folder)
-            return process_group().main_process_first(lambda: LexicalPredictor(fit_cached(recipe, progress=progress)))
+            return connect_process_group().main_process_first(
+                lambda: LexicalPredictor(fit_cached(recipe, progress=progress))
+            )
         except Exception as error:
             logger.warning(
                 "the lexical baseline could not be fitted (%s); the skill scores of this run do not include it; fix "

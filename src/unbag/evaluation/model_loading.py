@@ -350,9 +350,9 @@ def _hub(name: str) -> AbstractContextManager[Any]:
 
 def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     """Load a classifier behind one of the classification routes, or a language model behind any other address."""
-    from unbag.inference.classification_routes import ROUTES, route_of
+    from unbag.inference.classification_routes import ROUTES, find_route
 
-    is_route = route_of(options.get("base_url")) is not None
+    is_route = find_route(options.get("base_url")) is not None
     if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
         routes = ", ".join(f"/{route}" for route in ROUTES)
         raise ValueError(

@@ -63,7 +63,7 @@ def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
         if task not in theirs:
             continue
         one, other = ours[task][0], theirs[task][0]
-        title = f"{challenge_sets.display_name(one.result.set)} · {one.result.corpus}"
+        title = f"{challenge_sets.get_display_name(one.result.set)} · {one.result.corpus}"
         if len(ours[task]) > 1 or len(theirs[task]) > 1:
             notes.append(f"{title}: labels not compared, since a run has several training seeds")
             continue

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from unbag.challenge_sets import loading, requirements
-from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.requirements import MissingError, Requirement
+from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.requirements import MissingResourceError, Requirement
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.utils import hub_files
@@ -17,7 +17,7 @@ _CONFIG: Final = "config.json"
 
 
 def list_run_requirements(
-    requests: Iterable[Request],
+    requests: Iterable[SetRequest],
     models: Sequence[str] = (),
     *,
     revision: str | None = None,
@@ -37,10 +37,10 @@ def list_run_requirements(
     """
     requirements: list[Requirement] = []
     for request in requests:
-        builder = loading.builder(request.name, request.config, **request.options)
-        requirements += builder.requirements()
+        builder = loading.create_builder(request.name, request.config, **request.options)
+        requirements += builder.iter_requirements()
         if lexical_baseline:
-            requirements += iter_baseline_requirements(builder.config.sentences_in)
+            requirements += iter_baseline_requirements(builder.config.sentence_language)
     for model in models:
         requirements += iter_model_requirements(model, revision=revision, train_data=train_data, model_file=model_file)
     return list({each.name: each for each in requirements}.values())
@@ -58,13 +58,13 @@ def iter_model_requirements(
     from unbag.baselines.lexical.predictors import BASELINES
 
     if model == "wordnet":
-        yield requirements.wordnet()
+        yield requirements.build_wordnet_requirement()
     elif model == "natlog":
-        yield requirements.wordnet()
-        yield requirements.pipeline("")
+        yield requirements.build_wordnet_requirement()
+        yield requirements.build_pipeline_requirement("")
     elif model in BASELINES:
-        yield from requirements.train_splits(train_data or DEFAULT_TRAINING["en"])
-        yield requirements.pipeline("")
+        yield from requirements.iter_train_split_requirements(train_data or DEFAULT_TRAINING["en"])
+        yield requirements.build_pipeline_requirement("")
     elif is_hub_id(
         repository := model.removeprefix("causal:")
     ):  # functions and endpoints still contain a colon, so they are not Hub ids
@@ -78,7 +78,7 @@ def iter_model_requirements(
                 f"the model {repository}{at}", lambda: _model_files(repository, revision, is_causal=is_causal)
             )
     elif (Path(model) / _CONFIG).is_file() and (parser := _parser_of(Path(model))):
-        yield requirements.pipeline(parser)
+        yield requirements.build_pipeline_requirement(parser)
 
 
 def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
@@ -88,21 +88,21 @@ def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
 
     if language in PAIRS:
         corpus, _, pipeline = PAIRS[language]
-        yield from requirements.train_splits([corpus])
+        yield from requirements.iter_train_split_requirements([corpus])
         if pipeline != ALL:
-            yield requirements.pipeline(pipeline)
+            yield requirements.build_pipeline_requirement(pipeline)
 
 
 def list_training_requirements(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
     """List the requirements for training a model: its files, and the splits of the corpora."""
     return [
         *iter_model_requirements(model, revision=revision),
-        *requirements.train_splits(corpora),
+        *requirements.iter_train_split_requirements(corpora),
         *(
             each
             for name in corpora
             if name in CORPORA
-            for each in requirements.corpus_splits(name, CORPORA[name].validation)
+            for each in requirements.iter_corpus_requirements(name, CORPORA[name].validation)
         ),
     ]
 
@@ -125,7 +125,7 @@ def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
         MissingError: If any requirement is missing; the message lists all of them.
     """
     if lacking := fetch_requirements(wanted):
-        raise MissingError(
+        raise MissingResourceError(
             f"expected all files to be available offline, got {len(lacking)} missing: {'; '.join(lacking)}; download "
             "them while online with `unbag prefetch` and the same arguments"
         )
@@ -157,7 +157,7 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise ValueError(f"{model}: expected weights (*.safetensors or *.bin), got none in {folder}; use another model")
     if parser := _parser_of(folder):
-        requirements.pipeline(parser).get()
+        requirements.build_pipeline_requirement(parser).get()
     return folder
 
 

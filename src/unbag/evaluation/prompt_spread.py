@@ -61,9 +61,9 @@ def spread_over_prompts(results: Sequence[Result]) -> list[PromptSpread]:
             groups.setdefault((name, result.set, result.corpus), {})[prompt] = result
     spreads = []
     for (name, set_name, corpus), by_prompt in groups.items():
-        described = challenge_sets.find(set_name)
-        for quantity in () if described is None else described.quantities_with_role("compared"):
-            estimates = {prompt: quantity.value(result.scores) for prompt, result in by_prompt.items()}
+        described = challenge_sets.find_challenge_set(set_name)
+        for quantity in () if described is None else described.list_quantities_with_role("compared"):
+            estimates = {prompt: quantity.get_estimate(result.scores) for prompt, result in by_prompt.items()}
             values = {p: each.value for p, each in estimates.items() if each is not None and each.value is not None}
             if len(values) < 2:
                 continue

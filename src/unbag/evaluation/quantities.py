@@ -42,7 +42,9 @@ def describe_metrics(set_name: str) -> dict[str, Quantity]:
     Raises:
         ValueError: If the set does not exist.
     """
-    return {SCORE_NAME: SCORE} | {each.name: each for each in challenge_sets.get(set_name).named_quantities}
+    return {SCORE_NAME: SCORE} | {
+        each.name: each for each in challenge_sets.get_challenge_set(set_name).named_quantities
+    }
 
 
 def collect_metrics(result: Result) -> dict[str, MetricValue]:
@@ -50,12 +52,12 @@ def collect_metrics(result: Result) -> dict[str, MetricValue]:
 
     The skill score is included for every set that defines it, even if its value is None.
     """
-    if challenge_sets.find(result.set) is None:
+    if challenge_sets.find_challenge_set(result.set) is None:
         top = {path: estimate for path, estimate in iter_estimates(result.scores) if "." not in path}
         return {path: MetricValue(path, path, None, estimate, estimate.n) for path, estimate in top.items()}
     numbers = {}
     for name, quantity in describe_metrics(result.set).items():
-        if (estimate := quantity.value(result.scores)) is not None:
+        if (estimate := quantity.get_estimate(result.scores)) is not None:
             sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else estimate.n
             numbers[name] = MetricValue(name, quantity.label, quantity.higher_is_better, estimate, sources)
     return numbers

@@ -9,7 +9,13 @@ from typing import Any, Final
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import ExampleSelection, Line, Mark, OriginalPrediction, ReportExample
+from unbag.challenge_sets.views.examples import (
+    ExampleLine,
+    ExampleSelection,
+    OriginalPrediction,
+    ReportExample,
+    TextMark,
+)
 from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
@@ -26,9 +32,9 @@ def select_examples(result: Result, rows: Any, answers: SetPredictions) -> Examp
         rows: Predicted rows of the set.
         answers: Predictions of the model, in the order of the rows.
     """
-    chooser = challenge_sets.get(result.set).module("examples")
-    examples = tuple(chooser.choose(rows, answers))
-    candidates = getattr(chooser, "candidates", None)  # optional for sets of other packages
+    chooser = challenge_sets.get_challenge_set(result.set).import_set_module("examples")
+    examples = tuple(chooser.select_examples(rows, answers))
+    candidates = getattr(chooser, "iter_candidates", None)  # optional for sets of other packages
     return ExampleSelection(
         set=result.set,
         model=result.model["name"],
@@ -72,10 +78,10 @@ def _example(*, lines: list[list[Any]], before: list[Any] | None, **fields: Any)
     )
 
 
-def _line(name: str, text: str, marks: list[list[Any]]) -> Line:
-    _validate_fields(Line, isinstance(name, str) and isinstance(text, str))
-    _validate_fields(Mark, all(isinstance(end, int) for mark in marks for end in mark[:2]))
-    return Line(name, text, tuple(Mark(*mark) for mark in marks))
+def _line(name: str, text: str, marks: list[list[Any]]) -> ExampleLine:
+    _validate_fields(ExampleLine, isinstance(name, str) and isinstance(text, str))
+    _validate_fields(TextMark, all(isinstance(end, int) for mark in marks for end in mark[:2]))
+    return ExampleLine(name, text, tuple(TextMark(*mark) for mark in marks))
 
 
 def _original_prediction(where: str, answer: str, probability: float | None) -> OriginalPrediction:

@@ -49,7 +49,7 @@ def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
     if not file.exists():
         return [], []
     try:
-        return results.read_with_skipped(file)
+        return results.read_results_with_skipped(file)
     except ValueError as error:
         raise ValueError(f"{error}; {_REMEDY}, or remove the file") from None
 

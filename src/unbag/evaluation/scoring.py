@@ -21,12 +21,12 @@ from unbag.evaluation import report_examples, result_folder, row_labels, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.row_labels import RowLabels
-from unbag.inference.prediction_store import Predictions
+from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.single_output import (
     BREAK_EVEN,
     Threshold,
-    break_even_score,
-    entailment_probabilities,
+    compute_break_even_score,
+    compute_entailment_probabilities,
     predict_by_score,
     rank_predictions,
 )
@@ -55,12 +55,12 @@ class Scored(NamedTuple):
 
 def score_predictions(
     built: BuiltSet,
-    predicted: Predictions,
+    predicted: StoredPredictions,
     model: Mapping[str, Any],
     *,
     threshold: Threshold | None = None,
     words: BaselinePredictions | None = None,
-    control: Predictions | None = None,
+    control: StoredPredictions | None = None,
     table: PredictionTable | None = None,
     is_preview: bool = False,
 ) -> Scored:
@@ -92,14 +92,14 @@ def score_predictions(
     draws: list[SetPredictions] = []
     if control is not None and control is not predicted:
         n = int(built.decisive.sum())
-        parts = range(0, n * shuffled.draws_for(n), n)
+        parts = range(0, n * shuffled.compute_num_draws(n), n)
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
-        entailment = entailment_probabilities(answers, threshold)
+        entailment = compute_entailment_probabilities(answers, threshold)
         labels = read_column(built.rows, "label").to_numpy()
         if threshold == BREAK_EVEN:
-            least = break_even_score(answers, labels)
+            least = compute_break_even_score(answers, labels)
             draws = [predict_by_score(each, least) for each in draws]
         answers, counts["ranking"] = rank_predictions(answers, labels, threshold)
     if answers.unanswered is not None:
@@ -120,8 +120,8 @@ def collect_scored(result: Result, built: BuiltSet, answers: SetPredictions) -> 
     )
 
 
-def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
-    probabilities = predicted.array()[rows]
+def _answers(predicted: StoredPredictions, rows: slice, may_not_answer: bool) -> SetPredictions:
+    probabilities = predicted.load_probabilities()[rows]
     # Predictors abstain by predicting equal probabilities for all labels.
     unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_not_answer else None
     return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
@@ -151,7 +151,7 @@ def score_answers(
         config=built.config,
         model=model,
         data=built.data,
-        scores=challenge_sets.get(built.request.name).score_rows(
+        scores=challenge_sets.get_challenge_set(built.request.name).score_rows(
             built.rows,
             answers,
             words.answers,
@@ -159,7 +159,7 @@ def score_answers(
             lexical_model=words.identity,
             entailment=entailment,
         ),
-        environment=results.environment(),
+        environment=results.collect_environment(),
     )
 
 
@@ -198,7 +198,7 @@ def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[F
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         evaluated = {result.set for result in together}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
-        results.write(together, output_dir / results.FILE, skipped)
+        results.write_results(together, output_dir / results.FILE, skipped)
     return done
 
 

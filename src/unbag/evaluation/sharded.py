@@ -18,14 +18,14 @@ from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.scoring import Scored, score_predictions, write_results
 from unbag.inference.leases import LeaseManager
-from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
-from unbag.inference.runner import PredictionJob, chunk_hashes, select_model_columns
+from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
+from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
 from unbag.inference.shards import CLAIMS, Shard, build_shared_job, predict_shard
 from unbag.inference.single_output import Threshold
 from unbag.utils.progress import OnProgress
@@ -149,8 +149,8 @@ class ShardedEvaluation:
             if not claims.take(_SCORING):
                 return []
             for job in (job for turn in predicted for job in turn.jobs):
-                for chunk in job.missing():  # corrupted after it was stored
-                    job.predict(*job.store.chunk_shards([chunk]))
+                for chunk in job.list_missing_chunks():  # corrupted after it was stored
+                    job.predict(*job.store.list_chunk_shards([chunk]))
             return score_tasks(
                 self._folder,
                 output_dir=output_dir,
@@ -168,7 +168,7 @@ class StoredTask:
     """Stored task: one model on one set.
 
     Attributes:
-        request: Fields of the set's `Request`.
+        request: Fields of the set's `SetRequest`.
         model: Record of the model.
         threshold: Minimum probability of entailment; None for the most probable label.
         key: Key of the prediction store.
@@ -204,7 +204,7 @@ class StoredTask:
                 f"{what} with version {_SCHEMA}, got version {checked['schema']}; rerun the shards with this version "
                 "of unbag"
             )
-        task = cls(**{**_select_fields(cls, checked), "request": _select_fields(Request, checked["request"])})
+        task = cls(**{**_select_fields(cls, checked), "request": _select_fields(SetRequest, checked["request"])})
         for key in (task.key, task.control_key):
             if key is not None and not _KEY.fullmatch(key):  # a key is the name of a folder, so it must be safe
                 raise ValueError(f"{what}, got the key {key!r:.80}")
@@ -252,16 +252,16 @@ def score_tasks(
     for task in (StoredTask.read(predictions / _TASKS, name) for name in names if only is None or name in only):
         request, fitted_to = _request_key(task), json.dumps(task.fitted_to)
         try:
-            predicted = Predictions.open(predictions / task.key)
+            predicted = StoredPredictions.from_folder(predictions / task.key)
             if request not in items:
-                items[request] = build(Request(**task.request))
+                items[request] = build_requested_set(SetRequest(**task.request))
             item = items[request]
             _validate_complete(predicted.store, item.rows)
             control = None
             if task.control_key == task.key:
                 control = predicted
             elif task.control_key is not None:
-                control = Predictions.open(predictions / task.control_key)
+                control = StoredPredictions.from_folder(predictions / task.control_key)
                 _validate_complete(control.store, item.control)
             if (request, fitted_to) not in words:
                 baseline = baselines.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, progress_callback))
@@ -283,7 +283,7 @@ def score_tasks(
     return write_results(done, output_dir, failures)
 
 
-def _validate_complete(store: Store, rows: Any) -> None:
+def _validate_complete(store: PredictionStore, rows: Any) -> None:
     """Validate that a store contains the predictions of all rows.
 
     Raises:
@@ -294,7 +294,7 @@ def _validate_complete(store: Store, rows: Any) -> None:
             f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,}; build "
             "the set from the same pairs"
         )
-    hashes = chunk_hashes(select_model_columns(rows), store)
+    hashes = compute_chunk_hashes(select_model_columns(rows), store)
     missing = [chunk for chunk, sha256 in enumerate(hashes) if not store.has_chunk(chunk, sha256)]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")

@@ -120,7 +120,7 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]
     systems: dict[tuple[str, str], ComparedSystem] = {}
     for path in map(Path, paths):
         for file in _files(path):
-            for number, result in enumerate(results.read(file)):
+            for number, result in enumerate(results.read_results(file)):
                 name = str(result.model["name"])
                 seeded = _SEED.fullmatch(name)
                 key = ("recipe", seeded["recipe"]) if seeded else (str(path), name)

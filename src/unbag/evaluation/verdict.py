@@ -83,7 +83,7 @@ class SetVerdict(NamedTuple):
     @property
     def needs_control(self) -> bool:
         """Whether word order matters in the rows of the set, so that the shuffled control applies."""
-        described = challenge_sets.find(self.result.set)
+        described = challenge_sets.find_challenge_set(self.result.set)
         return described is None or described.has_shuffled_control
 
 
@@ -187,7 +187,7 @@ def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
             parts.append(name if len(present) == 1 else f"{name} (where evaluated)")
     several = sum(not each.is_control for each in scored) > 1
     together = " The 95 % intervals hold jointly for all challenge sets." if several else ""
-    return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect reader.{together}"
+    return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect model.{together}"
 
 
 def _standing(score: Estimate) -> Standing:
@@ -199,12 +199,12 @@ def _standing(score: Estimate) -> Standing:
 
 
 def _is_control(result: Result) -> bool:
-    described = challenge_sets.find(result.set)
+    described = challenge_sets.find_challenge_set(result.set)
     return described is not None and described.is_control
 
 
 def _place(result: Result) -> int:
-    described = challenge_sets.find(result.set)
+    described = challenge_sets.find_challenge_set(result.set)
     return described.report_order if described else LAST
 
 
@@ -223,6 +223,6 @@ def _ability(verdict: SetVerdict) -> str:
 
 def _title(result: Result, every: Sequence[SetVerdict]) -> str:
     """Format the title of a set, including its corpus if the set was evaluated on several corpora."""
-    title = challenge_sets.display_name(result.set)
+    title = challenge_sets.get_display_name(result.set)
     several = len({each.result.corpus for each in every if each.result.set == result.set}) > 1
     return f"{title} of {result.corpus}" if several else title

@@ -50,7 +50,7 @@ def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]
         ValueError: If the published file cannot be read.
     """
     current = _parse_tasks(existing) if existing is not None else {}
-    described = challenge_sets.get(set_name)
+    described = challenge_sets.get_challenge_set(set_name)
     tasks = {task["id"]: task for task in current.get("tasks", [])}
     for config, split in splits.items():
         tasks[config] = tasks.get(config, {}) | {"id": config, "config": config, "split": split}

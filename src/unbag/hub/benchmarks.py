@@ -39,7 +39,7 @@ def find_published_config(result: Result) -> str | None:
     # A set that merges the splits of a corpus has one config for all splits.
     single = split if split and "+" not in split else None
     try:
-        return loading.config_name(result.set, name, single, chosen)[0]
+        return loading.resolve_config(result.set, name, single, chosen)[0]
     except ValueError:
         return None
 
@@ -60,7 +60,9 @@ def find_deviations(result: Result) -> dict[str, Any]:
     if result.data["name"] == OFFICIAL:
         return sampled
     config = find_published_config(result) or ""
-    defaults = {option.name: option.default for option in loading.described_options(result.set) if option.default != ""}
+    defaults = {
+        option.name: option.default for option in loading.describe_set_options(result.set) if option.default != ""
+    }
     changed = {
         name: value
         for name, value in result.config.items()
@@ -74,7 +76,7 @@ def collect_published_options(result: Result) -> dict[str, Any]:
 
     Files are listed without their folders, which are meaningless to other users.
     """
-    own = {option.name for option in loading.described_options(result.set)}
+    own = {option.name for option in loading.describe_set_options(result.set)}
     chosen = {name: value for name, value in result.config.items() if name in own or name in _SAMPLING}
     return {name: strip_folders(value) for name, value in sorted(chosen.items()) if value is not None}
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import Request, build, splits_of, validated_builder
-from unbag.challenge_sets.results import environment
+from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder, load_splits
+from unbag.challenge_sets.results import collect_environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
@@ -31,7 +31,7 @@ _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 
 
 def build_dataset_publication(
-    requests: Sequence[Request], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
+    requests: Sequence[SetRequest], repo: str, folder: Path, *, license: str | None = None, benchmark: bool = True
 ) -> Publication:
     """Build configs of a challenge set as the files of a repository.
 
@@ -73,21 +73,21 @@ def build_dataset_publication(
     )
 
 
-def choose_config_name(request: Request) -> str:
+def choose_config_name(request: SetRequest) -> str:
     """Choose the config name of a request in a repository: its own name, or the name of user-provided data or text.
 
-    >>> choose_config_name(Request("permuted", "snli-test"))
+    >>> choose_config_name(SetRequest("permuted", "snli-test"))
     'snli-test'
-    >>> choose_config_name(Request("permuted", options={"data": "a b/my.csv"}))
+    >>> choose_config_name(SetRequest("permuted", options={"data": "a b/my.csv"}))
     'my'
-    >>> choose_config_name(Request("recombined", options={"text": ["a.md", "b.md"]}))
+    >>> choose_config_name(SetRequest("recombined", options={"text": ["a.md", "b.md"]}))
     'a-and-1-more'
     """
     if request.config:
         return request.config
-    if not request.own_names:
-        return loading.config_name(request.name, None, None, {})[0]
-    first, *others = request.own_names
+    if not request.user_data_names:
+        return loading.resolve_config(request.name, None, None, {})[0]
+    first, *others = request.user_data_names
     parts = [first.rpartition("/")[2] if is_hub_id(first) else Path(first).name.split(".")[0]]
     if others:
         parts.append(f"and-{len(others)}-more")
@@ -96,32 +96,32 @@ def choose_config_name(request: Request) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
 
 
-def _prepare(request: Request, license: str | None) -> tuple[Request, Any, str, str]:
+def _prepare(request: SetRequest, license: str | None) -> tuple[SetRequest, Any, str, str]:
     """Validate a request before the build. Returns the request to build, the builder, the source and the license."""
     # The config of user-provided data is only a name in the repository; the builder has no such config.
-    own = request.own_names
+    own = request.user_data_names
     to_build = replace(request, config=None) if own else request
-    builder = validated_builder(to_build)
+    builder = create_validated_builder(to_build)
     origin = own[0] if len(own) == 1 else str(builder.config.corpus or choose_config_name(request))
     return to_build, builder, origin, choose_license(origin, builder.info.license or "", license)
 
 
 def _build_config(
-    request: Request, config: str, folder: Path, license: str | None
+    request: SetRequest, config: str, folder: Path, license: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
     """Build a config. Returns its part of the card, its files by path, and the citation of the set."""
     to_build, builder, origin, license = _prepare(request, license)
-    built = build(to_build)
+    built = build_requested_set(to_build)
     shards: dict[str, Path] = {}
     split_records: dict[str, Any] = {}
-    for split, rows in splits_of(built).items():
+    for split, rows in load_splits(built).items():
         statistics = SplitStatistics(rows.features["label"].names, built.language)
         paths, sizes = _write_split(rows, folder, f"data/{config}/{split}", statistics)
         split_records[split] = statistics.record() | sizes
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
-    hub_ids = [corpus.hub_id] if corpus else [origin] if to_build.own_names and is_hub_id(origin) else []
-    versions = environment()
+    hub_ids = [corpus.hub_id] if corpus else [origin] if to_build.user_data_names and is_hub_id(origin) else []
+    versions = collect_environment()
     record = {
         "set": to_build.name,
         "config": config,
@@ -129,7 +129,7 @@ def _build_config(
         "licences": [license],
         "languages": [built.language],
         "sources": hub_ids,
-        **builder.creators(),
+        **builder.list_creators(),
         "evaluated": str(built.rows.split),
         "splits": {
             split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in split_records.items()

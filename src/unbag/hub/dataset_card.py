@@ -311,13 +311,14 @@ def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[
 def _build_set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
     [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
     default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
-    own = _fill_in_example(strip_relative_links(loading.card(set_name)).strip(), repo, set_name, default, splits)
+    own = _fill_in_example(strip_relative_links(loading.read_card(set_name)).strip(), repo, set_name, default, splits)
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (
             "\n\n**The configs have different licenses.** Each config inherits the license of its corpus. If you "
             "combine configs, the licenses of all of them apply."
         )
+    question = challenge_sets.get_challenge_set(set_name).question
     return f"""{own}
 
 ## Load
@@ -338,7 +339,7 @@ unbag evaluate ORG/MODEL --sets {set_name}
 
 ## Intended use
 
-The set tests one question about a model of natural language inference: *{challenge_sets.get(set_name).question}*
+The set tests one question about a model of natural language inference: *{question}*
 
 Use the set for research and for the choice among models. Do not evaluate a model that was trained on these rows or on
 their source pairs. A high score answers this question only. It does not show that a model is fit for a task, least of
@@ -353,7 +354,7 @@ all for decisions about people.
 
 def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
     """Fill in the example of a set's card with the repository, its owner, a published config and its split."""
-    evaluated = challenge_sets.get(set_name).builder_class().EVALUATED
+    evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATED
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
     card = load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)

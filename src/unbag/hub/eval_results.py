@@ -85,7 +85,7 @@ def build_eval_results(
     contents = {}
     for result in results:
         target = find_benchmark(result, organization)
-        main = challenge_sets.get(result.set).score(result.scores)
+        main = challenge_sets.get_challenge_set(result.set).get_skill_score(result.scores)
         if target is None or main is None or find_deviations(result):
             logger.warning(
                 "%s of %s: not written to %s, %s", result.set, result.data["name"], FOLDER, _exclusion_reason(result)
@@ -135,7 +135,9 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             metric_args=_interval(estimate),
         )
         for target, result in by_target.items()
-        for quantity, estimate in challenge_sets.get(result.set).measurements(result.scores, "quoted")
+        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_measurements(
+            result.scores, "quoted"
+        )
     ]
 
 

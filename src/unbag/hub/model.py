@@ -12,7 +12,7 @@ from unbag.hub import cards, eval_results, model_code
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
 from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
 from unbag.hub.push import Publication
-from unbag.inference.hub_files import folder_revision
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
 from unbag.utils.files import read_json_object
@@ -162,7 +162,7 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
 
 def _validate_results(folder: Path, results: Sequence[Result]) -> str:
     """Validate that all results are those of the model in a folder, and return its revision."""
-    revision = folder_revision(folder)
+    revision = compute_folder_revision(folder)
     for result in results:
         if result.model.get("revision") != revision:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag import challenge_sets
 from unbag.challenge_sets.base import Measurement
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import interval
+from unbag.challenge_sets.views.tables import format_interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
@@ -399,7 +399,11 @@ def build_results_section(
             table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
             if (evaluated := by_column.get(name)) is not None:
-                reading = challenge_sets.get(evaluated.set).module("table").reading(evaluated)
+                reading = (
+                    challenge_sets.get_challenge_set(evaluated.set)
+                    .import_set_module("table")
+                    .summarize_result(evaluated)
+                )
                 readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")
     versions = sorted({result.environment["unbag"] for result in by_rows.values()})
     return "\n\n".join(
@@ -427,7 +431,7 @@ def _rows_key(result: Result) -> tuple[str, ...]:
 
 def _set_name(result: Result) -> str:
     sample = f", sample of {result.config['max_examples']:,} examples" if "max_examples" in result.config else ""
-    title = challenge_sets.display_name(result.set)
+    title = challenge_sets.get_display_name(result.set)
     return f"{title}, {result.data['name']} {result.data['split']}".strip() + sample
 
 
@@ -436,11 +440,11 @@ def _by_metric(result: Result | None) -> dict[str, Estimate]:
 
 
 def _quoted_measurements(result: Result) -> list[Measurement]:
-    return challenge_sets.get(result.set).measurements(result.scores, "quoted")
+    return challenge_sets.get_challenge_set(result.set).list_measurements(result.scores, "quoted")
 
 
 def _cell(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else interval(estimate)
+    return "–" if estimate is None else format_interval(estimate)
 
 
 def _limits(content: ModelCardContent) -> str:
@@ -509,7 +513,7 @@ def _citations(content: ModelCardContent) -> str:
 def _cited_works(content: ModelCardContent) -> list[str]:
     """Collect the BibTeX of the training corpora and of the evaluated sets."""
     evaluated = dict.fromkeys(result.set for result in (*content.own, *content.residual))
-    sets_cited = [str(challenge_sets.get(name).builder_class().CITATION) for name in evaluated]
+    sets_cited = [str(challenge_sets.get_challenge_set(name).import_builder_class().CITATION) for name in evaluated]
     return list(dict.fromkeys([*(corpus.citation for corpus in content.corpora), *sets_cited]))
 
 

@@ -113,7 +113,7 @@ def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, 
         ("hypothesis", "words of the hypothesis in another order"),
     ):
         try:
-            permuted = ours.Permuter(PERMUTATIONS, mode).texts("the pair", *tokens)
+            permuted = ours.Permuter(PERMUTATIONS, mode).permute_texts("the pair", *tokens)
         except ours.TooFewPermutationsError:
             continue
         variants += [(change, pair) for pair in permuted]

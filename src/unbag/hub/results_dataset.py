@@ -151,7 +151,7 @@ def build_result_rows(results: Iterable[Result], *, model: str | None = None) ->
 
 
 def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
-    about, described = result.model, challenge_sets.get(result.set)
+    about, described = result.model, challenge_sets.get_challenge_set(result.set)
     shared = {
         "model": model,
         "model_revision": about.get("revision")
@@ -177,7 +177,7 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
             "higher_is_better": quantity.higher_is_better,
             "is_score": quantity is SCORE,
         }
-        for quantity, estimate in described.measurements(result.scores, "quoted")
+        for quantity, estimate in described.list_measurements(result.scores, "quoted")
     ]
 
 

@@ -7,8 +7,8 @@ transformers.
 from typing import TYPE_CHECKING, Any
 
 from unbag.inference.function import CallablePredictor
-from unbag.inference.label_probe import MislabelledError, ProbeReport, probe
-from unbag.inference.prediction_store import Predictions, StoreError, load_predictions
+from unbag.inference.label_probe import MislabelledError, ProbeReport, run_label_probe
+from unbag.inference.prediction_store import StoredPredictions, StoreError, load_predictions
 from unbag.inference.predictor import BatchPredictor, Predictor
 from unbag.inference.runner import predict_rows
 
@@ -21,14 +21,14 @@ __all__ = [
     "CallablePredictor",
     "MislabelledError",
     "ModelError",
-    "Predictions",
     "Predictor",
     "ProbeReport",
     "StoreError",
+    "StoredPredictions",
     "TransformerPredictor",
     "load_predictions",
     "predict_rows",
-    "probe",
+    "run_label_probe",
 ]
 
 

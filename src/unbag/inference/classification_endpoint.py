@@ -15,10 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import LabelError, resolve_order, resolve_single_output_labels
-from unbag.inference.classification_routes import MALFORMED, Pair, PairOutputs, Route, route_of
+from unbag.inference.classification_routes import MALFORMED, EndpointRoute, Pair, PairOutputs, find_route
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, iter_responses, message, openai
-from unbag.inference.llm.endpoint import CONCURRENCY, Answer, Spending
+from unbag.inference.llm.connection import (
+    RETRIES,
+    EndpointConnection,
+    EndpointError,
+    iter_responses,
+    openai,
+    shorten_client_error,
+)
+from unbag.inference.llm.endpoint import CONCURRENCY, EndpointResponse, EndpointUsage
 from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
 from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedOutputs, parse_threshold
 from unbag.utils.files import get_cache_folder
@@ -52,12 +59,12 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
     def __init__(
         self,
         model: str,
-        connection: Connection,
-        route: Route,
+        connection: EndpointConnection,
+        route: EndpointRoute,
         *,
         separator: str,
         cache: SqliteCache,
-        spending: Spending,
+        spending: EndpointUsage,
         label_map: Mapping[str, str] | None,
         threshold: Threshold | None,
         concurrency: int,
@@ -92,7 +99,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         threshold: Threshold | None = None,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
-        spending: Spending | None = None,
+        spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "ClassificationEndpointPredictor":
         """Connect to an endpoint, and resolve the labels of its model.
@@ -120,10 +127,10 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         """
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
-        route = route_of(base_url)
+        route = find_route(base_url)
         if route is None:
             raise EndpointError(
-                f"--base-url: expected the address of a route, such as http://localhost:8080/predict, got {base_url!r}"
+                f"--base-url: expected the URL of a route, such as http://localhost:8080/predict, got {base_url!r}"
             )
         if route.is_text and not separator:
             raise EndpointError(
@@ -136,11 +143,11 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             )
         return cls(
             model,
-            Connection.open(base_url, retries=retries),
+            EndpointConnection.open(base_url, retries=retries),
             route,
             separator=separator or "",
             cache=SqliteCache(cache or get_cache_folder("answers") / "classifications.sqlite", "outputs", wal=True),
-            spending=spending or Spending(),
+            spending=spending or EndpointUsage(),
             label_map=label_map,
             threshold=None if threshold is None else parse_threshold(threshold),
             concurrency=concurrency,
@@ -199,7 +206,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         cached = self._cache.get(keys)
         missing = [(key, pair) for key, pair in zip(keys, pairs, strict=True) if key not in cached]
         if not missing:
-            self.spending.add_kept()
+            self.spending.add_cached()
         else:
             outputs = self._send([pair for _, pair in missing])
             fresh = {key: json.dumps(each) for (key, _), each in zip(missing, outputs, strict=True)}
@@ -226,7 +233,8 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
             raise EndpointError(
-                f"cannot reach {self._connection.base_url}: {message(error)}; start the server, or run the same "
+                f"cannot reach {self._connection.base_url}: {shorten_client_error(error)}; start the server, or run "
+                "the same "
                 "command again to continue"
             ) from None
         try:
@@ -234,17 +242,18 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         except MALFORMED:
             raise EndpointError(
                 f"{self._connection.base_url}: expected {self._route.expected}, got {redact(str(response))[:200]!r}; "
-                "check that the address names the server's route"
+                "check that the URL ends with a route of the server"
             ) from None
-        self.spending.add(Answer("", (), "stop", _prompt_tokens(response), 0))
+        self.spending.add(EndpointResponse("", (), "stop", _prompt_tokens(response), 0))
         return outputs
 
     def _validate_threshold(self, threshold: Threshold | None) -> None:
-        """Validate the threshold, which a model of one output must have."""
+        """Validate the threshold, which a model with one output requires."""
         where = f"{self._connection.base_url}, {self.model}"
         if self._n_outputs == 1 and threshold is None:
             raise EndpointError(
-                f"{where}: expected --threshold for a model of one output, got none; pass the threshold from its card, "
+                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from its "
+                "card, "
                 f"such as 0.5, or {BREAK_EVEN}"
             )
 
@@ -276,7 +285,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         if not ((values >= 0) & (values <= 1)).all():
             raise EndpointError(
                 f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
-                "serve a cross-encoder of one output, with its sigmoid"
+                "serve a cross-encoder with one output and its sigmoid"
             )
         values = values[:, [self._positive_output()]]
         # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.

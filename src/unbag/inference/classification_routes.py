@@ -35,7 +35,7 @@ class PairOutputs(NamedTuple):
     values: tuple[float, ...]
 
 
-class Route(NamedTuple):
+class EndpointRoute(NamedTuple):
     """Format of a route.
 
     Attributes:
@@ -60,10 +60,10 @@ MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """Errors that a response of another format raises."""
 
 
-def route_of(base_url: str | None) -> Route | None:
-    """Find the route that an address names with its last part; None for other addresses.
+def find_route(base_url: str | None) -> EndpointRoute | None:
+    """Find the route that a URL ends with; None for other URLs.
 
-    >>> route_of("http://localhost:8080/predict").name, route_of("http://localhost:8000/v1")
+    >>> find_route("http://localhost:8080/predict").name, find_route("http://localhost:8000/v1")
     ('predict', None)
     """
     try:
@@ -143,10 +143,14 @@ def _natural_key(name: str) -> list[tuple[int, str]]:
 ROUTES: Final = {
     route.name: route
     for route in (
-        Route("predict", _build_predict, _parse_predict, "a list of labels with scores per pair"),
-        Route("rerank", _build_rerank, _parse_rerank, "a list of scores with the index of a text", shares_premise=True),
-        Route("classify", _build_classify, _parse_classify, "data with probs and a label per text", is_text=True),
-        Route("score", _build_score, _parse_score, "data with a score per pair"),
+        EndpointRoute("predict", _build_predict, _parse_predict, "a list of labels with scores per pair"),
+        EndpointRoute(
+            "rerank", _build_rerank, _parse_rerank, "a list of scores with the index of a text", shares_premise=True
+        ),
+        EndpointRoute(
+            "classify", _build_classify, _parse_classify, "data with probs and a label per text", is_text=True
+        ),
+        EndpointRoute("score", _build_score, _parse_score, "data with a score per pair"),
     )
 }
 """Routes by the last part of their address."""

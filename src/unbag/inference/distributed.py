@@ -98,7 +98,7 @@ class ProcessGroup:
     def wait(self) -> None:
         """Block until every process has called it."""
         if self.world > 1:
-            partial_state().wait_for_everyone()
+            create_partial_state().wait_for_everyone()
 
 
 def is_distributed() -> bool:
@@ -106,7 +106,7 @@ def is_distributed() -> bool:
     return "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def process_group() -> ProcessGroup:
+def connect_process_group() -> ProcessGroup:
     """Build the process group; under a launcher, connect this process to the others first.
 
     Raises:
@@ -114,11 +114,11 @@ def process_group() -> ProcessGroup:
     """
     if not is_distributed():
         return ProcessGroup(rank=0, world=1)
-    state = partial_state()
+    state = create_partial_state()
     return ProcessGroup(rank=state.process_index, world=state.num_processes)
 
 
-def partial_state() -> "PartialState":
+def create_partial_state() -> "PartialState":
     """Create accelerate's state of the launched processes; the first call connects them."""
     try:
         import torch
@@ -148,15 +148,15 @@ def destroy_process_group() -> None:
     import torch
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        state = partial_state()
+        state = create_partial_state()
         state.wait_for_everyone()
         state.destroy_process_group()
 
 
-def default_device() -> str:
+def choose_default_device() -> str:
     """Choose the device for a model: this process's own GPU if there is one, else the CPU."""
     if is_distributed():
-        return str(partial_state().device)
+        return str(create_partial_state().device)
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
@@ -189,9 +189,9 @@ def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
         while absent := [rank for rank in range(group.world) if not folder.has(name(rank))]:
             if time.monotonic() > deadline:
                 raise ValueError(
-                    f"process {group.rank} on {hosts[group.rank]} does not see what process {absent[0]} on "
-                    f"{hosts[absent[0]]} writes to {folder}; name a folder that all processes see, or an address such "
-                    "as s3://… (--output-dir)"
+                    f"process {group.rank} on {hosts[group.rank]} cannot read the file that process {absent[0]} on "
+                    f"{hosts[absent[0]]} wrote to {folder}; pass a folder that all processes can read, or a URL such "
+                    "as s3://…, as --output-dir"
                 )
             time.sleep(0.2)
 

@@ -20,7 +20,7 @@ from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, 
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, EncodedPairs, Padding
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, BatchPadding, EncodedPairs
 from unbag.utils.redaction import extract_first_line
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ExportedPredictor(PairClassifier):
         single = path.suffix == ".onnx" and is_dynamically_quantized(path)
         self.batch_tokens = batch_tokens or (_SINGLE_PAIRS if single else CPU_BATCH_TOKENS)
         takes_types = "token_type_ids" in inputs
-        self._padding = replace(Padding.of(self.tokenizer, self._network), takes_types=takes_types)
+        self._padding = replace(BatchPadding.from_model(self.tokenizer, self._network), takes_types=takes_types)
         if unknown := sorted(inputs - {"input_ids", "attention_mask", "token_type_ids"}):
             raise ModelError(
                 f"{file}: expected the inputs input_ids, attention_mask and token_type_ids, got {', '.join(unknown)}; "
@@ -106,7 +106,7 @@ class ExportedPredictor(PairClassifier):
         file, path = fetch_exported(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
-        name, commit = origin.identity()
+        name, commit = origin.get_identity()
         tokenizer = load_tokenizer(origin)
         classifier = build_classifier(
             skeleton,
@@ -120,7 +120,7 @@ class ExportedPredictor(PairClassifier):
         return cls(classifier, path, file, max_length, batch_tokens)
 
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
-        arrays = self._padding.arrays_of(pairs, rows)
+        arrays = self._padding.build_pair_arrays(pairs, rows)
         arrays = {name: array for name, array in arrays.items() if name in self._inputs}
         if "token_type_ids" in self._inputs:  # an exported graph has no default for it
             arrays.setdefault("token_type_ids", np.zeros_like(arrays["input_ids"]))

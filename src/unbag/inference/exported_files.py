@@ -11,7 +11,7 @@ from typing import Final
 from huggingface_hub import HfApi, get_cached_repo_tree, is_offline_mode, snapshot_download
 from huggingface_hub.errors import CachedRepoTreeNotFoundError, HfHubHTTPError
 
-from unbag.inference.hub_files import Origin, combine_hashes
+from unbag.inference.hub_files import ModelOrigin, combine_hashes
 from unbag.inference.predictor import ModelError
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import HubReadError, read_from_hub
@@ -83,7 +83,7 @@ def select_file(found: Sequence[str], model_file: str | None, source: str) -> st
     return found[0]
 
 
-def fetch_exported(origin: Origin, model_file: str | None) -> tuple[str, Path]:
+def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
     """Select the exported model, and download it with its weights, config and tokenizer; offline, use the cache.
 
     Returns:

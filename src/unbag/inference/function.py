@@ -152,7 +152,7 @@ class CallablePredictor:
         premises, hypotheses = validate_pairs(premises, hypotheses)
         if not premises:
             return np.empty((0, len(self.label_space)), dtype=np.float32)
-        answers = self.answers(premises, hypotheses)
+        answers = self.call_function(premises, hypotheses)
         kinds = {"a name" if isinstance(a, str) else "a dict" if isinstance(a, Mapping) else "numbers" for a in answers}
         if len(kinds) > 1:
             raise ValueError(f"expected outputs of one kind, the function returned {' and '.join(sorted(kinds))}")
@@ -172,7 +172,7 @@ class CallablePredictor:
         rows = validate_probabilities(answers, len(premises), self.order)
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
-    def answers(self, premises: list[str], hypotheses: list[str]) -> Any:
+    def call_function(self, premises: list[str], hypotheses: list[str]) -> Any:
         """Call the function and validate that it returns a list or an array with one output per pair.
 
         Raises:
@@ -192,13 +192,13 @@ class CallablePredictor:
             )
         if isinstance(answers, list | tuple) and len(answers) == 1 and getattr(answers[0], "ndim", 0) == 2:
             raise ValueError(
-                f"expected an answer for each pair, the function returned a list of one array of shape "
-                f"{tuple(answers[0].shape)}; return that array (of an ONNX session: run(…)[0])"
+                f"expected one prediction per pair, got a list of one array of shape "
+                f"{tuple(answers[0].shape)}; return the array (for an ONNX session: run(…)[0])"
             )
         if len(answers) != len(premises):
             raise ValueError(
-                f"expected {len(premises)} answers for {len(premises)} pairs, the function returned {len(answers)}; "
-                "return one answer for every pair, in order"
+                f"expected {len(premises)} predictions for {len(premises)} pairs, got {len(answers)}; "
+                "return one prediction per pair, in order"
             )
         return answers
 
@@ -209,37 +209,34 @@ class CallablePredictor:
     def _column_of_id(self, number: int) -> int:
         if self._order is None:
             raise LabelError(
-                f"the function: expected names or a label map, got label ids, the first {number}; return names, or "
-                "name the labels 0, 1, 2 in their order: label_map (--label-map), e.g. " + ",".join(LABELS)
+                f"the function: expected label names, got label ids such as {number}; return names, or pass the labels "
+                "of ids 0, 1, 2 as label_map (--label-map), e.g. " + ",".join(LABELS)
             )
         if not 0 <= number < len(self._order):
             raise ValueError(
-                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), the function returned "
-                f"{number}; name every id in --label-map (label_map in Python)"
+                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), got {number}; list the "
+                "label of every id in --label-map (label_map in Python)"
             )
         return self.label_space.index(self._order[number])
 
     def _column(self, name: Any) -> int:
         if not isinstance(name, str):
             raise ValueError(
-                f"expected dicts with labels' names as keys ({', '.join(self.label_space)}), the function returned the "
-                f"key {name!r:.100}"
+                f"expected dicts with label names as keys ({', '.join(self.label_space)}), got the key {name!r:.100}"
             )
         label = resolve_label(name)
         if label not in self.label_space:
             spaces = " or ".join(",".join(space) for space in LABEL_SPACES if label in space)
             raise LabelError(
-                f"expected one of {list(self.label_space)}, the function returned {name!r}; pass --label-map {spaces} "
-                "(label_map in Python), with all the names that it returns"
+                f"expected one of {list(self.label_space)}, got {name!r}; pass --label-map {spaces} "
+                "(label_map in Python), with every name that the function returns"
             )
         return self.label_space.index(label)
 
     def _row(self, answer: Mapping[Any, Any]) -> list[float]:
         by_column = {self._column(name): _number(name, value) for name, value in answer.items()}
         if len(by_column) != len(self.label_space) or len(answer) != len(self.label_space):
-            raise ValueError(
-                f"expected a probability for each of {list(self.label_space)}, the function returned {dict(answer)}"
-            )
+            raise ValueError(f"expected a probability for each of {list(self.label_space)}, got {dict(answer)}")
         return [by_column[column] for column in range(len(self.label_space))]
 
 
@@ -271,7 +268,7 @@ def _number(name: Any, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"expected a probability from 0 to 1 for each label, the function returned {value!r:.100} for {name!r:.100}"
+            f"expected a probability from 0 to 1 for each label, got {value!r:.100} for {name!r:.100}"
         ) from None
 
 

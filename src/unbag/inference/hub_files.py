@@ -42,7 +42,7 @@ _FILES: Final = (
 do not change a prediction, so they are not hashed."""
 
 
-def folder_revision(folder: Path) -> str:
+def compute_folder_revision(folder: Path) -> str:
     """Compute `sha256:` and a hash of the names and contents of the model's and its tokenizer's files.
 
     The path of the folder is not part of the hash: a copy is the same model.
@@ -57,7 +57,7 @@ def is_model_file(name: str) -> bool:
 
 
 def combine_hashes(hashes: Mapping[str, str]) -> str:
-    """Compute `sha256:` and a hash of several files, from the sha256 of each by name."""
+    """Combine the sha256 hashes of files, by file name, to one hash with the prefix `sha256:`."""
     digest = hashlib.sha256()
     for name in sorted(hashes):
         digest.update(f"{name}\0{hashes[name]}\n".encode())
@@ -79,7 +79,7 @@ def find_external_code(folder: Path) -> str | None:
     return next((name for each in _auto_maps(folder) for name in _classes(each) if "--" in name), None)
 
 
-def code_revision(folder: Path) -> str:
+def compute_code_revision(folder: Path) -> str:
     """Compute `sha256:` and a hash of the code beside a model's config, to record which code the user trusted."""
     return combine_hashes({path.name: hash_file(path) for path in folder.glob("*.py")})
 
@@ -103,7 +103,7 @@ def _classes(auto_map: dict[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ModelOrigin:
     """Origin of a model.
 
     Config, weights and tokenizer are read from one commit, even if the branch moves meanwhile.
@@ -155,7 +155,7 @@ class Origin:
             )
         return folder
 
-    def options(self) -> dict[str, Any]:
+    def build_loading_options(self) -> dict[str, Any]:
         """Build the keyword arguments of `from_pretrained`: cached files only, custom code only if trusted."""
         return {
             "revision": self.commit,
@@ -163,16 +163,20 @@ class Origin:
             "trust_remote_code": self.trust,
         }
 
-    def identity(self) -> tuple[str, str]:
+    def get_identity(self) -> tuple[str, str]:
         """Build the name and the revision that identify the model."""
-        return ("folder", folder_revision(Path(self.source))) if self.commit is None else (self.source, self.commit)
+        return (
+            ("folder", compute_folder_revision(Path(self.source)))
+            if self.commit is None
+            else (self.source, self.commit)
+        )
 
-    def code(self) -> str | None:
+    def compute_code_hash(self) -> str | None:
         """Compute a hash of the repository's code if that is run, else None."""
-        return code_revision(self.download(weights=True)) if self.trust else None
+        return compute_code_revision(self.download(weights=True)) if self.trust else None
 
 
-def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> Origin:
+def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> ModelOrigin:
     """Find a model, and resolve its revision to a commit.
 
     Args:
@@ -185,8 +189,8 @@ def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = Fal
     """
     folder = _folder(model, revision)
     if folder is not None:
-        return Origin(str(folder), None, trust)
-    return Origin(str(model), _commit(str(model), revision), trust)
+        return ModelOrigin(str(folder), None, trust)
+    return ModelOrigin(str(model), _commit(str(model), revision), trust)
 
 
 def _folder(model: str | Path, revision: str | None) -> Path | None:
@@ -205,7 +209,7 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
             raise ModelError(f"{entry}: expected a file of a model, got a named pipe, a socket or a device")
     if revision is not None:
-        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; leave the revision out")
+        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; omit the revision")
     return path
 
 

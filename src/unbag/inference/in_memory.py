@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.inference.hub_files import folder_revision
+from unbag.inference.hub_files import compute_folder_revision
 
 if TYPE_CHECKING:
     from unbag.inference.single_output import Threshold
@@ -74,13 +74,13 @@ def build_classifier_predictor(
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"expected the {kind} to hold a sequence classifier of transformers (…ForSequenceClassification), got "
-            f"{architecture}; pass a function that calls it"
+            f"expected the {kind} to contain a sequence classifier of transformers (…ForSequenceClassification), got "
+            f"{architecture}; pass a function that calls the model"
         )
     if _has_extra_modules(model):
         raise ModelError(
-            f"expected the {kind} to be a sequence classifier alone, got layers after it or a prompt before each "
-            "text; pass a function that calls it"
+            f"expected the {kind} to contain only a sequence classifier, got additional modules or a prompt; pass a "
+            "function that calls the model"
         )
     converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
     # deepcopy takes the objects in its memo as copied already, so the copy of the network shares its tensors.
@@ -120,7 +120,7 @@ def _has_extra_modules(model: Any) -> bool:
 
 
 def _revision(network: Any, tokenizer: Any) -> str:
-    """Compute `sha256:` and a hash of weights, config and tokenizer, like `hub_files.folder_revision` for files."""
+    """Compute `sha256:` and a hash of weights, config and tokenizer, as `compute_folder_revision` does for files."""
     import torch
 
     digest = hashlib.sha256()
@@ -130,5 +130,5 @@ def _revision(network: Any, tokenizer: Any) -> str:
     with TemporaryDirectory() as folder:
         network.config.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        digest.update(folder_revision(Path(folder)).encode())
+        digest.update(compute_folder_revision(Path(folder)).encode())
     return f"sha256:{digest.hexdigest()}"

@@ -25,7 +25,7 @@ from unbag.data.labels import (
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
-from unbag.inference.single_output import log_odds, rank_predictions
+from unbag.inference.single_output import compute_log_odds, rank_predictions
 from unbag.scoring.ranking import compute_auroc
 
 PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
@@ -80,7 +80,7 @@ MARGIN_OF_COUPLES: Final = 6
 """Number of couples that it must rank right beyond those of the declared order."""
 
 FALSE_ALARM: Final = 1445 / 531_441
-"""Probability, 0.0027, that a model of three labels with random predictions is reported; see `probe`."""
+"""Probability, 0.0027, that a model of three labels with random predictions is reported; see `run_label_probe`."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class MislabelledError(LabelError):
         super().__init__(f"{report.finding}; {fix}, or {override} if the declared order is right after all")
 
 
-def label_map_error(report: ProbeReport) -> MislabelledError:
+def build_label_map_error(report: ProbeReport) -> MislabelledError:
     """Build the error for a command without --trust-labels, where a label map confirms the declared order."""
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
@@ -166,19 +166,19 @@ def validate_label_order(predictor: Predictor, language: str, *, mapped: bool) -
     """Validate the declared label order of a model by the probe, unless the user passed a label map.
 
     Args:
-        predictor: Model, as for `probe`.
+        predictor: Model, as for `run_label_probe`.
         language: Language of the probe's pairs.
         mapped: Whether the user passed a label map.
 
     Raises:
-        MislabelledError: If another order fits much better; see `probe`.
+        MislabelledError: If another order fits much better; see `run_label_probe`.
     """
-    report = probe(predictor, language)
+    report = run_label_probe(predictor, language)
     if report.mislabelled and not mapped:
-        raise label_map_error(report)
+        raise build_label_map_error(report)
 
 
-def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
+def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     """Compare the declared order of the outputs with every other order, on twelve obvious pairs.
 
     Three labels: the model is reported as mislabelled if, and only if, another order gets at least 10 of the 12 right
@@ -256,7 +256,7 @@ def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: s
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     declared = LABELS if n_outputs == len(LABELS) else list_two_label_orders()[0]
     try:
-        outputs = np.asarray(predictor.answers(list(premises), list(hypotheses)), dtype=np.float64)
+        outputs = np.asarray(predictor.call_function(list(premises), list(hypotheses)), dtype=np.float64)
         outputs = outputs.reshape(len(golds), n_outputs)
     except ValueError:
         return None
@@ -289,7 +289,7 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
     """Count the couples that the score of one output ranks right, by order."""
-    odds = log_odds(answers.probabilities, answers.label_space)
+    odds = compute_log_odds(answers.probabilities, answers.label_space)
     return _couples_of(
         odds if declared == find_label_space(declared) else -odds, golds, list_candidate_orders(declared)
     )

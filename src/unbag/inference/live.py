@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.inference.tokenization import (
     CPU_BATCH_TOKENS,
     GPU_BATCH_TOKENS,
+    BatchPadding,
     EncodedPairs,
-    Padding,
+    build_token_batches,
+    compute_length_limit,
     encode_pairs,
-    length_limit,
-    process_batches,
-    token_batches,
+    iter_process_batches,
 )
 
 
@@ -50,15 +50,16 @@ class LiveClassifier:
         network = unwrap_model(model)
         if not hasattr(tokenizer, "model_max_length"):
             raise ValueError(
-                "expected the Trainer to have the model's tokenizer, got "
-                f"{'none' if tokenizer is None else type(tokenizer).__name__}; pass processing_class=tokenizer to it"
+                "expected a Trainer with the tokenizer of the model, got "
+                f"{'none' if tokenizer is None else type(tokenizer).__name__}; pass processing_class=tokenizer to the "
+                "Trainer"
             )
         self.label_space = find_label_space(order)
         self._model, self._tokenizer, self._device = model, tokenizer, torch.device(device)
         on_cpu = self._device.type == "cpu"
         self._batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
-        self._limit = length_limit(tokenizer, network)
-        self._padding = Padding.of(tokenizer, network)
+        self._limit = compute_length_limit(tokenizer, network)
+        self._padding = BatchPadding.from_model(tokenizer, network)
         self._splitter = BatchSplitter()
         self._columns = [order.index(label) for label in self.label_space]
 
@@ -72,14 +73,14 @@ class LiveClassifier:
         Raises:
             ValueError: If the model returns NaN or infinite values, for example after its training has diverged.
         """
-        batches = list(token_batches(pairs.lengths, self._batch_tokens))
-        group = process_group()
+        batches = list(build_token_batches(pairs.lengths, self._batch_tokens))
+        group = connect_process_group()
         mine: list[tuple[Any, Any]] = []
         with _evaluation_mode(self._model):
-            for rows, is_new in process_batches(batches, group.world, group.rank):
+            for rows, is_new in iter_process_batches(batches, group.world, group.rank):
                 # Several processes must call the model equally often, so one alone must not split a batch.
                 if group.world == 1:
-                    mine += self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs))
+                    mine += self._splitter.predict_in_batches(rows, pairs.lengths, partial(self._probabilities, pairs))
                 elif is_new:
                     mine.append((rows, self._probabilities(pairs, rows)))
                 else:
@@ -93,7 +94,7 @@ class LiveClassifier:
         )
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> Any:
-        arrays = self._padding.arrays_of(pairs, rows.tolist())
+        arrays = self._padding.build_pair_arrays(pairs, rows.tolist())
         inputs = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
         outputs = self._model(**inputs)
         logits = outputs["logits"] if isinstance(outputs, Mapping) else outputs[0]

@@ -15,11 +15,11 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
 from unbag.data.labels import LABELS, resolve_order, resolve_single_output_labels
-from unbag.inference.hub_files import Origin, find_external_code, has_custom_code, resolve_origin
+from unbag.inference.hub_files import ModelOrigin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import BREAK_EVEN, Threshold, parse_threshold
-from unbag.inference.tokenization import length_limit
+from unbag.inference.tokenization import compute_length_limit
 from unbag.utils import errors
 from unbag.utils.advice import choose_advice
 from unbag.utils.files import read_json_object
@@ -39,7 +39,7 @@ _KINDS: Final = {
 }
 
 
-def load_config(origin: Origin) -> "PretrainedConfig":
+def load_config(origin: ModelOrigin) -> "PretrainedConfig":
     """Load a model's config.
 
     Raises:
@@ -50,13 +50,13 @@ def load_config(origin: Origin) -> "PretrainedConfig":
     if origin.trust and (name := find_external_code(folder)):
         repository, _, module = name.partition("--")
         raise ModelError(
-            f"{origin} runs code of another repository, {repository} ({module}), at a commit that its files do not "
-            "name; copy the code beside the model and name it there without the repository"
+            f"{origin} runs code of another repository, {repository} ({module}), without a fixed commit; copy the code "
+            "to the folder of the model, and refer to it in auto_map without the repository"
         )
     validate_config_counts(folder / "config.json")
     config: PretrainedConfig
     try:
-        config = AutoConfig.from_pretrained(origin.source, **origin.options())
+        config = AutoConfig.from_pretrained(origin.source, **origin.build_loading_options())
     except OSError as error:
         raise ModelError(f"cannot read the config of {origin}: {extract_first_line(error)}") from error
     except Exception as error:  # an unknown architecture, one that needs custom code, or invalid values
@@ -80,7 +80,7 @@ def has_classification_head(config: "PretrainedConfig") -> bool:
     return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
 
 
-def load_network(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
     """Load a network.
 
     Args:
@@ -96,7 +96,7 @@ def load_network(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) 
         ModelError: If it cannot be loaded.
     """
     folder = origin.download(weights=True)
-    kwargs = origin.options() | options
+    kwargs = origin.build_loading_options() | options
     try:
         network, info = kind.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
     except Exception as error:  # a wrong shape, a truncated file, a Git LFS pointer in place of a weight file, …
@@ -105,12 +105,12 @@ def load_network(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) 
     return network, sorted(info["missing_keys"])
 
 
-def missing_weights_message(missing: Sequence[str], origin: Origin) -> str:
+def build_missing_weights_message(missing: Sequence[str], origin: ModelOrigin) -> str:
     """Build the message for a model whose files lack weights."""
     return f"the files of {origin} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
 
 
-def load_tokenizer(origin: Origin) -> "PreTrainedTokenizerBase":
+def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
     """Load a model's tokenizer.
 
     Raises:
@@ -118,7 +118,9 @@ def load_tokenizer(origin: Origin) -> "PreTrainedTokenizerBase":
     """
     try:
         with errors.convert_panics():
-            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(origin.source, **origin.options())
+            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+                origin.source, **origin.build_loading_options()
+            )
     except Exception as error:  # untrusted files raise errors of any kind
         raise ModelError(f"cannot load the tokenizer of {origin}: {extract_first_line(error)}") from error
     return tokenizer
@@ -140,8 +142,8 @@ def validate_config_counts(path: Path) -> None:
     for name, value in _numbers(config):
         if _COUNTS_PARTS.search(name) and value > _MOST_PARTS:
             raise ModelError(
-                f"{path}: expected {name} to be at most {_MOST_PARTS:,}, got {f'{value:,}'[:40]}; get another copy of "
-                "the model"
+                f"{path}: expected {name} to be at most {_MOST_PARTS:,}, got {f'{value:,}'[:40]}; download the model "
+                "again"
             )
 
 
@@ -154,14 +156,14 @@ def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield name, value
 
 
-def _raise_if_untrusted_code(origin: Origin, folder: Path) -> None:
+def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise the error for a model that needs custom code which the user has not trusted; do nothing for others."""
     if not origin.trust and has_custom_code(folder):
         raise ModelError(
             f"{origin} needs code of its own repository, which is not trusted; "
             + choose_advice(
                 "read the code at a commit, then pass that commit as --revision, and --trust-remote-code",
-                "`unbag evaluate --trust-remote-code` runs it, this command does not",
+                "`unbag evaluate --trust-remote-code` runs it; this command does not",
             )
         ) from None
 
@@ -187,7 +189,7 @@ def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source:
         network.config.pad_token_id = tokenizer.pad_token_id
     if network.config.pad_token_id is None:
         raise ModelError(
-            f"{source} names a padding token in neither config nor tokenizer; set pad_token_id in config.json"
+            f"{source} defines no padding token in its config or tokenizer; set pad_token_id in config.json"
         )
 
 
@@ -205,7 +207,7 @@ def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) 
             tokenizer(premise, hypothesis)
             shares = {language: _known_share(tokenizer, language) for language in PAIRS}
     except Exception as error:  # the tokenizers library raises bare Exceptions
-        raise ModelError(f"the tokenizer of {source} cannot read a word: {extract_first_line(error)}") from error
+        raise ModelError(f"the tokenizer of {source} cannot encode a word: {extract_first_line(error)}") from error
     language = max(shares, key=shares.__getitem__)
     if shares[language] < _KNOWN_WORDS:
         raise ModelError(
@@ -228,7 +230,7 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
     if vectors is not None and number >= vectors:
         raise ModelError(
             f"{source}: expected a vector for every token, got {vectors:,} vectors and a tokenizer with token "
-            f"{number:,} ({token!r:.40}); take the tokenizer of this model, or resize the model "
+            f"{number:,} ({token!r:.40}); use the tokenizer of this model, or resize the embeddings "
             "(resize_token_embeddings)"
         )
 
@@ -244,8 +246,8 @@ def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: 
     vectors = _embedding_count(network)
     if vectors is not None and (last := max(map(max, filter(None, texts)), default=0)) >= vectors:
         raise ModelError(
-            f"the tokenizer gives token {last} ({tokenizer.decode([last])!r:.40}), the model has {vectors} tokens: "
-            "they belong to different models; use the tokenizer of this model"
+            f"expected token ids below {vectors}, the number of embeddings, got {last} "
+            f"({tokenizer.decode([last])!r:.40}), from the tokenizer; use the tokenizer of this model"
         )
 
 
@@ -286,7 +288,7 @@ class LoadedModel:
         Raises:
             ModelError: If the model cannot read that many.
         """
-        limit = length_limit(self.tokenizer, self.network)
+        limit = compute_length_limit(self.tokenizer, self.network)
         if max_length is not None and not 1 <= max_length <= (limit or max_length):
             raise ModelError(f"max_length (--max-length): expected 1 to {limit} tokens, got {max_length}")
         return max_length or limit
@@ -347,7 +349,8 @@ def load_classifier(
     network, missing = load_network(AutoModelForSequenceClassification, origin, dtype)
     if missing:
         raise ModelError(
-            f"{missing_weights_message(missing, origin)}, {_RANDOM}; expected a model fine-tuned for classification, "
+            f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; expected a model fine-tuned for "
+            "classification, "
             "not a pre-trained one without a head"
         )
     tokenizer = load_tokenizer(origin)
@@ -356,10 +359,10 @@ def load_classifier(
     return Classifier(
         network.eval(),
         tokenizer,
-        *origin.identity(),
+        *origin.get_identity(),
         _order(config, label_map),
         threshold,
-        code=origin.code(),
+        code=origin.compute_code_hash(),
     )
 
 
@@ -417,13 +420,13 @@ def load_causal_lm(
         )
     network, missing = load_network(AutoModelForCausalLM, origin, dtype)
     if missing:
-        raise ModelError(f"{missing_weights_message(missing, origin)}, {_RANDOM}")
+        raise ModelError(f"{build_missing_weights_message(missing, origin)}, {_RANDOM}")
     tokenizer = load_tokenizer(origin)
-    code = origin.code()
-    return LoadedModel(network.eval(), tokenizer, *origin.identity(), code=code)
+    code = origin.compute_code_hash()
+    return LoadedModel(network.eval(), tokenizer, *origin.get_identity(), code=code)
 
 
-def load_to_train(
+def load_for_training(
     model: str | Path, *, revision: str | None, label_map: Mapping[str, str] | None, seed: int
 ) -> Classifier:
     """Load a model for training, in float32: an NLI classifier, or a pre-trained model with a new head.
@@ -463,27 +466,28 @@ def load_to_train(
     lacking = [name for name in missing if not new_head or (name.startswith(base) and "pooler" not in name)]
     if lacking:
         raise ModelError(
-            f"{missing_weights_message(lacking, origin)}; expected a pre-trained model that lacks a head only"
+            f"{build_missing_weights_message(lacking, origin)}; expected a pre-trained model that lacks a head only"
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
     validate_tokenizer_words(tokenizer, origin.source)
     validate_embedding_table(network, tokenizer, origin.source)
-    return Classifier(network, tokenizer, *origin.identity(), order)
+    return Classifier(network, tokenizer, *origin.get_identity(), order)
 
 
 def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Threshold | None:
-    """Validate the threshold, which a model of one output must have."""
+    """Validate the threshold, which a model with one output requires."""
     if threshold is None:
         if config.num_labels != 1:
             return None
         raise ModelError(
             f"{source} has one output, like models that rank, check facts or score similarity; "
             + choose_advice(
-                "pass the threshold for entailment from its card, --threshold 0.5 (of the sigmoid of the output), or, "
+                "pass the threshold for entailment from its card, --threshold 0.5 (applied to the sigmoid of the "
+                "output), or, "
                 f"if it is unknown, --threshold {BREAK_EVEN}",
-                "`unbag evaluate --threshold` sets the threshold for entailment, this command needs a model of several "
-                "outputs",
+                "`unbag evaluate --threshold` sets the threshold for entailment; this command needs a model with "
+                "several outputs",
             )
         )
     return parse_threshold(threshold)

@@ -31,7 +31,7 @@ _FULL_WIDTH_END: Final = re.compile(r"(?<=[。！？])(?![。！？”’」』�
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences by punctuation, with spaCy's rule-based sentencizer; no model is needed.
+    """Split a text into sentences with spaCy's rule-based sentencizer, which needs no model.
 
     >>> split_sentences("A man sleeps. A dog barks at him!")
     ['A man sleeps.', 'A dog barks at him!']
@@ -72,7 +72,7 @@ def pack_sentences(sentences: Sequence[str], lengths: Sequence[int], limit: int)
 
 
 class LongPremisePredictor:
-    """Predictor that runs another one on the parts of each premise, and takes the part with the most support.
+    """Predictor that applies another predictor to the chunks of each premise, and selects the best-supporting chunk.
 
     The probabilities of a pair are those of the part in which entailment is most probable (contradiction, for a model
     that tells contradiction from the rest); the first of equal parts. A premise of one part gives the predictions of
@@ -138,7 +138,7 @@ class LongPremisePredictor:
             raise ValueError(f"--long-premise: expected {', '.join(MODES)}, got {mode!r}")
         if not hasattr(self._predictor, "tokenizer") or not hasattr(self._predictor, "max_length"):
             raise ModelError(
-                "--long-premise any-chunk: expected a classifier with a tokenizer, whose limit is known, got another "
+                "--long-premise any-chunk: expected a classifier whose tokenizer has a maximum length, got another "
                 "model; use every-sentence"
             )
         return self._chunks

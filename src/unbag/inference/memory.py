@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class OutOfMemoryError(ValueError):
-    """Lack of memory for a batch that cannot be split further; the message names the options that save memory."""
+    """Error for a batch that cannot be split further. The message lists options that save memory."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -30,14 +30,14 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def free_memory() -> None:
-    """Free unused memory, that of a GPU too. Call it after the `except` block: the error holds tensors alive."""
+    """Free unused CPU and GPU memory. Call this after the `except` block, because the error keeps tensors alive."""
     gc.collect()
     if torch.accelerator.is_available():
         torch.accelerator.empty_cache()
 
 
 class BatchSplitter:
-    """Batch splitter: runs a model on a batch, in halves if the batch does not fit, and remembers the limit.
+    """Splitter of batches that exceed the memory. It halves such batches, and remembers the limit for later batches.
 
     The predictions of a pair depend on the other pairs of its batch only up to rounding (see `TransformerPredictor`).
     """
@@ -45,10 +45,10 @@ class BatchSplitter:
     def __init__(self) -> None:
         self._too_many: float = math.inf  # tokens of the smallest batch that did not fit, padding included
 
-    def predict(
+    def predict_in_batches(
         self, rows: NDArray[np.intp], lengths: Sequence[int] | NDArray[Any], run: Callable[[NDArray[np.intp]], T]
     ) -> Iterator[tuple[NDArray[np.intp], T]]:
-        """Iterate over the parts of a batch that fit, and their predictions.
+        """Predict the rows of a batch in parts that fit into memory.
 
         Args:
             rows: Positions of the batch's rows, shape (b,).

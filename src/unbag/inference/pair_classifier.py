@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import ThresholdedOutputs, threshold_logit
-from unbag.inference.tokenization import EncodedPairs, encode_pairs, select_batches, token_batches
+from unbag.inference.single_output import ThresholdedOutputs, compute_threshold_logit
+from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, select_batches
 
 
 class PairClassifier(ThresholdedOutputs, ABC):
@@ -70,8 +70,10 @@ class PairClassifier(ThresholdedOutputs, ABC):
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
-        for rows in select_batches(token_batches(pairs.lengths, self.batch_tokens), done, share):
-            for subset, values in self._splitter.predict(rows, pairs.lengths, partial(self._probabilities, pairs)):
+        for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, share):
+            for subset, values in self._splitter.predict_in_batches(
+                rows, pairs.lengths, partial(self._probabilities, pairs)
+            ):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     @abstractmethod
@@ -82,7 +84,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         with torch.inference_mode():
             logits = self._logits(pairs, rows.tolist())
             if self.threshold is not None:  # sigmoid(x) is the first output of softmax([x, 0])
-                score = self._log_odds(logits.reshape(len(rows), -1)) - threshold_logit(self.threshold)
+                score = self._log_odds(logits.reshape(len(rows), -1)) - compute_threshold_logit(self.threshold)
                 logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
             values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
         return values

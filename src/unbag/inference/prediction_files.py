@@ -38,7 +38,7 @@ def read_predictions(path: Path, ids: Any) -> FilePredictions:
     Raises:
         DataError: If columns are missing, an id is unknown, duplicate or missing, or a value is not a prediction.
     """
-    label_space = label_space_of_file(path)
+    label_space = detect_label_space(path)
     file = open_file(path)
     ids = ids if isinstance(ids, pa.Array) else pa.array(ids, type=pa.string())
     positions = _Positions(ids)
@@ -48,8 +48,8 @@ def read_predictions(path: Path, ids: Any) -> FilePredictions:
         number = positions.find(str(name))
         if number is None:
             raise DataError(
-                f"{row.place}: expected an id of the set, got {name!r:.100}; build the set with the options that the "
-                "predictions were made with"
+                f"{row.place}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
+                "options that were used for the predictions"
             )
         if not np.isnan(probabilities[number, 0]):
             raise DataError(f"{row.place}: expected each id once, got {name!r:.100} again; remove one of the rows")
@@ -105,7 +105,7 @@ def _hash(name: str) -> int:
     return xxhash.xxh3_64_intdigest(name.encode("utf-8", "surrogatepass"))
 
 
-def label_space_of_file(path: Path) -> tuple[str, ...] | None:
+def detect_label_space(path: Path) -> tuple[str, ...] | None:
     """Find the label space of a file's probabilities; None if the file has label names.
 
     Raises:

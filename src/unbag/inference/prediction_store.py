@@ -46,7 +46,7 @@ class ChunkRows(NamedTuple):
 
 
 class ChunkShard(NamedTuple):
-    """Unit of work of a process: a chunk, or one of several shards of a chunk.
+    """Unit of work for a process: a chunk or a shard of a chunk.
 
     A chunk is split into batches, and shard j of s consists of every s-th batch from batch j on. So no batch, and no
     prediction, depends on the number of shards.
@@ -119,11 +119,11 @@ _ABANDONED_AFTER: Final = 3600.0  # seconds; no chunk takes that long to write, 
 
 
 class StoreError(ValueError):
-    """Stored predictions that are missing, damaged or of other data."""
+    """Error for stored predictions that are missing, corrupted or from other data."""
 
 
 @dataclass(frozen=True)
-class Store:
+class PredictionStore:
     """Stored predictions of one predictor on one data set.
 
     Attributes:
@@ -145,11 +145,11 @@ class Store:
         """Number of chunks; 1 for a data set without rows, so that the columns are recorded."""
         return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
-    def span(self, chunk: int) -> tuple[int, int]:
+    def compute_span(self, chunk: int) -> tuple[int, int]:
         """Compute the first row of a chunk and the row after its last."""
         return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
-    def chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
+    def list_chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
         """List the shards of some chunks, `shards` of each."""
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
@@ -168,7 +168,7 @@ class Store:
         """Folder of unfinished chunks. It is separate because it has few files, so that a listing is fast."""
         return self.folder / "unfinished"
 
-    def describe(self, material: Mapping[str, Any]) -> None:
+    def write_manifest(self, material: Mapping[str, Any]) -> None:
         """Write the manifest, unless it exists with this content."""
         if not self._has_manifest({"key": self.key, **material}):
             manifest = {"key": self.key, **material, "created": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -225,7 +225,7 @@ class Store:
             self._unfinished.remove(f"{work}.parquet")
 
     def read_partial(self, chunk: int, rows: ChunkRows) -> PartialPredictions | None:
-        """Load the undamaged unfinished predictions of a chunk with these rows; None if there are none."""
+        """Load the valid predictions of an unfinished chunk with these rows; None if there are none."""
         merged: PartialPredictions | None = None
         for name in self._unfinished_files(chunk):
             try:
@@ -253,7 +253,7 @@ class Store:
             file = self.folder.where(_chunk_file(chunk))
             raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
 
-    def missing(self) -> list[int]:
+    def list_missing_chunks(self) -> list[int]:
         """List the chunks that are not stored, by the names of the files."""
         names = set(self.folder.names())
         return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
@@ -296,19 +296,19 @@ class Store:
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{file} cannot be read ({error}); run again to compute it again") from error
-        first, end = self.span(chunk)
+            raise StoreError(f"{file} cannot be read ({error}); run the command again to recompute it") from error
+        first, end = self.compute_span(chunk)
         if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
-                f"{table.column_names}; run again to compute it again"
+                f"{table.column_names}; run the command again to recompute it"
             )
         if recorded != actual:
-            raise StoreError(f"{file} is damaged or belongs to another store; run again to compute it again")
+            raise StoreError(f"{file} is corrupted or belongs to another store; run the command again to recompute it")
         return table, meta
 
     def has_chunk(self, chunk: int, sha256: str) -> bool:
-        """Check whether a chunk is stored, undamaged, for rows with this hash of their ids and texts."""
+        """Check whether a valid chunk is stored for rows whose ids and texts have the given hash."""
         try:
             _, meta = self.read(chunk)
         except StoreError:
@@ -346,7 +346,7 @@ def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(signed).encode()).hexdigest()
 
 
-def key_material(
+def build_key_fields(
     identity: Mapping[str, str] | None,
     hashes: Sequence[str],
     *,
@@ -373,27 +373,27 @@ def key_material(
     }
 
 
-def store_key(material: Mapping[str, Any]) -> str:
-    """Compute the key of some `key_material`; a random one for a predictor without an identity, to prevent reuse."""
+def compute_store_key(material: Mapping[str, Any]) -> str:
+    """Compute a key from `build_key_fields`; random for a predictor without an identity, to prevent reuse."""
     if material["identity"] is None:
         return f"once-{uuid.uuid4().hex}"
     return hashlib.sha256(json.dumps(material, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
-class Predictions:
-    """Finished predictions, which are read on demand.
+class StoredPredictions:
+    """Completed predictions, which are read on demand.
 
     Attributes:
         store: Store of the predictions.
         reused: Number of rows that were stored before the run that returned this object (default: 0).
     """
 
-    store: Store
+    store: PredictionStore
     reused: int = 0
 
     @classmethod
-    def open(cls, path: str | Path | StorageFolder) -> "Predictions":
+    def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
         """Open the folder of one store.
 
         Raises:
@@ -406,7 +406,9 @@ class Predictions:
                 raise StoreError(
                     f"{path}: expected predictions of version {SCHEMA}, got version {manifest['schema']}; predict again"
                 )
-            store = Store(folder, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"]))
+            store = PredictionStore(
+                folder, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"])
+            )
         except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
             raise StoreError(f"expected a folder of predictions with a manifest.json, got {path} ({error})") from error
         return cls(store)
@@ -430,7 +432,7 @@ class Predictions:
 
     @property
     def has_probabilities(self) -> bool:
-        """False if the model predicts bare labels: its probabilities are 0 or 1, and no measure of confidence."""
+        """False if the model only predicts labels. Its probabilities are then 0 or 1 and do not express confidence."""
         return all(meta["has_probabilities"] for meta in self._metadata)
 
     @property
@@ -438,12 +440,12 @@ class Predictions:
         """Number of pairs that the model truncated."""
         return sum(int(meta["truncated"]) for meta in self._metadata)
 
-    def array(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
-        """Load the probabilities in the order of the rows, shape (n, labels), of some labels (default: all)."""
-        table = self.table(list(labels or self.label_space))
+    def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
+        """Load the probabilities of the given labels (default: all), shape (n, labels), in row order."""
+        table = self.load_table(list(labels or self.label_space))
         return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    def iter_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Iterate over the rows in order, one table per chunk.
 
         Args:
@@ -455,7 +457,7 @@ class Predictions:
         for table in self._chunks():
             yield table if columns is None else table.select(list(columns))
 
-    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+    def load_table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Load all rows in order.
 
         Args:
@@ -464,7 +466,7 @@ class Predictions:
         Raises:
             StoreError: As `batches`.
         """
-        return pa.concat_tables(self.batches(columns))
+        return pa.concat_tables(self.iter_batches(columns))
 
     @cached_property
     def _metadata(self) -> list[dict[str, Any]]:
@@ -491,4 +493,4 @@ def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> 
     Raises:
         StoreError: If there are no predictions, they are unfinished, or a chunk is damaged.
     """
-    return Predictions.open(path).table(columns)
+    return StoredPredictions.from_folder(path).load_table(columns)

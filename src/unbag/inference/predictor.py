@@ -90,7 +90,7 @@ def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[
     for name, side in sides.items():
         for row, text in enumerate(side):
             if not isinstance(text, str):
-                raise ValueError(f"expected every {name} to be text, got {text!r} in row {row}; drop or fill that row")
+                raise ValueError(f"expected text in column {name!r}, got {text!r} in row {row}; drop or fill that row")
     return sides["premise"], sides["hypothesis"]
 
 
@@ -168,4 +168,4 @@ def _kind_of(values: Any) -> str:
 
 
 class ModelError(ValueError):
-    """Model that cannot be loaded, or is not a trained classifier."""
+    """Error for a model that cannot be loaded or is not a trained classifier."""

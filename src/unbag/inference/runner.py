@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.inference.distributed import process_group, validate_shared_folder
+from unbag.inference.distributed import connect_process_group, validate_shared_folder
 from unbag.inference.prediction_store import (
     CHUNK_ROWS,
     MODEL_COLUMNS,
     ChunkRows,
     ChunkShard,
     PartialPredictions,
-    Predictions,
-    Store,
-    key_material,
-    store_key,
+    PredictionStore,
+    StoredPredictions,
+    build_key_fields,
+    compute_store_key,
 )
 from unbag.inference.predictor import BatchPredictor, Predictor, validate_probabilities
 from unbag.utils.hashing import hash_columns
@@ -58,7 +58,7 @@ class PredictionJob:
         predictor: Predictor.
         rows: Data set.
         hashes: Hash of the rows of each chunk.
-        material: Material of the store's key (`prediction_store.key_material`).
+        material: Material of the store's key (`prediction_store.build_key_fields`).
         store: Store of the predictions.
     """
 
@@ -66,10 +66,10 @@ class PredictionJob:
     rows: "datasets.Dataset"
     hashes: tuple[str, ...]
     material: Mapping[str, Any]
-    store: Store
+    store: PredictionStore
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         rows: "datasets.Dataset",
         predictor: Predictor,
@@ -96,39 +96,39 @@ class PredictionJob:
             raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
         rows = select_model_columns(rows)
         label_space = tuple(predictor.label_space)
-        store = Store(StorageFolder(folder), "", len(rows), chunk_rows, label_space)
-        hashes = chunk_hashes(rows, store)
-        material = key_material(
+        store = PredictionStore(StorageFolder(folder), "", len(rows), chunk_rows, label_space)
+        hashes = compute_chunk_hashes(rows, store)
+        material = build_key_fields(
             predictor.identity or identity, hashes, rows=len(rows), chunk_rows=chunk_rows, label_space=label_space
         )
-        return cls(predictor, rows, tuple(hashes), material, store).with_key(store_key(material))
+        return cls(predictor, rows, tuple(hashes), material, store).copy_with_key(compute_store_key(material))
 
-    def with_key(self, key: str) -> "PredictionJob":
+    def copy_with_key(self, key: str) -> "PredictionJob":
         """Build the same job with a store of another key, in the same parent folder."""
         folder = self.store.folder
         if self.store.key:
             folder = StorageFolder(str(folder).removesuffix(self.store.key).rstrip("/"))
         return replace(self, store=replace(self.store, folder=folder / key, key=key))
 
-    def chunk(self, chunk: int) -> ChunkRows:
+    def load_chunk(self, chunk: int) -> ChunkRows:
         """Load the rows of a chunk."""
-        first, end = self.store.span(chunk)
+        first, end = self.store.compute_span(chunk)
         return ChunkRows(self.rows[first:end], self.hashes[chunk])
 
-    def missing(self) -> list[int]:
-        """List the chunks that are absent, damaged, or of other rows. Reads every stored chunk."""
+    def list_missing_chunks(self) -> list[int]:
+        """List the chunks that are missing, corrupted or from other rows. Reads every stored chunk."""
         return [chunk for chunk, sha256 in enumerate(self.hashes) if not self.store.has_chunk(chunk, sha256)]
 
-    def shards_per_chunk(self, processes: int) -> int:
+    def choose_shards_per_chunk(self, processes: int) -> int:
         """Choose the number of shards per chunk, so that every process has work."""
         rows = min(self.store.chunk_rows, self.store.rows)
         needed = -(-_CHUNK_SHARDS_PER_PROCESS * processes // self.store.n_chunks)
         return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
-    def size(self, work: ChunkShard) -> int:
+    def estimate_rows(self, work: ChunkShard) -> int:
         """Estimate the number of rows of a chunk shard; exact for a whole chunk."""
         # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
-        first, end = self.store.span(work.chunk)
+        first, end = self.store.compute_span(work.chunk)
         rows = end - first
         return rows * (work.shard + 1) // work.shards - rows * work.shard // work.shards
 
@@ -147,7 +147,7 @@ class PredictionJob:
         Raises:
             ValueError: If the predictor does not return probabilities.
         """
-        rows = self.chunk(work.chunk)
+        rows = self.load_chunk(work.chunk)
         predict_chunk_shard(self.predictor, self.store, work, rows, save_every=save_every, row_callback=row_callback)
 
     def join_shards(self, chunk: int) -> None:
@@ -156,12 +156,12 @@ class PredictionJob:
         Raises:
             ValueError: If a stored value is not a probability.
         """
-        join_shards(self.store, chunk, self.chunk(chunk))
+        join_shards(self.store, chunk, self.load_chunk(chunk))
 
 
 def predict_chunk_shard(
     predictor: Predictor,
-    store: Store,
+    store: PredictionStore,
     work: ChunkShard,
     rows: ChunkRows,
     *,
@@ -206,7 +206,7 @@ def predict_chunk_shard(
     store.write(work.chunk, rows, valid, has_probabilities=has_probabilities, truncated=truncated)
 
 
-def join_shards(store: Store, chunk: int, rows: ChunkRows) -> None:
+def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
     """Store a chunk if all of its shards are stored.
 
     Raises:
@@ -223,7 +223,7 @@ def select_model_columns(rows: "datasets.Dataset") -> "datasets.Dataset":
     return rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
 
 
-def chunk_hashes(rows: "datasets.Dataset", store: Store) -> list[str]:
+def compute_chunk_hashes(rows: "datasets.Dataset", store: PredictionStore) -> list[str]:
     """Compute the hash of the rows of each chunk of a store.
 
     Args:
@@ -233,7 +233,7 @@ def chunk_hashes(rows: "datasets.Dataset", store: Store) -> list[str]:
     Raises:
         ValueError: If a premise or hypothesis is null.
     """
-    spans = map(store.span, range(store.n_chunks))
+    spans = map(store.compute_span, range(store.n_chunks))
     return [hash_columns([_validate_texts(rows[first:end], first)], MODEL_COLUMNS) for first, end in spans]
 
 
@@ -242,7 +242,7 @@ def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
     for name in ("premise", "hypothesis"):
         if table.column(name).null_count:
             row = first + table.column(name).is_null().to_pylist().index(True)
-            raise ValueError(f"expected text in every {name}, got none in row {row}; drop or fill that row")
+            raise ValueError(f"expected text in column {name!r}, got none in row {row}; drop or fill that row")
     return table
 
 
@@ -280,7 +280,7 @@ Progress = Callable[[int, int], None]
 several processes, each counts the stored rows and its own chunk shards."""
 
 
-class RowCount:
+class RowCounter:
     """Number of predicted rows, which calls a progress callback.
 
     Args:
@@ -300,7 +300,7 @@ class RowCount:
             self._report()
 
     @contextmanager
-    def predicting(self, rows: int) -> Iterator[RowCallback]:
+    def count_chunk_shard(self, rows: int) -> Iterator[RowCallback]:
         """Yield a callback for a chunk shard of about `rows` rows; at the end of the block, all of them are counted.
 
         The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
@@ -323,7 +323,7 @@ def predict_rows(
     chunk_rows: int = CHUNK_ROWS,
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
-) -> Predictions:
+) -> StoredPredictions:
     """Predict all rows that are not in the folder yet.
 
     Rows are predicted in chunks by position, and each chunk is stored as soon as it is finished. For a predictor that
@@ -349,38 +349,38 @@ def predict_rows(
         ValueError: If a column is missing, a premise or hypothesis is null, `chunk_rows` is below 1, the predictor does
             not return probabilities, or the processes have different rows or predictors, or do not see the same folder.
     """
-    group = process_group()
-    job = PredictionJob.of(rows, predictor, folder, chunk_rows=chunk_rows)
+    group = connect_process_group()
+    job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows)
     if group.broadcast(job.material) != job.material:
         raise ValueError(
-            f"expected all processes to predict the same rows with the same predictor, process {group.rank} has "
-            "another than process 0; give all the same model, data and options"
+            "expected the same rows and predictor in all processes, got a difference between processes 0 and "
+            f"{group.rank}; pass the same model, data and options to all processes"
         )
-    job = job.with_key(group.broadcast(job.store.key))  # the key is random for a predictor without an identity
+    job = job.copy_with_key(group.broadcast(job.store.key))  # the key is random for a predictor without an identity
     validate_shared_folder(job.store.folder, group)
     store, todo = job.store, list[int]()
     if group.rank == 0:
-        store.describe(job.material)
+        store.write_manifest(job.material)
         store.clean()
-        todo = job.missing()
+        todo = job.list_missing_chunks()
     # The list is fixed before any process writes. Otherwise a slow process would see the chunks that a fast one has
     # finished as stored, and the processes would disagree about the assignment of the others.
     todo = group.broadcast(todo)
-    reused = store.rows - sum(job.size(chunk) for chunk in store.chunk_shards(todo))
-    mine = store.chunk_shards(todo, job.shards_per_chunk(group.world))[group.rank :: group.world]
-    count = RowCount(reused, reused + sum(map(job.size, mine)), progress)
+    reused = store.rows - sum(job.estimate_rows(chunk) for chunk in store.list_chunk_shards(todo))
+    mine = store.list_chunk_shards(todo, job.choose_shards_per_chunk(group.world))[group.rank :: group.world]
+    count = RowCounter(reused, reused + sum(map(job.estimate_rows, mine)), progress)
 
     def predict() -> None:
         for work in mine:
-            with count.predicting(job.size(work)) as row_callback:
+            with count.count_chunk_shard(job.estimate_rows(work)) as row_callback:
                 job.predict(work, save_every=save_every, row_callback=row_callback)
 
     def join() -> None:
         # Processes that finish the last shards of a chunk at the same moment may each miss the other's.
-        for chunk in store.missing() if group.rank == 0 else ():
+        for chunk in store.list_missing_chunks() if group.rank == 0 else ():
             job.join_shards(chunk)
 
     group.run_on_all(predict)
     if group.world > 1:
         group.run_on_all(join)
-    return Predictions(store, reused=reused)
+    return StoredPredictions(store, reused=reused)

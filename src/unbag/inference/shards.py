@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from unbag.inference.function import CallablePredictor
 from unbag.inference.leases import LEASE, LeaseManager
-from unbag.inference.prediction_store import Predictions, Store
+from unbag.inference.prediction_store import PredictionStore, StoredPredictions
 from unbag.inference.predictor import Predictor
-from unbag.inference.runner import SAVE_EVERY, PredictionJob, Progress, RowCount
+from unbag.inference.runner import SAVE_EVERY, PredictionJob, Progress, RowCounter
 
 CLAIMS: Final = "claims"
 """Folder of the leases, within the folder of the predictions."""
@@ -70,10 +70,10 @@ class Shard:
 
 
 def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
-    """Build a job for several shards, like `PredictionJob.of`, for a predictor that has the same identity in all.
+    """Build a job for several shards from a predictor that has the same identity in all of them.
 
     Raises:
-        ValueError: As `PredictionJob.of`, or if the predictor has no identity.
+        ValueError: As `PredictionJob.from_rows`, or if the predictor has no identity.
     """
     identity: Mapping[str, str] | None = None
     if predictor.identity is None:
@@ -84,7 +84,7 @@ def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: An
                 f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda or a "
                 "method, pass a CallablePredictor with an identity"
             )
-    return PredictionJob.of(rows, predictor, folder, identity=identity, **options)
+    return PredictionJob.from_rows(rows, predictor, folder, identity=identity, **options)
 
 
 def predict_shard(
@@ -94,7 +94,7 @@ def predict_shard(
     wait: bool = True,
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
-) -> Predictions:
+) -> StoredPredictions:
     """Predict the chunk shards that are missing and that no other process works on.
 
     Args:
@@ -109,21 +109,21 @@ def predict_shard(
         ValueError: If the predictor does not return probabilities.
     """
     store = job.store
-    store.describe(job.material)
+    store.write_manifest(job.material)
     store.clean()
-    shards = _agree_on_shards(store, job.shards_per_chunk(shard.of))
-    units = store.chunk_shards(range(store.n_chunks), shards)
+    shards = _agree_on_shards(store, job.choose_shards_per_chunk(shard.of))
+    units = store.list_chunk_shards(range(store.n_chunks), shards)
     # Its own first, then those of the next shard, and so on: shards that help start at different places.
     own = set(units[shard.index :: shard.of])
     units = [unit for turn in range(shard.of) for unit in units[(shard.index + turn) % shard.of :: shard.of]]
-    reused = store.rows - sum(map(job.size, store.chunk_shards(store.missing())))
-    count = RowCount(reused, store.rows, progress)
+    reused = store.rows - sum(map(job.estimate_rows, store.list_chunk_shards(store.list_missing_chunks())))
+    count = RowCounter(reused, store.rows, progress)
     is_helping = False
     with LeaseManager(store.folder / CLAIMS, f"shard {shard}", shard.lease) as leases:
         leases.take(f"shard-{shard.index}of{shard.of}")  # only marks this shard as running, for `_warn_if_alone`
         while True:
             todo = store.select_missing(units)
-            count.update(store.rows - sum(map(job.size, todo)))
+            count.update(store.rows - sum(map(job.estimate_rows, todo)))
             if shards > 1:
                 _join_finished(job, {unit.chunk for unit in todo})
             if not todo:
@@ -136,7 +136,7 @@ def predict_shard(
                 if not leases.take(str(unit)):
                     continue
                 if not store.is_stored(unit):  # the former holder of the lease may have stored it in the meantime
-                    with count.predicting(job.size(unit)) as row_callback:
+                    with count.count_chunk_shard(job.estimate_rows(unit)) as row_callback:
                         job.predict(unit, save_every=save_every, row_callback=row_callback)
                     has_worked = True
                 leases.release(str(unit))
@@ -146,10 +146,10 @@ def predict_shard(
                 break
             # Others hold all leases. One of them may die, so poll until everything is stored.
             time.sleep(shard.lease / _POLLS_PER_LEASE)
-    return Predictions(store, reused=reused)
+    return StoredPredictions(store, reused=reused)
 
 
-def _agree_on_shards(store: Store, shards: int) -> int:
+def _agree_on_shards(store: PredictionStore, shards: int) -> int:
     """Agree on the number of shards per chunk: the first process writes it, the others read it.
 
     Processes may be started with different planned numbers of shards, and so propose different numbers.
@@ -164,12 +164,12 @@ def _agree_on_shards(store: Store, shards: int) -> int:
 
 def _join_finished(job: PredictionJob, unfinished: Container[int]) -> None:
     """Store the chunks whose shards are all stored: the process of the last shard may have died before it did so."""
-    for chunk in job.store.missing():
+    for chunk in job.store.list_missing_chunks():
         if chunk not in unfinished:
             job.join_shards(chunk)
 
 
-def _warn_if_alone(store: Store, shard: Shard) -> None:
+def _warn_if_alone(store: PredictionStore, shard: Shard) -> None:
     others = [
         name
         for name in (store.folder / CLAIMS).names()

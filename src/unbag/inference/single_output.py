@@ -1,4 +1,4 @@
-"""Thresholds, and models of one output (rerankers, fact checkers, hallucination detectors), which need one.
+"""Thresholds, and models with one output (rerankers, fact checkers, hallucination detectors), which require one.
 
 The score counts as entailment against the rest (`data.labels.TWO_WAY`), or, for a model that finds contradictions, as
 contradiction against the rest (`data.labels.CONTRADICTION_OR_NOT`). The user passes the threshold for that label,
@@ -27,7 +27,7 @@ BREAK_EVEN: Final = "break-even"
 Threshold = float | Literal["break-even"]
 
 
-class Ranking(TypedDict):
+class RankingResult(TypedDict):
     """Results of a score's order on one set.
 
     The label is entailment, or contradiction for a model that finds contradictions.
@@ -111,10 +111,10 @@ def parse_threshold(threshold: Any) -> Threshold:
     return share
 
 
-def threshold_logit(threshold: Threshold) -> float:
+def compute_threshold_logit(threshold: Threshold) -> float:
     """Compute the logit of a threshold; 0 for `break-even`, where each set has its own threshold later.
 
-    >>> threshold_logit(0.5)
+    >>> compute_threshold_logit(0.5)
     0.0
     """
     return 0.0 if threshold == BREAK_EVEN else math.log(threshold / (1 - threshold))
@@ -122,8 +122,8 @@ def threshold_logit(threshold: Threshold) -> float:
 
 def rank_predictions(
     answers: SetPredictions, labels: ArrayLike, threshold: Threshold
-) -> tuple[SetPredictions, Ranking]:
-    """Compute the predictions and the ranking results of a model with a threshold on a set.
+) -> tuple[SetPredictions, RankingResult]:
+    """Compute the predictions and ranking results of a model with a threshold on a set.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
@@ -131,16 +131,16 @@ def rank_predictions(
         threshold: Threshold of the predictions. For `break-even`, this function computes the labels by rank.
     """
     positive_column = _positive_column(answers)
-    scores = log_odds(answers.probabilities, answers.label_space)
+    scores = compute_log_odds(answers.probabilities, answers.label_space)
     positive = answers.gold(labels) == positive_column
     cutoff: float | None = None if threshold == BREAK_EVEN else threshold
     if threshold == BREAK_EVEN:
-        least = break_even_score(answers, labels)
+        least = compute_break_even_score(answers, labels)
         answers = predict_by_score(answers, least)
         # An infinite score means that no pair has the label.
         cutoff = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
     n_predicted = int((answers.predicted == positive_column).sum())
-    ranking = Ranking(
+    ranking = RankingResult(
         auc=compute_auroc(scores, positive),
         threshold=cutoff,
         n_predicted_entailed=n_predicted,
@@ -149,26 +149,26 @@ def rank_predictions(
     return answers, ranking
 
 
-def break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
-    """Compute the break-even score (`log_odds`), at which as many pairs are predicted as the label as have it.
+def compute_break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
+    """Compute the break-even score (`compute_log_odds`), at which as many pairs are predicted as the label as have it.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
     """
     positive = answers.gold(labels) == _positive_column(answers)
-    return compute_break_even_threshold(log_odds(answers.probabilities, answers.label_space), positive)
+    return compute_break_even_threshold(compute_log_odds(answers.probabilities, answers.label_space), positive)
 
 
 def predict_by_score(answers: SetPredictions, least: float) -> SetPredictions:
     """Predict the label for the pairs that score `least` or more, and the other label for the rest."""
     positive_column = _positive_column(answers)
-    is_positive = log_odds(answers.probabilities, answers.label_space) >= least
+    is_positive = compute_log_odds(answers.probabilities, answers.label_space) >= least
     columns = np.where(is_positive, positive_column, 1 - positive_column)
     return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
-def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
+def compute_log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
     """Compute the log odds of entailment, or of contradiction in its label space, shape (n,)."""
     values = np.asarray(probabilities, dtype=np.float64)
     # Close to 1, float32 probabilities round to the same value, but the other column still differs: the log odds keep
@@ -180,10 +180,11 @@ def log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float6
     return odds
 
 
-def entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
+def compute_entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
     """Compute the model's own probabilities of entailment, shape (n,); None for a model that finds contradictions.
 
-    Predictors centre the probabilities at the threshold: they subtract its `threshold_logit` from the output, so
+    Predictors centre the probabilities at the threshold: they subtract its `compute_threshold_logit` from the output,
+        so
     that entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.
 
     Args:
@@ -192,7 +193,7 @@ def entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> N
     """
     if get_positive_label(answers.label_space) != ENTAILMENT:
         return None
-    logits = log_odds(answers.probabilities, answers.label_space) + threshold_logit(threshold)
+    logits = compute_log_odds(answers.probabilities, answers.label_space) + compute_threshold_logit(threshold)
     own: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
     return own
 
@@ -201,8 +202,8 @@ def _positive_column(answers: SetPredictions) -> int:
     return list(answers.label_space).index(get_positive_label(answers.label_space))
 
 
-def describe_ranking(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
-    """Describe how a model with a threshold was evaluated on a set, for the report beside its scores."""
+def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: str = ENTAILMENT) -> str:
+    """Describe how a model with a threshold was evaluated on a set, for the report."""
     cutoff = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:

@@ -16,7 +16,7 @@ PAIRS: Final = 256
 _WARM_UP: Final = 32  # pairs before the measurement, so that lazy initialization does not count
 
 
-class Timing(NamedTuple):
+class SpeedTiming(NamedTuple):
     """Speed with a number of pairs per call.
 
     Attributes:
@@ -33,12 +33,12 @@ class Timing(NamedTuple):
     p99: float
     calls: int
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the timing to a JSON object."""
         return self._asdict()
 
 
-def measure(
+def measure_speed(
     predictor: Predictor,
     premises: Sequence[str],
     hypotheses: Sequence[str],
@@ -46,7 +46,7 @@ def measure(
     sizes: Sequence[int] = SIZES,
     rounds: int = ROUNDS,
     clock: Callable[[], float] = time.perf_counter,
-) -> list[Timing]:
+) -> list[SpeedTiming]:
     """Measure the speed of a predictor with several numbers of pairs per call.
 
     The time of a call includes tokenization. All sizes take turns in each round, so that other load on the machine
@@ -81,14 +81,14 @@ def measure(
     return [_timing(size, of_size) for size, of_size in times.items()]
 
 
-def fastest(timings: Sequence[Timing]) -> Timing:
-    """Select the timing with the most pairs per second; the fewest pairs per call of several."""
+def select_fastest(timings: Sequence[SpeedTiming]) -> SpeedTiming:
+    """Select the timing with the most pairs per second. Ties go to the fewest pairs per call."""
     return max(timings, key=lambda each: (each.pairs_per_second, -each.pairs_per_call))
 
 
-def _timing(size: int, times: Sequence[float]) -> Timing:
+def _timing(size: int, times: Sequence[float]) -> SpeedTiming:
     ordered = sorted(times)
     total = math.fsum(ordered)
     # All calls have the same number of pairs, so quantiles over calls are quantiles over pairs (nearest rank).
     p50, p99 = (1000 * ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.99))
-    return Timing(size, size * len(ordered) / total if total else math.inf, p50, p99, len(ordered))
+    return SpeedTiming(size, size * len(ordered) / total if total else math.inf, p50, p99, len(ordered))

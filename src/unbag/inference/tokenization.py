@@ -25,7 +25,7 @@ GPU_BATCH_TOKENS: Final = 16_384
 model."""
 
 
-def token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.intp]]:
+def build_token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.intp]]:
     """Split rows into batches of similar length, longest first.
 
     Deterministic: rows of equal length keep their order. The longest come first, so that a batch too large for the
@@ -38,7 +38,7 @@ def token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.in
     Yields:
         Positions of a batch's rows; every row is in exactly one batch.
 
-    >>> [batch.tolist() for batch in token_batches([3, 9, 3, 4], budget=9)]
+    >>> [batch.tolist() for batch in build_token_batches([3, 9, 3, 4], budget=9)]
     [[1], [3, 0], [2]]
     """
     if budget < 1:
@@ -69,10 +69,10 @@ def select_batches(
             yield rows
 
 
-def process_batches(
+def iter_process_batches(
     batches: Sequence[NDArray[np.intp]], world: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Iterate over the batches of one of several processes, with whether each is new or repeated.
+    """Iterate over the batches of one process, and whether each batch is new or repeated.
 
     Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
     batches for the last round, some processes repeat the last batch and ignore its predictions.
@@ -83,17 +83,17 @@ def process_batches(
         rank: Rank of this process.
 
     >>> batches = [np.array([row]) for row in range(3)]
-    >>> [(batch.tolist(), is_new) for batch, is_new in process_batches(batches, world=2, rank=1)]
+    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world=2, rank=1)]
     [([1], True), ([2], False)]
     """
     for number in range(rank, rank + len(batches), world):
         yield batches[min(number, len(batches) - 1)], number < len(batches)
 
 
-def pad(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
+def pad_sequences(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
     """Pad sequences with `value` to one array, shape (n, longest).
 
-    >>> pad([[5, 6], [7]], value=0, side="right").tolist()
+    >>> pad_sequences([[5, 6], [7]], value=0, side="right").tolist()
     [[5, 6], [7, 0]]
     """
     longest = max(len(sequence) for sequence in sequences)
@@ -123,7 +123,7 @@ class EncodedPairs:
         return [len(ids) for ids in self.input_ids]
 
 
-def length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
+def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
     """Compute the maximum number of tokens that the model reads, special tokens included; None without a limit.
 
     It is the smaller one of the tokenizer's limit and the model's number of positions. Models of the RoBERTa family
@@ -183,7 +183,7 @@ def encode_pairs(
 
 
 @dataclass(frozen=True)
-class Padding:
+class BatchPadding:
     """Padding of a batch for a model.
 
     Attributes:
@@ -197,28 +197,28 @@ class Padding:
     takes_types: bool
 
     @classmethod
-    def of(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "Padding":
+    def from_model(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "BatchPadding":
         """Read the padding of a model and its tokenizer."""
         side: Literal["left", "right"] = "left" if tokenizer.padding_side == "left" else "right"
         pad_id = model.config.pad_token_id
         pad_id = tokenizer.pad_token_id if pad_id is None else pad_id
         return cls(pad_id, side, "token_type_ids" in inspect.signature(model.forward).parameters)
 
-    def arrays(
+    def build_arrays(
         self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None
     ) -> dict[str, NDArray[np.int64]]:
         """Build the model's arguments for b pairs, each of shape (b, longest of them)."""
         arrays = {
-            "input_ids": pad(input_ids, self.pad_id, self.side),
-            "attention_mask": pad([[1] * len(tokens) for tokens in input_ids], 0, self.side),
+            "input_ids": pad_sequences(input_ids, self.pad_id, self.side),
+            "attention_mask": pad_sequences([[1] * len(tokens) for tokens in input_ids], 0, self.side),
         }
         if self.takes_types and token_type_ids is not None:
-            arrays["token_type_ids"] = pad(token_type_ids, 0, self.side)
+            arrays["token_type_ids"] = pad_sequences(token_type_ids, 0, self.side)
         return arrays
 
-    def arrays_of(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
+    def build_pair_arrays(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
         """Build the model's arguments for b of the pairs, each of shape (b, longest of them)."""
         types = pairs.token_type_ids
-        return self.arrays(
+        return self.build_arrays(
             [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]
         )

@@ -14,13 +14,13 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.inference.distributed import default_device
+from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
 from unbag.inference.optimizations import use_first_token, use_packed_weights
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, EncodedPairs, Padding, encode_pairs
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, BatchPadding, EncodedPairs, encode_pairs
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import read_from_hub
 from unbag.utils.redaction import extract_first_line
@@ -59,7 +59,7 @@ class TransformerPredictor(PairClassifier):
         self.model = classifier.network.to(device)
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
-        self._padding = Padding.of(self.tokenizer, self.model)
+        self._padding = BatchPadding.from_model(self.tokenizer, self.model)
         premises, hypotheses = zip(*_TEST_PAIRS, strict=True)
         encoded = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
@@ -174,7 +174,7 @@ class TransformerPredictor(PairClassifier):
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
         """Build the model's arguments for b of the pairs, each of shape (b, longest of them), on its device."""
-        arrays = self._padding.arrays_of(pairs, rows)
+        arrays = self._padding.build_pair_arrays(pairs, rows)
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
 
 
@@ -186,7 +186,7 @@ def resolve_device(dtype: Dtype, device: str | None) -> str:
     """
     if dtype not in DTYPES:
         raise ModelError(f"expected a dtype of {', '.join(DTYPES)}, got {dtype!r}")
-    device = device or default_device()
+    device = device or choose_default_device()
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine

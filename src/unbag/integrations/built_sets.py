@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
-from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.data.predictions import SetPredictions, scatter_predictions
@@ -75,7 +75,7 @@ class BuiltChallengeSet:
                 draws.append(scatter_predictions(draw, self.decisive))
         values_by_name: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.described.measurements(scores, "quoted"):
+        for quantity, estimate in self.described.list_measurements(scores, "quoted"):
             values = dict(zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
         return values_by_name
@@ -87,15 +87,15 @@ def build_metric_names(quantity: Quantity) -> tuple[str, str, str]:
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
 
-def iter_logged_quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
+def iter_logged_quantities(requests: Sequence[SetRequest]) -> Iterator[tuple[str, Quantity]]:
     """Iterate over all `<set>_<metric>` names that may be logged, including interval ends, with their quantities."""
     for request in requests:
-        for quantity in challenge_sets.get(request.name).quantities_with_role("quoted"):
+        for quantity in challenge_sets.get_challenge_set(request.name).list_quantities_with_role("quoted"):
             for name in build_metric_names(quantity):
                 yield f"{request.name}_{name}", quantity
 
 
-def parse_requests(sets: Sequence[Request | str] | Request | str, max_examples: int) -> list[Request]:
+def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_examples: int) -> list[SetRequest]:
     """Convert names of challenge sets to requests.
 
     Args:
@@ -107,31 +107,33 @@ def parse_requests(sets: Sequence[Request | str] | Request | str, max_examples: 
     """
     if max_examples < 1:
         raise ValueError(f"max_examples: expected at least 1 per set, got {max_examples}")
-    listed = [sets] if isinstance(sets, Request | str) else list(sets)
+    listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
-        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), max_examples=max_examples)
+        each
+        if isinstance(each, SetRequest)
+        else replace(suite.apply_suite_sample(suite.build_suite_request(each)), max_examples=max_examples)
         for each in listed
     ]
     requested = [request.name for request in requests]
     if not requested or len(set(requested)) < len(requested):
         raise ValueError(
-            f"sets: expected unique challenge sets ({', '.join(challenge_sets.names())}), got "
+            f"sets: expected unique challenge sets ({', '.join(challenge_sets.list_set_names())}), got "
             f"{', '.join(requested) or 'none'}"
         )
     return requests
 
 
-def build_set(request: Request) -> BuiltChallengeSet:
+def build_set(request: SetRequest) -> BuiltChallengeSet:
     """Build a set or load it from the cache.
 
     Raises:
-        ValueError: As in `challenge_sets.request.build`.
+        ValueError: As in `challenge_sets.request.build_requested_set`.
     """
-    item = build(request)
-    return BuiltChallengeSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
+    item = build_requested_set(request)
+    return BuiltChallengeSet(challenge_sets.get_challenge_set(request.name), item.rows, item.decisive, item.control)
 
 
-def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltChallengeSet]:
+def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[BuiltChallengeSet]:
     """Build sets with at most `max_rows` rows in total, including rows with shuffled words.
 
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
@@ -141,7 +143,7 @@ def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltC
         max_rows: Maximum number of rows; None for no limit.
 
     Raises:
-        ValueError: If one example per set exceeds the limit; also as in `challenge_sets.request.build`.
+        ValueError: If one example per set exceeds the limit; also as in `challenge_sets.request.build_requested_set`.
     """
     sets = [build_set(request) for request in requests]
     if max_rows is None:
@@ -155,9 +157,11 @@ def build_sets(requests: Sequence[Request], max_rows: int | None) -> list[BuiltC
     return sets
 
 
-def _limit_rows(request: Request, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
+def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
     """Rebuild a set with the maximum number of source examples for at most `share` rows."""
-    examples = count_distinct(built.rows, challenge_sets.get(request.name).builder_class().EXAMPLE_ID)
+    examples = count_distinct(
+        built.rows, challenge_sets.get_challenge_set(request.name).import_builder_class().EXAMPLE_ID
+    )
     while len(built) > share:
         if examples == 1:
             raise ValueError(

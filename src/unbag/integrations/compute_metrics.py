@@ -42,7 +42,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         ValueError: If the set is unknown or the rows belong to another set. `data.labels.LabelError` if the names are
             not NLI labels. The returned function raises ValueError if the predictions do not match the rows.
     """
-    built = BuiltChallengeSet(challenge_sets.get(name), rows)
+    built = BuiltChallengeSet(challenge_sets.get_challenge_set(name), rows)
     if missing := [column for column in ("label", *built.described.columns) if column not in rows.column_names]:
         raise ValueError(f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}")
     order = resolve_label_names(id2label)

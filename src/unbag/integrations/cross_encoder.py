@@ -17,7 +17,7 @@ except ImportError as error:
         "'sentence-transformers>=6'"
     ) from error
 
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.predictor import validate_probabilities
@@ -51,7 +51,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     Args:
         sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
-            `unbag.challenge_sets.request.Request` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
+            `unbag.challenge_sets.request.SetRequest` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
             example) and the number of examples.
         max_examples: Number of source examples of a set given by name.
         name: Prefix of all metric names.
@@ -70,7 +70,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     def __init__(
         self,
-        sets: Sequence[Request | str] | Request | str,
+        sets: Sequence[SetRequest | str] | SetRequest | str,
         *,
         max_examples: int = DEFAULT_EXAMPLES,
         name: str = "unbag",

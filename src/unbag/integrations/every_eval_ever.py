@@ -88,7 +88,7 @@ def export_records(
     groups: dict[tuple[str, str, str], list[Result]] = {}
     ids: dict[str, set[str]] = {}
     for result in results:
-        if challenge_sets.find(result.set) is None:
+        if challenge_sets.find_challenge_set(result.set) is None:
             raise ValueError(f"RUN: expected results on installed sets, got {result.set!r}; install its package")
         model_id = _model_id(result, model)
         ids.setdefault(model_id, set()).add(str(result.model["name"]))
@@ -220,7 +220,7 @@ def _entries(result: Result, hub: str | None) -> list[dict[str, Any]]:
 
 
 def _metric_config(set_name: str, quantity: Quantity, number: MetricValue, meaning: str | None) -> dict[str, Any]:
-    question = challenge_sets.get(set_name).question
+    question = challenge_sets.get_challenge_set(set_name).question
     is_common = number.name in _COMMON_METRICS
     low, high = (_bound(limit) for limit in quantity.limits)
     config = {
@@ -290,7 +290,7 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _meanings(result: Result) -> dict[int, str]:
     """Map the estimates in a result's scores, by identity, to their descriptions in the report."""
-    measures = challenge_sets.get(result.set).module("figures").measures
+    measures = challenge_sets.get_challenge_set(result.set).import_set_module("figures").iter_set_measures
     return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
 
 

@@ -10,8 +10,8 @@ try:
 except ImportError as error:
     raise ImportError("UnbagCallback: expected PyTorch and transformers; pip install 'unbag[models]'") from error
 
-from unbag.challenge_sets.request import Request
-from unbag.inference.distributed import process_group
+from unbag.challenge_sets.request import SetRequest
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.live import LiveClassifier, unwrap_model
 from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.built_sets import (
@@ -56,7 +56,7 @@ class UnbagCallback(TrainerCallback):
     Args:
         trainer: `Trainer` with `processing_class=tokenizer`.
         sets: Names of challenge sets, for a sample of the default corpus of each, or requests. A
-            `unbag.challenge_sets.request.Request` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
+            `unbag.challenge_sets.request.SetRequest` specifies pairs, options (`{"q": 10}`: ten orders of each permuted
             example) and the number of examples.
         max_examples: Number of source examples of a set given by name.
         max_rows: Maximum number of rows per evaluation, over all sets and including shuffled words (default: no limit).
@@ -73,7 +73,7 @@ class UnbagCallback(TrainerCallback):
     def __init__(
         self,
         trainer: Any,
-        sets: Sequence[Request | str] | Request | str,
+        sets: Sequence[SetRequest | str] | SetRequest | str,
         *,
         max_examples: int = DEFAULT_EXAMPLES,
         max_rows: int | None = None,
@@ -89,7 +89,7 @@ class UnbagCallback(TrainerCallback):
             validate_int("max_rows", max_rows, least=1)
         self._requests = parse_requests(sets, max_examples)
         self._check(trainer.model)
-        group = process_group()
+        group = connect_process_group()
         self._sets: list[BuiltChallengeSet] = group.main_process_first(lambda: build_sets(self._requests, max_rows))
         self._encoded: list[EncodedPairs] | None = None
         self._training = False
@@ -131,7 +131,7 @@ class UnbagCallback(TrainerCallback):
         start = time.perf_counter()
         classifier.predict(some)
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
-        if process_group().rank == 0:
+        if connect_process_group().rank == 0:
             logger.warning(
                 "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; set "
                 "max_rows=… to limit it",
@@ -145,7 +145,7 @@ class UnbagCallback(TrainerCallback):
         classifier = self._classifier(model)
         if self._encoded is None:
             self._encoded = [classifier.encode(*each.pairs) for each in self._sets]
-        group = process_group()
+        group = connect_process_group()
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.predict(pairs)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
-from unbag.challenge_sets.views.tables import with_direction
+from unbag.challenge_sets.views.tables import add_direction_arrow
 from unbag.evaluation.comparison import Comparison, MetricDifference
 from unbag.reports.formats import ExportedTable, GroupedTable
 from unbag.scoring.bootstrap import Estimate
@@ -100,8 +100,8 @@ def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
         rows = [
             (
-                f"{challenge_sets.display_name(name)} · {data}" if number == 0 else "",
-                with_direction(each.label, each.higher_is_better),
+                f"{challenge_sets.get_display_name(name)} · {data}" if number == 0 else "",
+                add_direction_arrow(each.label, each.higher_is_better),
                 *_values(each),
                 format_difference(each.difference),
                 f"{each.difference.n:,}",
@@ -163,7 +163,7 @@ def _table(comparison: Comparison, differences: Sequence[MetricDifference]) -> R
     names = ("", first, second, f"{second} − {first} [95 %]", "p", "Holm")
     parts: list[RenderableType] = [Text(" ".join(map(_aligned, names, _WIDTHS)), style="bold"), Text("─" * _LINE)]
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
-        parts.append(Text(f"{challenge_sets.display_name(name)} · {data}"))
+        parts.append(Text(f"{challenge_sets.get_display_name(name)} · {data}"))
         for difference in group:
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
@@ -220,7 +220,7 @@ def format_p_value(value: float | None) -> str:
 
 
 def _name_of(difference: MetricDifference) -> str:
-    return f"{challenge_sets.display_name(difference.set)} · {difference.data} {difference.label}"
+    return f"{challenge_sets.get_display_name(difference.set)} · {difference.data} {difference.label}"
 
 
 def _method(comparison: Comparison, significant: str) -> str:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unbag import challenge_sets
-from unbag.challenge_sets.views.tables import count, interval
+from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation.gates import GateResult
 from unbag.evaluation.parity import Parity
 from unbag.reports.comparison import format_difference, format_p_value
@@ -34,7 +34,7 @@ def build_gate_view(
         outcome = Text(each.outcome, style=_STYLES[each.outcome])
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
-        table.add_row(name, each.asked, _value(each), count(each.estimate), *p, outcome)
+        table.add_row(name, each.asked, _value(each), format_count(each.estimate), *p, outcome)
     remarks = [*_remarks(checked, compared), *(f"{note}." for note in notes)]
     return Group(
         table,
@@ -71,11 +71,11 @@ def export_gates(
     """Build the tables of gate results for export."""
     rows = [
         (
-            f"{challenge_sets.display_name(each.set)} · {each.data}",
+            f"{challenge_sets.get_display_name(each.set)} · {each.data}",
             each.label,
             each.asked,
             _value(each),
-            count(each.estimate),
+            format_count(each.estimate),
             format_p_value(each.p) if each.against else "",
             each.outcome,
         )
@@ -103,7 +103,7 @@ def export_gates(
 
 def _value(each: GateResult) -> str:
     """Format the value of the metric, or its difference from the reference run."""
-    return format_difference(each.estimate) if each.against else interval(each.estimate)
+    return format_difference(each.estimate) if each.against else format_interval(each.estimate)
 
 
 def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[str]:
@@ -111,8 +111,9 @@ def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[
     names = dict.fromkeys(each.against for each in checked if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
-        f"{challenge_sets.display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels differ "
-        f"from {each.against}, {interval(each.estimate)}."
+        f"{challenge_sets.get_display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels "
+        "differ "
+        f"from {each.against}, {format_interval(each.estimate)}."
         for each in compared
     ]
     return against + [f"{each.set}:{each.number}: {each.why}." for each in checked if each.why]

@@ -6,7 +6,7 @@ from typing import Final
 
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
-from unbag.challenge_sets.views.tables import count, interval
+from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation import quantities, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
 from unbag.reports import terminal
@@ -69,9 +69,9 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
     rows = "".join(
         f'<tr style="background:none"><th scope="row" style="{_WORDS};font-weight:400">'
         f"{escape(terminal.format_row_name(each.result, results))}</th>"
-        f'<td style="{_NUMBER}">{interval(each.score)}</td>'
+        f'<td style="{_NUMBER}">{format_interval(each.score)}</td>'
         f'<td style="{_WORDS}">{_bar(each, low, high)}</td>'
-        f'<td style="{_NUMBER}">{count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
+        f'<td style="{_NUMBER}">{format_count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
         for each in standings
     )
     return (
@@ -100,7 +100,7 @@ def _bar(standing: SetVerdict, low: float, high: float) -> str:
     shapes.append(f'<circle cx="{x(score.value)}" cy="{middle}" r="5" fill="{colour}"/>')
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="{escape(interval(score))}" style="vertical-align:middle">{"".join(shapes)}</svg>'
+        f'aria-label="{escape(format_interval(score))}" style="vertical-align:middle">{"".join(shapes)}</svg>'
     )
 
 
@@ -108,11 +108,14 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
     """Build the collapsed section with all metrics of a set."""
     rows = "".join(
         f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
-        f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
+        f'<td style="{_NUMBER}">{format_interval(number.estimate)}</td>'
+        f'<td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
         for number in quantities.collect_metrics(result).values()
     )
-    title = escape(f"{terminal.format_row_name(result, results)}: {challenge_sets.get(result.set).question}")
+    title = escape(
+        f"{terminal.format_row_name(result, results)}: {challenge_sets.get_challenge_set(result.set).question}"
+    )
     return (
         f'<details style="margin:.1em 0"><summary style="cursor:pointer">{title}</summary>'
         '<table style="border-collapse:collapse;border:0;margin:.2em 0 .5em 1em">'

@@ -69,7 +69,11 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
         words += [*_pairs(result), *_options(result)]
         if (skill := result.scores.get(SKILL)) and skill["lexical_model"] is None:
             words.append("--no-lexical-baseline")
-        if skill and skill.get("shuffled") is None and challenge_sets.get(result.set).has_shuffled_control:
+        if (
+            skill
+            and skill.get("shuffled") is None
+            and challenge_sets.get_challenge_set(result.set).has_shuffled_control
+        ):
             words.append("--no-shuffled")
         return ReproduceCommand(shlex.join(["unbag", *words]), _remark(result))
     except _NoCommandError as error:
@@ -131,7 +135,7 @@ def _pairs(result: Result) -> list[str]:
         words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]
-        words += ["--split", data["split"]] if loading.takes_split(result.set, data["name"]) else []
+        words += ["--split", data["split"]] if loading.has_split_config(result.set, data["name"]) else []
     if "columns" in load_options:
         words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in load_options["columns"].items())]
     if "labels" in load_options:
@@ -145,9 +149,11 @@ def _pairs(result: Result) -> list[str]:
 
 def _options(result: Result) -> list[str]:
     """Build the arguments for the set-specific options and for the training data of a built-in model."""
-    defaults: dict[str, Any] = {option.name: option.default for option in loading.described_options(result.set)}
+    defaults: dict[str, Any] = {option.name: option.default for option in loading.describe_set_options(result.set)}
     defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is the default seed of all sampling
-    options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
+    options = {
+        name: _listed(value) for name, value in result.config.items() if name in loading.list_set_options(result.set)
+    }
     words: list[str] = []
     train_data = result.model.get("options", {}).get("train_data")
     if train_data is not None:

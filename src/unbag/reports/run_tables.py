@@ -5,8 +5,8 @@ from pathlib import Path
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import VERIFIER, Quantity
-from unbag.challenge_sets.views.figures import Group
-from unbag.challenge_sets.views.tables import interval, with_direction
+from unbag.challenge_sets.views.figures import ResultGroup
+from unbag.challenge_sets.views.tables import add_direction_arrow, format_interval
 from unbag.evaluation import quantities
 from unbag.evaluation.quantities import MetricValue
 from unbag.evaluation.verdict import SetVerdict, describe_scale
@@ -60,7 +60,7 @@ def _table(
     )
 
 
-def _rows(group: Group, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
+def _rows(group: ResultGroup, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
     """Build the rows of one group."""
     by_model = {each.model.name: quantities.collect_metrics(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
@@ -69,12 +69,12 @@ def _rows(group: Group, models: Sequence[str], chosen: Callable[[Quantity], bool
             continue
         numbers = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
         if any(number.estimate.value is not None for number in numbers.values()):
-            title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
-            cells = (interval(numbers[model].estimate) if model in numbers else "" for model in models)
+            title = "" if rows else f"{challenge_sets.get_display_name(group.set)} · {group.title}"
+            cells = (format_interval(numbers[model].estimate) if model in numbers else "" for model in models)
             rows.append(
                 (
                     title,
-                    with_direction(quantity.label, quantity.higher_is_better),
+                    add_direction_arrow(quantity.label, quantity.higher_is_better),
                     *cells,
                     _counts(list(numbers.values())),
                 )

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.inference.speed import Timing, fastest
+from unbag.inference.speed import SpeedTiming, select_fastest
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
 
@@ -16,18 +16,18 @@ _COLUMNS = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
 _NOTE = "p50 and p99 are times until a pair has its prediction. All times depend on the machine and its load."
 
 
-def view(timings: Sequence[Timing], title: str) -> RenderableType:
+def view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
     """Build a table with one row per number of pairs per call."""
     table = Table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns:
         column.justify, column.no_wrap = "right", True
-    best = fastest(timings)
+    best = select_fastest(timings)
     for each in timings:
         table.add_row(*_cells(each, best), style="bold" if each is best else "")
     return Group(Text(title), table, Text(_NOTE, style="dim"))
 
 
-def exported(timings: Sequence[Timing], title: str, record: Mapping[str, Any]) -> ExportedTable:
+def exported(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, Any]) -> ExportedTable:
     """Build the exported table.
 
     Args:
@@ -35,14 +35,14 @@ def exported(timings: Sequence[Timing], title: str, record: Mapping[str, Any]) -
         title: Model, pairs and machine.
         record: Record of the model and the pairs, for JSON.
     """
-    best = fastest(timings)
+    best = select_fastest(timings)
     rows = [_cells(each, best) for each in timings]
     table = ToPaste(title, _COLUMNS, [rows], words=1, notes=(_NOTE,))
-    flat = [each.as_json() for each in timings]
-    return ExportedTable([table], flat, {**record, "timings": flat, "best": best.as_json()})
+    flat = [each.to_json() for each in timings]
+    return ExportedTable([table], flat, {**record, "timings": flat, "best": best.to_json()})
 
 
-def _cells(each: Timing, best: Timing) -> tuple[str, ...]:
+def _cells(each: SpeedTiming, best: SpeedTiming) -> tuple[str, ...]:
     mark = " (best)" if each is best else ""
     return (
         f"{each.pairs_per_call}{mark}",

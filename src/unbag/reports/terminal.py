@@ -15,7 +15,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
-from unbag.challenge_sets.views.tables import count, interval, value
+from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
 from unbag.evaluation.prompt_spread import PromptSpread, spread_over_prompts
 from unbag.evaluation.quantities import compute_verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_scale, format_verdict
@@ -45,14 +45,16 @@ def build_summary(results: Sequence[Result]) -> RenderableType:
         if one.score.value is None:
             line = f"No skill score: {TOO_FEW_ROWS}."
         else:
-            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {describe_scale(every)}"
+            line = f"Skill score {format_interval(one.score)}, {one.score.n:,} rows. {describe_scale(every)}"
         return Group(Text(line), *sentences)
     table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
     few = next((each.reason for each in every if each.reason), "")
     for each in every:
         parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
         mark = "*" if each.reason else ""
-        table.add_row(format_row_name(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
+        table.add_row(
+            format_row_name(each.result, results), *parts, format_interval(each.score), f"{each.standing}{mark}"
+        )
     if all(each.score.value is None for each in every):
         note = f"No skill score: {TOO_FEW_ROWS}."
         return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
@@ -74,8 +76,8 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
         rows: dict[str, dict[str, str]] = {}
         for model in columns:
             for each in by_model[model]:
-                row = rows.setdefault(format_row_name(each.result, results), {"n": count(each.score)})
-                row[model] = f"{value(each.score)} {MARKS[each.standing]}"
+                row = rows.setdefault(format_row_name(each.result, results), {"n": format_count(each.score)})
+                row[model] = f"{format_value(each.score)} {MARKS[each.standing]}"
         table = _empty(*(letters[model] for model in columns), "rows")
         for name, row in rows.items():
             table.add_row(name, *(row.get(model, "") for model in columns), row["n"])
@@ -97,7 +99,7 @@ def _of(name: str, names: Sequence[str]) -> str:
 def format_row_name(result: Result, results: Sequence[Result]) -> str:
     """Format the row name of a result: the display name of the set, and the corpus if there are several."""
     several = {other.corpus for other in results if other.set == result.set}
-    title = challenge_sets.display_name(result.set)
+    title = challenge_sets.get_display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
@@ -113,7 +115,9 @@ def build_cross_table(results: Sequence[Result]) -> RenderableType:
         for model in models:
             accuracy = scores[model, corpus]["accuracy"]
             first, last = model == models[0], model == models[-1]
-            table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
+            table.add_row(
+                corpus if first else "", model, format_interval(accuracy), f"{accuracy.n:,}", end_section=last
+            )
     majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
     notes = [Text(f"{result.corpus}: {each}") for result in results for each in list_remarks(result)]
     return Group(table, Text(f"Best constant prediction: {majorities}.", style="dim"), *notes)
@@ -124,19 +128,22 @@ FILE: Final = "table.txt"
 
 def build_result_view(result: Result) -> RenderableType:
     """Build the terminal view of one result: its table, a summary sentence, and warnings."""
-    tables = challenge_sets.get(result.set).module("table")
-    reading = tables.reading(result)
+    tables = challenge_sets.get_challenge_set(result.set).import_set_module("table")
+    reading = tables.summarize_result(result)
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
     warnings += [Text(each) for each in list_remarks(result)]
-    return Group(tables.table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings)
+    return Group(tables.build_table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *_verifier(result), *warnings)
 
 
 def _verifier(result: Result) -> list[RenderableType]:
     """Build the table of verification metrics on unchanged pairs. The HTML report shows them for every set."""
-    if not challenge_sets.get(result.set).is_control or (table := verifier.table(result)) is None:
+    if (
+        not challenge_sets.get_challenge_set(result.set).is_control
+        or (table := verifier.build_verifier_table(result)) is None
+    ):
         return []
-    return [Text(), table, *map(Text, verifier.sentences(result))]
+    return [Text(), table, *map(Text, verifier.describe_thresholds(result))]
 
 
 def build_result_views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.challenge_sets.views.tables import interval, new_table
+from unbag.challenge_sets.views.tables import create_table, format_interval
 from unbag.evaluation.comparison import Comparison
 from unbag.reports import comparison as compared
 from unbag.scoring.bootstrap import Estimate
@@ -127,7 +127,7 @@ _KFOLD_NAMES: Final = {
 def build_kfold_table(done: Mapping[str, Any]) -> Table:
     """Build the cross-validation table, with the original and the fine-tuned model for each group of pairs."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
-    grid = new_table(
+    grid = create_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
         caption=f"{_mean_of(seeds)}; models are not trained on the pairs that they predict",
@@ -169,7 +169,7 @@ def build_rearranged_table(done: Mapping[str, Any]) -> Table:
     """Build the table of accuracies on the original and the rearranged corpus, and the effect of HEX."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
-    grid = new_table(
+    grid = create_table(
         f"{done['config']['model']} · trained and tested on {corpus}, original and rearranged",
         *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
         caption=f"Original: {_pairs(plain)}; rearranged: {_pairs(rearranged)}; "
@@ -186,7 +186,7 @@ def build_rearranged_table(done: Mapping[str, Any]) -> Table:
         less = [arrangement["answers"][name]["less_finetune"] for arrangement in (plain, rearranged)]
         if None not in less:
             name_of_gap = Text(f"{_REARRANGED_NAMES[name]} minus fine-tuned")
-            grid.add_row(name_of_gap, *(interval(Estimate(**each)) for each in less), "", "")
+            grid.add_row(name_of_gap, *(format_interval(Estimate(**each)) for each in less), "", "")
     if done["published"]:
         grid.add_section()
     for row in done["published"]:
@@ -196,7 +196,7 @@ def build_rearranged_table(done: Mapping[str, Any]) -> Table:
 
 def _cell(answers: Mapping[str, Any]) -> str:
     deviation = answers["over_seeds"]["standard_deviation"]
-    return interval(Estimate(**answers["accuracy"])) + ("" if deviation is None else f" ±{deviation:.3f}")
+    return format_interval(Estimate(**answers["accuracy"])) + ("" if deviation is None else f" ±{deviation:.3f}")
 
 
 def _pairs(arrangement: Mapping[str, Any]) -> str:

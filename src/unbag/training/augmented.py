@@ -16,7 +16,7 @@ from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
 from unbag.challenge_sets.perturbations.negation import NegatedPairs
 from unbag.challenge_sets.perturbations.negation_rows import NegationMirrors
 from unbag.challenge_sets.perturbations.recombined_pairs import RecombinedPairs
-from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
+from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, count_adjectives
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
@@ -97,7 +97,7 @@ def _maker(
     if kind in (SOSWAP, ADDAMOD):
         if kind == SOSWAP and words != ALL:  # half the vocabulary allows few swaps of premises: swap hypotheses too
             premises = list(dict.fromkeys([*premises, *(example.hypothesis for example in examples)]))
-        adjectives = adjective_counts(examples, parser) if kind == ADDAMOD else None
+        adjectives = count_adjectives(examples, parser) if kind == ADDAMOD else None
         return SoswapAddamodPairs(premises, parser, kind=kind, adjectives=adjectives, words=words)
     if kind == SwappedPairs.kind:
         return SwappedPairs(examples, parser)
@@ -112,7 +112,7 @@ def _maker(
         substituter = Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
         if kind == SubstitutedPairs.kind:
             return SubstitutedPairs(premises, substituter)
-        return ContrastSets(premises, parser, adjectives=adjective_counts(examples, parser), substituter=substituter)
+        return ContrastSets(premises, parser, adjectives=count_adjectives(examples, parser), substituter=substituter)
     from unbag.baselines.natlog.sentences import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)

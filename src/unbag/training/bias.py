@@ -24,8 +24,8 @@ from unbag.challenge_sets.perturbations.augmentation import kind_of
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.readers import open_file
 from unbag.data.sources import Example
-from unbag.inference.prediction_files import label_space_of_file
-from unbag.inference.prediction_store import Predictions
+from unbag.inference.prediction_files import detect_label_space
+from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.runner import predict_rows
 from unbag.utils.hashing import hash_texts
 from unbag.utils.safe_io import DataError
@@ -119,7 +119,7 @@ class NetworkBias:
         columns = {"id": ids, "source_id": ids}
         columns |= {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
         predicted = predict_rows(Dataset.from_dict(columns), self._predictor, self._store)
-        return _logarithms(predicted.array(LABELS))
+        return _logarithms(predicted.load_probabilities(LABELS))
 
 
 class OriginalModel:
@@ -201,7 +201,7 @@ class PrecomputedBias:
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    if label_space_of_file(path) != LABELS:
+    if detect_label_space(path) != LABELS:
         raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}; a bias needs probabilities, not labels")
     rows = list(open_file(path).read())
     try:
@@ -219,10 +219,10 @@ def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
             f"{folder}: expected one model's predictions on one set (a folder with {_MANIFEST}) or a model (a folder "
             f"with config.json), got {listing}"
         )
-    predictions = Predictions.open(stores[0])
+    predictions = StoredPredictions.from_folder(stores[0])
     if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
         raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none")
-    return predictions.table(["source_id"])["source_id"].to_pylist(), predictions.array(LABELS)
+    return predictions.load_table(["source_id"])["source_id"].to_pylist(), predictions.load_probabilities(LABELS)
 
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:

@@ -317,8 +317,8 @@ class TrainConfig:
         corpora = [parse_weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [
             *prefetch.list_training_requirements(str(self.model), corpora, revision=self.revision),
-            *([requirements.pipeline("")] if self.augment else []),
-            *([requirements.wordnet()] if needs_wordnet(self.augment) else []),
+            *([requirements.build_pipeline_requirement("")] if self.augment else []),
+            *([requirements.build_wordnet_requirement()] if needs_wordnet(self.augment) else []),
         ]
 
 

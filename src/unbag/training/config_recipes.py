@@ -207,7 +207,10 @@ class HexConfig(TrainConfig, HexOptions):
         """List the model, the corpora and the embeddings of g that training reads."""
         from unbag.challenge_sets import requirements
 
-        return [*super().requirements(), *([requirements.embeddings(self.embeddings)] if self.embeddings else [])]
+        return [
+            *super().requirements(),
+            *([requirements.build_embeddings_requirement(self.embeddings)] if self.embeddings else []),
+        ]
 
 
 _BEFORE_AND_AFTER: Final = "Before and after"
@@ -440,10 +443,10 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
 
     def requirements(self) -> "list[Requirement]":
         """List what training and the rearrangement read: models, corpora and embeddings."""
-        from unbag.challenge_sets.request import Request
+        from unbag.challenge_sets.request import SetRequest
         from unbag.evaluation import prefetch
 
         return [
             *super().requirements(),
-            *prefetch.list_run_requirements([Request("resnli", self.corpus[0], self.rearrangement())]),
+            *prefetch.list_run_requirements([SetRequest("resnli", self.corpus[0], self.rearrangement())]),
         ]

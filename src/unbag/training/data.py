@@ -295,7 +295,7 @@ def permute_words(part: Part, *, seed: int) -> Part:
     for example in part.examples:
         sides = [tokenize(text, part.language) for text in (example.premise, example.hypothesis)]
         try:
-            premise, hypothesis = permuter.one(example.source_id, sides[0], sides[1], 0)
+            premise, hypothesis = permuter.permute_once(example.source_id, sides[0], sides[1], 0)
         except TooFewPermutationsError:
             continue
         examples.append(example._replace(premise=premise, hypothesis=hypothesis))

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
-from unbag.inference.tokenization import Padding, encode_pairs
+from unbag.inference.tokenization import BatchPadding, encode_pairs
 from unbag.training.batching import epoch_batches, find_groups, find_strata, select_part
 from unbag.training.bias import BIAS, Columns, PairFeatures
 from unbag.training.data import AddedPairs, Part, mix_parts
@@ -59,7 +59,7 @@ class PairEncoder:
     """
 
     tokenizer: Any
-    padding: Padding
+    padding: BatchPadding
     limit: int | None
 
     @classmethod
@@ -70,7 +70,7 @@ class PairEncoder:
             ModelError: If the model cannot read `max_length` tokens.
         """
         limit = classifier.resolve_max_length(max_length)
-        return cls(classifier.tokenizer, Padding.of(classifier.tokenizer, classifier.network), limit)
+        return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Tokenize a few pairs into lists."""
@@ -108,7 +108,7 @@ class PairEncoder:
 
         ids = [pair[0] for pair in tokens]
         types = [pair[1] for pair in tokens if pair[1] is not None]
-        arrays = self.padding.arrays(ids, types if len(types) == len(ids) else None)
+        arrays = self.padding.build_arrays(ids, types if len(types) == len(ids) else None)
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
-from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
 from unbag.data.predictions import SetPredictions
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.label_probe import validate_label_order
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
@@ -88,7 +88,7 @@ def cross_validate(
     """
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
     preflight.check(config)
-    built = built or build(_official(config))
+    built = built or build_requested_set(_official(config))
     model, probabilities = _zero_shot(
         config.model,
         built,
@@ -130,18 +130,18 @@ def cross_validate(
         "zero_shot": zero_shot,
         "runs": runs,
         "summary": summarise_folds(zero_shot, [each["scores"] for each in runs]),
-        "environment": results.environment(),
+        "environment": results.collect_environment(),
     }
     # Through JSON types once, so that the returned record equals the file.
     record = dict(to_json(record))
-    if process_group().rank == 0:
+    if connect_process_group().rank == 0:
         write_json(record, config.output_dir / FILE)
     return record
 
 
-def _official(config: KFoldConfig) -> Request:
+def _official(config: KFoldConfig) -> SetRequest:
     options: dict[str, Any] = {"folds": config.folds, "folding": _FOLDINGS[config.protocol]}
-    return Request(_SET, OFFICIAL, options | ({"file": str(config.official_file)} if config.official_file else {}))
+    return SetRequest(_SET, OFFICIAL, options | ({"file": str(config.official_file)} if config.official_file else {}))
 
 
 def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", seed: int) -> TrainingData:
@@ -253,7 +253,7 @@ def _zero_shot(
     )
     predictions = predict_rows(built.rows, predictor, out, progress=progress)
     identity = {"name": model, **predictor.identity, "truncated_pairs": predictions.truncated}
-    return identity, predictions.array(LABELS)
+    return identity, predictions.load_probabilities(LABELS)
 
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
@@ -266,7 +266,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = TransformerPredictor.load(config.output_dir, max_length=config.max_length)
         predictions = predict_rows(rows, predictor, config.output_dir / PREDICTIONS)
-        probabilities = predictions.array(LABELS).tolist()
+        probabilities = predictions.load_probabilities(LABELS).tolist()
         return {
             "schema": _SCHEMA,
             "fold": fold,
@@ -288,7 +288,9 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
     def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
         predictions = SetPredictions(probabilities[rows], LABELS, has_probabilities=True)
-        return dict(challenge_sets.get(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), predictions))
+        return dict(
+            challenge_sets.get_challenge_set(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), predictions)
+        )
 
     scores, seen = score(np.ones(len(built.rows), dtype=bool)), has_seed_in_training(built)
     by_seed = {

@@ -19,7 +19,7 @@ from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
 from unbag.inference.memory import BatchSplitter
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, process_batches, token_batches
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, build_token_batches, iter_process_batches
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.data import Part
 from unbag.training.dataloading import EpochBatches, PairEncoder
@@ -54,13 +54,13 @@ class HeldOutEvaluator:
             accelerator: Accelerator of the run.
         """
         budget = CPU_BATCH_TOKENS if accelerator.device.type == "cpu" else GPU_BATCH_TOKENS
-        batches = list(token_batches(self._encoded.lengths.tolist(), budget))
+        batches = list(build_token_batches(self._encoded.lengths.tolist(), budget))
         world, rank = accelerator.num_processes, accelerator.process_index
         # float64: in float32, sums over many pairs would depend on how the processes share them.
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # correct predictions, loss, pairs
         module.eval()
         with torch.no_grad():
-            for batch, wanted in process_batches(batches, world, rank):
+            for batch, wanted in iter_process_batches(batches, world, rank):
                 for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
@@ -76,7 +76,7 @@ class HeldOutEvaluator:
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
         if world == 1:
-            return self._splitter.predict(batch, self._encoded.lengths, run)
+            return self._splitter.predict_in_batches(batch, self._encoded.lengths, run)
         # Several processes must call a sharded module equally often, so none may halve its batch.
         return iter([(batch, run(batch))])
 

@@ -42,7 +42,7 @@ class PermutedPairs:
             sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
             try:
                 # The epoch is part of the key, so that each epoch has other permutations.
-                pairs += self._permuter.texts(f"{example.source_id} in epoch {epoch}", *sentences)
+                pairs += self._permuter.permute_texts(f"{example.source_id} in epoch {epoch}", *sentences)
             except TooFewPermutationsError:
                 continue
         return pairs

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
-from unbag.challenge_sets.request import Request, validated_builder
-from unbag.challenge_sets.selection import Pairs
+from unbag.challenge_sets.request import SetRequest, create_validated_builder
+from unbag.challenge_sets.selection import PairSelection
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError, parse_label_map
 from unbag.evaluation.comparison import Comparison, compare_two
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training.config import parse_weighted
 from unbag.training.config_recipes import MendConfig
@@ -66,7 +66,7 @@ def mend(
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
         if "file" in each.options:
-            validated_builder(each)
+            create_validated_builder(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
     record: Record = {
         "runs": [trained],
@@ -80,7 +80,7 @@ def mend(
     failures: dict[str, str] = {}
     record["skipped"] = failures
     record["why_not"] = _evaluate(config, sets, failures, progress_callback)
-    if process_group().rank == 0:
+    if connect_process_group().rank == 0:
         if record["why_not"] is None:
             try:
                 record["comparison"] = _as_json(before_and_after(config.output_dir))
@@ -111,11 +111,11 @@ def _as_json(comparison: Comparison) -> Record:
 
 
 def _evaluate(
-    config: MendConfig, sets: Sequence[Request], failures: dict[str, str], progress_callback: "OnProgress | None"
+    config: MendConfig, sets: Sequence[SetRequest], failures: dict[str, str], progress_callback: "OnProgress | None"
 ) -> str | None:
     """Evaluate both models; return the reason if the original model cannot be evaluated, else None."""
     from unbag.evaluation.evaluator import evaluate_all
-    from unbag.inference.label_probe import MislabelledError, label_map_error
+    from unbag.inference.label_probe import MislabelledError, build_label_map_error
     from unbag.inference.predictor import ModelError
 
     def add_failure(failure: Failure) -> None:
@@ -135,27 +135,27 @@ def _evaluate(
     try:
         evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **options)
     except (ModelError, LabelError) as error:  # a model without a head, or with unknown labels, has no "before"
-        reason = label_map_error(error.report) if isinstance(error, MislabelledError) else error
+        reason = build_label_map_error(error.report) if isinstance(error, MislabelledError) else error
         return f"{config.model} could not be evaluated before training: {reason}"
     return None
 
 
-def _sets(config: MendConfig) -> list[Request]:
+def _sets(config: MendConfig) -> list[SetRequest]:
     """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
     options = {"file": str(config.official_file)} if config.official_file else {}
-    named = Pairs(options=options).requests(config.sets or suite.names())
-    requests = named if config.sets else [suite.sampled(each) for each in named]
+    named = PairSelection(options=options).build_requests(config.sets or suite.list_suite_sets())
+    requests = named if config.sets else [suite.apply_suite_sample(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
-            requests.append(suite.sampled(Request("plain", corpus)))
+            requests.append(suite.apply_suite_sample(SetRequest("plain", corpus)))
     for name in config.validation:
         if Path(name).is_file():
             how: dict[str, Any] = {"data": name, "language": config.language}
             how |= {"columns": config.named_columns()} if config.columns else {}
             how |= {"labels": list(config.labels)} if config.labels else {}
-            requests.append(suite.sampled(Request("plain", None, how)))
+            requests.append(suite.apply_suite_sample(SetRequest("plain", None, how)))
     return requests
 
 
-def _is_of(request: Request, corpus: str) -> bool:
+def _is_of(request: SetRequest, corpus: str) -> bool:
     return request.name == "plain" and (request.config or "").split("-")[0] == corpus

@@ -17,8 +17,8 @@ import torch
 from accelerate import Accelerator
 
 from unbag.challenge_sets import results
-from unbag.inference.distributed import process_group
-from unbag.inference.hub_files import folder_revision
+from unbag.inference.distributed import connect_process_group
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import differences
 from unbag.training.objective import Objective
@@ -66,7 +66,7 @@ def alone_in_group(out: Path, doing: str) -> Iterator[None]:
         locks.LockedError: In the first process, if another run holds the lock.
         ValueError: In the other processes, in that case.
     """
-    group = process_group()
+    group = connect_process_group()
     with ExitStack() as held:
         if group.rank == 0:
             group.run_on_all(lambda: held.enter_context(locks.hold_lock(out, doing)))
@@ -137,7 +137,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
         raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)
-    if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
+    if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     with results.explain_damaged_records(out / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}

@@ -6,7 +6,7 @@ from pathlib import Path
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.challenge_sets import suite
-from unbag.challenge_sets.request import validated_builder
+from unbag.challenge_sets.request import create_validated_builder
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import parse_label_map
 from unbag.data.readers import is_hub_id
@@ -41,7 +41,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         parse_label_map(config.label_map)
     _check_pairs(config)
     for name in sets:
-        validated_builder(suite.request(name))
+        create_validated_builder(suite.build_suite_request(name))
     validate_trackers(config.report_to)
     for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
         if table := getattr(config, option, None):

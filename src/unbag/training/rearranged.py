@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from unbag import scripts
 from unbag.challenge_sets import loading, papers, results
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.request import Request, build, draw_examples
+from unbag.challenge_sets.request import SetRequest, build_requested_set, draw_examples
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
@@ -62,7 +62,7 @@ def load_or_train(
     Raises:
         ValueError: If the stored record is of a model with other options or data.
     """
-    path, group = record_path(config.output_dir), process_group()
+    path, group = record_path(config.output_dir), connect_process_group()
     # Only one process may rename a damaged record, and all must agree on whether it exists.
     if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
         checksums.quarantine_path(path, f"{path} is damaged")
@@ -159,11 +159,11 @@ def train_rearranged(
         "seeds": seeds,
         "arrangements": arrangements,
         "published": _published() if corpus == loading.DEFAULT_CORPUS else [],
-        "environment": results.environment(),
+        "environment": results.collect_environment(),
     }
     # Through JSON types once, so that the returned record equals the file.
     record = dict(to_json(record))
-    if process_group().rank == 0:
+    if connect_process_group().rank == 0:
         write_json(record, config.output_dir / FILE)
     return record
 
@@ -178,19 +178,19 @@ def _original(config: RearrangedConfig) -> Arrangement:
         language=config.language,
         seed=config.seed,
     )
-    tests = [build(Request("plain", f"{corpus}-{split}")).rows for split in CORPORA[corpus].test]
+    tests = [build_requested_set(SetRequest("plain", f"{corpus}-{split}")).rows for split in CORPORA[corpus].test]
     return Arrangement(data, _test_rows(tests, config))
 
 
 def _rearranged(config: RearrangedConfig) -> Arrangement:
     """Load the splits of the set `resnli`."""
     [corpus] = config.corpus
-    builder = loading.builder("resnli", corpus, **config.rearrangement())
-    test = loading.prepare(builder)
+    builder = loading.create_builder("resnli", corpus, **config.rearrangement())
+    test = loading.build_evaluated_split(builder)
     splits = builder.as_dataset()
     provenance = {
-        "revisions": sorted({source.revision for source in builder.sources()}),
-        "rearranged_by": builder.provenance()["embeddings"],
+        "revisions": sorted({source.revision for source in builder.open_sources()}),
+        "rearranged_by": builder.describe_provenance()["embeddings"],
         "rearranged_seed": builder.config.seed,
     }
     training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
@@ -240,7 +240,7 @@ def _predictions(
             predictor = TransformerPredictor.load(each.output_dir, max_length=config.max_length, head=head)
             progress = None if progress_callback is None else partial(progress_callback, f"{title}, {head} head")
             predictions = predict_rows(arrangement.test, predictor, each.output_dir / PREDICTIONS, progress=progress)
-            probabilities[head] = dict(zip(ids, predictions.array(LABELS).tolist(), strict=True))
+            probabilities[head] = dict(zip(ids, predictions.load_probabilities(LABELS).tolist(), strict=True))
         return {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
 
     by_head = load_or_train(each, arrangement.data, train_and_predict, keep_model=config.keep_models)["probabilities"]
@@ -290,6 +290,10 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
 
 def _published() -> list[dict[str, Any]]:
     """Load the paper's Table 3, as fractions."""
-    table = papers.table(*_PAPER)
-    columns = {"model": [row[0] for row in table.rows], "SNLI": table.shares("SNLI"), "ReSNLI": table.shares("ReSNLI")}
+    table = papers.get_paper_table(*_PAPER)
+    columns = {
+        "model": [row[0] for row in table.rows],
+        "SNLI": table.read_shares("SNLI"),
+        "ReSNLI": table.read_shares("ReSNLI"),
+    }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -15,8 +15,8 @@ except ImportError as error:
 
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
-from unbag.inference.distributed import process_group
-from unbag.inference.loading import load_to_train
+from unbag.inference.distributed import connect_process_group
+from unbag.inference.loading import load_for_training
 from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training import sharding
@@ -67,7 +67,7 @@ def run(
         ValueError: If an input is invalid, or `config.output_dir` holds something else.
         ImportError: If a package is missing; the message names the extra.
     """
-    process_group()  # joins the processes of a launcher; they wait for each other without a time limit
+    connect_process_group()  # joins the processes of a launcher; they wait for each other without a time limit
     if not config.output_dir.exists():
         with alone_in_group(config.output_dir, "training"):
             if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
@@ -98,7 +98,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
         resume = fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
     with sharding.whole_weights(accelerator):
-        classifier = load_to_train(
+        classifier = load_for_training(
             config.model,
             revision=config.revision,
             label_map=parse_label_map(config.label_map) if config.label_map else None,
@@ -183,7 +183,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "processes": accelerator.num_processes,
         "sharding": kind,
         "device": accelerator.device.type,
-        "environment": {**results.environment(), "accelerate": version("accelerate")},
+        "environment": {**results.collect_environment(), "accelerate": version("accelerate")},
     }
     for tracker in accelerator.trackers:
         tracker.finish()  # flushes its files, which are published with the model

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
-from unbag.inference.distributed import process_group
+from unbag.inference.distributed import connect_process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import compute_seed_spread
@@ -68,7 +68,7 @@ def run_seeds(
         evaluated = _evaluate(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
     summary = summarise_runs(runs)
-    if seeds and process_group().rank == 0:
+    if seeds and connect_process_group().rank == 0:
         with atomic_write(config.output_dir / FILE) as tmp:
             tmp.write_text(
                 json.dumps({"recipe": recipe.name, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"

@@ -19,8 +19,8 @@ from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
 from unbag.challenge_sets import results
-from unbag.inference.hub_files import Origin, resolve_origin
-from unbag.inference.loading import load_config, load_network, load_tokenizer, missing_weights_message
+from unbag.inference.hub_files import ModelOrigin, resolve_origin
+from unbag.inference.loading import build_missing_weights_message, load_config, load_network, load_tokenizer
 from unbag.inference.predictor import ModelError
 from unbag.training.config import display_name
 from unbag.training.output import save_tokenizer
@@ -135,7 +135,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     validate_agreement(origins)
     networks = [_load(origin) for origin in origins]
     tokenizer = load_tokenizer(origins[0])
-    sources = [{"name": display_name(origin.source), "revision": origin.identity()[1]} for origin in origins]
+    sources = [{"name": display_name(origin.source), "revision": origin.get_identity()[1]} for origin in origins]
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
     tmp = output_dir.with_name(f".{output_dir.name}.part")
@@ -148,7 +148,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
             network.load_state_dict(average_weights([each.state_dict() for each in networks], weights))
             network.save_pretrained(tmp / subfolder)
             save_tokenizer(tokenizer, tmp / subfolder)
-            record: Record = {"schema": _SCHEMA, "alpha": alpha, "environment": results.environment()}
+            record: Record = {"schema": _SCHEMA, "alpha": alpha, "environment": results.collect_environment()}
             record["sources"] = [{**each, "weight": weight} for each, weight in zip(sources, weights, strict=True)]
             write_json(record, tmp / subfolder / FILE)
             (tmp / subfolder / "README.md").write_text(_card(output_dir.name, record, on_hub), encoding="utf-8")
@@ -157,7 +157,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     return {"sources": sources, "models": written}
 
 
-def validate_agreement(origins: Sequence[Origin]) -> None:
+def validate_agreement(origins: Sequence[ModelOrigin]) -> None:
     """Check that models have one architecture, config, label order and tokenizer. Downloads no weights.
 
     Raises:
@@ -174,7 +174,7 @@ def validate_agreement(origins: Sequence[Origin]) -> None:
             )
 
 
-def _description(origin: Origin) -> dict[str, Any]:
+def _description(origin: ModelOrigin) -> dict[str, Any]:
     """Describe everything that determines the predictions of a model except its weights."""
     config = load_config(origin).to_dict()
     tokenizer = load_tokenizer(origin)
@@ -206,10 +206,10 @@ def _first_difference(ours: Any, theirs: Any, where: str = "") -> tuple[str, Any
     return None if ours == theirs else (where, ours, theirs)
 
 
-def _load(origin: Origin) -> Any:
+def _load(origin: ModelOrigin) -> Any:
     network, missing = load_network(AutoModelForSequenceClassification, origin, torch.float32)
     if missing:
-        raise ModelError(f"{missing_weights_message(missing, origin)}; expected a fine-tuned classifier")
+        raise ModelError(f"{build_missing_weights_message(missing, origin)}; expected a fine-tuned classifier")
     return network
 
 

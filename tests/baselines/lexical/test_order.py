@@ -8,7 +8,7 @@ import pytest
 from unbag.baselines.lexical.fitting import LexicalRecipe
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.perturbations.permutation import Permuter
-from unbag.challenge_sets.perturbations.permuted import permuted_tables
+from unbag.challenge_sets.perturbations.permuted import iter_permuted_tables
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import open_data
 from unbag.scoring.permutation_acceptance import permutation_acceptance
@@ -28,7 +28,7 @@ def snli(shared):
 
 @pytest.fixture(scope="module")
 def permuted(snli):
-    tables = list(permuted_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
+    tables = list(iter_permuted_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
     return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
 
 

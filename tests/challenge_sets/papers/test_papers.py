@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.challenge_sets.papers.counterparts import list_published_scores
 from unbag.reports.papers import build_paper_view, format_cells
 
-TABLES = papers.tables()
+TABLES = papers.list_paper_tables()
 IDS = [f"{table.paper}-{table.number}" for table in TABLES]
 
 
@@ -20,7 +20,7 @@ def _numbers(table, name):
 
 
 def _row(short, number, *keys):
-    table = papers.table(short, number)
+    table = papers.get_paper_table(short, number)
     [row] = [row for row in table.rows if row[: len(keys)] == keys]
     return row[len(table.keys) :]
 
@@ -87,7 +87,7 @@ def test_figures_are_those_of_the_paper(short, number, keys, printed):
 
 
 def test_the_means_of_sinhas_table_2_are_means():
-    table = papers.table("Sinha et al. 2021", "2")
+    table = papers.get_paper_table("Sinha et al. 2021", "2")
     assert len(table.rows) == 48
     for first in range(0, 48, 8):
         *rows, mean = table.rows[first : first + 8]
@@ -98,30 +98,30 @@ def test_the_means_of_sinhas_table_2_are_means():
 
 def test_shares_of_labels_add_up():
     for number in ("2", "4"):
-        table = papers.table("Nie et al. 2019", number)
+        table = papers.get_paper_table("Nie et al. 2019", number)
         for kind in ("SOSwap", "AddAmod"):
             for three in zip(*(_numbers(table, f"{kind} {label}") for label in "ECN"), strict=True):
                 assert sum(three) == pytest.approx(100, abs=0.21)
 
 
 def test_glockners_totals_follow_from_the_categories():
-    *rows, total = papers.table("Glockner et al. 2018", "4").rows
+    *rows, total = papers.get_paper_table("Glockner et al. 2018", "4").rows
     assert sum(row[1] for row in rows) == total[1] == 8193
     for place in range(2, 7):
         assert sum(row[1] * row[place] for row in rows) / 8193 == pytest.approx(total[place], abs=0.11)
-    for row in papers.table("Glockner et al. 2018", "3").rows:
+    for row in papers.get_paper_table("Glockner et al. 2018", "3").rows:
         if row[4] is not None and row[4] != -16.8:  # its row is printed so, and its remark says so
             assert row[3] - row[2] == pytest.approx(row[4], abs=0.051)
 
 
 def test_counts_of_sicck_add_up_to_all_modified_pairs():
     for number in ("5", "6"):
-        assert sum(_numbers(papers.table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
+        assert sum(_numbers(papers.get_paper_table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
 
 
 def beside(name, quantity, corpus):
-    [found] = [each for each in challenge_sets.get(name).quantities if each.name == quantity]
-    return counterparts_of(found.counterparts, corpus)
+    [found] = [each for each in challenge_sets.get_challenge_set(name).quantities if each.name == quantity]
+    return list_published_scores(found.counterparts, corpus)
 
 
 def test_a_counterpart_is_of_the_same_corpus():
@@ -143,7 +143,7 @@ def test_a_counterpart_is_of_the_same_corpus():
 
 def test_a_number_that_is_no_share_is_refused_as_one():
     with pytest.raises(ValueError, match="Table 4: expected a column of shares"):
-        papers.table("Glockner et al. 2018", "4").shares("pairs")
+        papers.get_paper_table("Glockner et al. 2018", "4").read_shares("pairs")
 
 
 @pytest.mark.parametrize("table", TABLES, ids=IDS)

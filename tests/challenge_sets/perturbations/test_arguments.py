@@ -7,19 +7,19 @@ from unbag.challenge_sets.perturbations.arguments import (
     ArgumentRole,
     ClaimExclusion,
     can_replace,
-    content_stems,
-    donor_arguments,
+    collect_content_stems,
     exchange_argument,
+    expand_stems,
     find_claim_arguments,
-    implied_stems,
     is_counted_once,
+    iter_donor_arguments,
 )
 
 SUBJECT, OBJECT, NUMBER = ArgumentRole
 
 
 def _found(sentence):
-    return {(each.role, each.text) for each in donor_arguments(parse_simple(sentence))}
+    return {(each.role, each.text) for each in iter_donor_arguments(parse_simple(sentence))}
 
 
 def _argument(role, noun, *, verb="", text="", is_plural=False):
@@ -85,7 +85,7 @@ def test_find_claim_arguments_of_a_number_with_a_bound_leaves_the_number(bound, 
     # "no" negates the claim, and "more" or "most" refer to something: then nothing of the claim is exchanged.
     refers = {"no", "more", "most"} & set(f"{bound} {after}".split())
     assert isinstance(found, ClaimExclusion) if refers else [each.role for each in found] == [SUBJECT]
-    assert NUMBER not in {each.role for each in donor_arguments(_walk(bound, after))}
+    assert NUMBER not in {each.role for each in iter_donor_arguments(_walk(bound, after))}
 
 
 @pytest.mark.parametrize("period", ["last", "past", "next"])
@@ -93,7 +93,7 @@ def test_find_claim_arguments_of_the_number_of_a_period_leaves_the_number(period
     parse = _walk(f"the {period}")
     found = find_claim_arguments(parse)
     assert isinstance(found, ClaimExclusion) or [each.role for each in found] == [SUBJECT]
-    assert NUMBER in {each.role for each in donor_arguments(parse)}
+    assert NUMBER in {each.role for each in iter_donor_arguments(parse)}
 
 
 @pytest.mark.parametrize("before", ["", "only", "exactly"])
@@ -145,7 +145,7 @@ def test_donor_arguments_of_a_caption_have_its_subject():
         a      a     DET  DT  5 det
         horse  horse NOUN NN  3 dobj
     """)
-    assert [(each.role, each.text) for each in donor_arguments(parse)] == [(SUBJECT, "a man"), (OBJECT, "a horse")]
+    assert [(each.role, each.text) for each in iter_donor_arguments(parse)] == [(SUBJECT, "a man"), (OBJECT, "a horse")]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_is_counted_once_rejects_further_members(sentence, once):
 def test_exchange_argument_changes_the_argument_alone(claim, donor, role, expected):
     parse = parse_simple(claim)
     [old] = [each for each in find_claim_arguments(parse) if each.role is role]
-    [new] = [each for each in donor_arguments(parse_simple(donor)) if each.role is role]
+    [new] = [each for each in iter_donor_arguments(parse_simple(donor)) if each.role is role]
     assert exchange_argument(parse, old, new) == expected
 
 
@@ -248,20 +248,20 @@ def test_exchange_argument_capitalizes_a_word_in_the_place_of_an_initial_digit()
 
 def test_implied_stems_hold_words_above_and_beside_but_not_below():
     def implied(word):
-        return implied_stems(content_stems(word))
+        return expand_stems(collect_content_stems(word))
 
-    assert content_stems("a child") <= implied("girl")
-    assert content_stems("a dog") <= implied("poodle")
-    assert content_stems("a street") <= implied("road")
-    assert content_stems("a girl").isdisjoint(implied("child"))
-    assert content_stems("2") <= implied("two")
+    assert collect_content_stems("a child") <= implied("girl")
+    assert collect_content_stems("a dog") <= implied("poodle")
+    assert collect_content_stems("a street") <= implied("road")
+    assert collect_content_stems("a girl").isdisjoint(implied("child"))
+    assert collect_content_stems("2") <= implied("two")
 
 
 def test_every_exchange_of_real_claims_changes_one_phrase(real_parses):
     """The words before and after the argument stay; the new phrase is the donor's, but for its capital."""
     donors = {role: [] for role in ArgumentRole}
     for parse in real_parses:
-        for argument in donor_arguments(parse):
+        for argument in iter_donor_arguments(parse):
             donors[argument.role].append(argument)
     made = 0
     for parse in real_parses:
@@ -278,5 +278,7 @@ def test_every_exchange_of_real_claims_changes_one_phrase(real_parses):
             assert sentence.endswith(after.rstrip())
             middle = sentence[len(before) : len(sentence) - len(after.rstrip())].strip()
             assert middle.lower() == new.text.lower()
-            assert content_stems(sentence) <= content_stems(str(parse)) | content_stems(new.text)
+            assert collect_content_stems(sentence) <= collect_content_stems(str(parse)) | collect_content_stems(
+                new.text
+            )
     assert made > 20

@@ -12,7 +12,7 @@ from unbag.challenge_sets.perturbations.augmentation import (
     sample_epoch,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.soswap_addamod import soswap_addamod_tables, swap_within_half
+from unbag.challenge_sets.perturbations.soswap_addamod import iter_soswap_addamod_tables, swap_within_half
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
@@ -75,7 +75,7 @@ def of_half(parser, real_premises, adjectives):
     counts = count_corpus(examples)
     words = {}
     for half in (TRAINING, HELD_OUT):
-        made = soswap_addamod_tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
+        made = iter_soswap_addamod_tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
         rows = [row for table in made for row in table.to_pylist()]
         words[half, "soswap"] = {tuple(_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
         words[half, "addamod"] = {
@@ -90,10 +90,10 @@ def of_half(parser, real_premises, adjectives):
 
 
 def _nouns(parser, row):
-    from unbag.challenge_sets.perturbations.soswap import swap_lemmas
+    from unbag.challenge_sets.perturbations.soswap import list_swap_lemmas
 
     [parse] = parser.parses([row["premise"]])
-    return swap_lemmas(parse)
+    return list_swap_lemmas(parse)
 
 
 def _difference(premise, hypothesis):

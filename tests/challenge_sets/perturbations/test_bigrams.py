@@ -12,8 +12,8 @@ def test_bigrams_of_pairs():
     found = count_bigrams([Example("a", "A red dog.", "A dog.", "neutral")])
     assert found.counts["a", "red"] == found.counts["a", "dog"] == 1
     assert found.counts["dog", EDGE] == 2
-    assert found.attests(("dog", EDGE), 2)
-    assert not found.attests(("dog", EDGE), 3)
+    assert found.is_attested(("dog", EDGE), 2)
+    assert not found.is_attested(("dog", EDGE), 3)
 
 
 def test_read_bigrams_text_counts_each_line(tmp_path):
@@ -22,7 +22,7 @@ def test_read_bigrams_text_counts_each_line(tmp_path):
     found = read_bigrams(text)
     assert found.counts["dog", "runs"] == 2
     assert not found.counts["runs", "the"]
-    assert not found.attests(("runs", "too"), 1)  # a comma between
+    assert not found.is_attested(("runs", "too"), 1)  # a comma between
 
 
 def test_read_bigrams_table_has_no_ends(tmp_path):
@@ -31,8 +31,8 @@ def test_read_bigrams_table_has_no_ends(tmp_path):
         file.write("red dog\t12\nRed\tDog\t3\ndog runs\t1\n")
     found = read_bigrams(table)
     assert found.counts == {("red", "dog"): 15, ("dog", "runs"): 1}
-    assert found.attests(("dog", EDGE), 10)  # it does not know, so it does not say no
-    assert not found.attests(("dog", "runs"), 2)
+    assert found.is_attested(("dog", EDGE), 10)  # it does not know, so it does not say no
+    assert not found.is_attested(("dog", "runs"), 2)
 
 
 def test_read_bigrams_invalid_line_error_names_the_line(tmp_path):

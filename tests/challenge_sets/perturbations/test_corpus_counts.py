@@ -1,4 +1,4 @@
-from unbag.challenge_sets.perturbations.corpus_counts import EDGE, count_corpus, with_edges
+from unbag.challenge_sets.perturbations.corpus_counts import EDGE, count_corpus, split_with_edges
 from unbag.data.sources import Example
 
 EXAMPLES = [
@@ -29,6 +29,6 @@ def test_count_corpus_accepts_an_iterator():
 
 
 def test_edges():
-    assert with_edges("A dog") == [EDGE, "a", "dog", EDGE]
-    assert with_edges('"A dog!"') == [EDGE, EDGE, "a", "dog", EDGE, EDGE]
-    assert with_edges("") == [EDGE, EDGE]
+    assert split_with_edges("A dog") == [EDGE, "a", "dog", EDGE]
+    assert split_with_edges('"A dog!"') == [EDGE, EDGE, "a", "dog", EDGE, EDGE]
+    assert split_with_edges("") == [EDGE, EDGE]

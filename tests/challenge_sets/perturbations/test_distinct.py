@@ -1,15 +1,15 @@
 import subprocess
 import sys
 
-from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.swapped import iter_distinct
 
 
 def test_the_first_item_with_each_sentence_is_kept():
     items = [("A dog runs.", 0), ("A cat runs.", 1), ("A dog runs.", 2), ("a dog runs.", 3), ("A cat runs.", 4)]
-    assert [number for _, number in distinct_by(items, lambda item: item[0])] == [0, 1, 3]
+    assert [number for _, number in iter_distinct(items, lambda item: item[0])] == [0, 1, 3]
 
 
-def test_distinct_by_is_lazy():
+def test_iter_distinct_is_lazy():
     taken = []
 
     def items():
@@ -17,16 +17,16 @@ def test_distinct_by_is_lazy():
             taken.append(sentence)
             yield sentence
 
-    found = distinct_by(items(), str)
+    found = iter_distinct(items(), str)
     assert [next(found), next(found)] == ["A dog runs.", "A cat runs."]
     assert len(taken) == 3
 
 
 def test_a_hundred_thousand_sentences_take_a_few_megabytes():
     code = (
-        "import tracemalloc; from unbag.challenge_sets.perturbations.swapped import distinct_by\n"
+        "import tracemalloc; from unbag.challenge_sets.perturbations.swapped import iter_distinct\n"
         "tracemalloc.start()\n"
-        "n = sum(1 for _ in distinct_by((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
+        "n = sum(1 for _ in iter_distinct((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
         "print(n, tracemalloc.get_traced_memory()[1])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,7 +19,7 @@ from unbag.challenge_sets.perturbations.negation_operations import negation_pair
 from unbag.challenge_sets.perturbations.negation_rows import NO_LABEL, NegationMirrors
 from unbag.challenge_sets.perturbations.negation_words import COMPANIONS, DOWNWARD, QUANTIFIERS
 from unbag.challenge_sets.perturbations.substitution import Substituter
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.sources import Example
 
@@ -205,8 +205,10 @@ def test_negation_mirrors_come_whole_and_a_bag_of_words_does_not_solve_them(mirr
 
 
 def test_negation_mirrors_of_the_training_half_use_no_held_out_word(mirrors):
-    held_out = [each for each in COMPANIONS if vocabulary_half(each.noun) == HELD_OUT]
-    determiners = {each.negative for each in (*QUANTIFIERS, *DOWNWARD) if vocabulary_half(each.negative) == HELD_OUT}
+    held_out = [each for each in COMPANIONS if get_vocabulary_half(each.noun) == HELD_OUT]
+    determiners = {
+        each.negative for each in (*QUANTIFIERS, *DOWNWARD) if get_vocabulary_half(each.negative) == HELD_OUT
+    }
     for pair in mirrors[TRAINING]:
         assert not any(re.search(rf"{each.noun}s? (is|are|was|were) {each.place}", pair.premise) for each in held_out)
         assert not any(pair.premise.startswith(f"{each} ") for each in determiners if each != "Not")

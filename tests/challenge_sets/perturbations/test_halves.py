@@ -2,7 +2,13 @@ import pytest
 
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.negation import TEMPLATES
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, are_in_half, stem, vocabulary_half
+from unbag.challenge_sets.perturbations.vocabulary_split import (
+    HELD_OUT,
+    TRAINING,
+    are_in_half,
+    get_vocabulary_half,
+    stem_phrase,
+)
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.text.grammar import pluralize_noun
 
@@ -10,9 +16,9 @@ from unbag.data.text.grammar import pluralize_noun
 def test_vocabulary_half_is_stable():
     """The halves must stay the same, because a model may be tested years later and on another machine."""
     some = "dog woman man person red blue hold ride wear".split()
-    assert [word for word in some if vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
-    assert {vocabulary_half("it is not true that"), vocabulary_half("no")} == {TRAINING}
-    assert {vocabulary_half("not"), vocabulary_half("n't")} == {HELD_OUT}
+    assert [word for word in some if get_vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
+    assert {get_vocabulary_half("it is not true that"), get_vocabulary_half("no")} == {TRAINING}
+    assert {get_vocabulary_half("not"), get_vocabulary_half("n't")} == {HELD_OUT}
 
 
 @pytest.mark.parametrize(
@@ -24,7 +30,7 @@ def test_vocabulary_half_is_stable():
     ],
 )
 def test_the_forms_of_a_word_have_one_stem(forms):
-    assert len({stem(form) for form in forms.split()}) == 1
+    assert len({stem_phrase(form) for form in forms.split()}) == 1
 
 
 def test_a_list_entry_and_its_plural_are_in_one_half():
@@ -32,7 +38,7 @@ def test_a_list_entry_and_its_plural_are_in_one_half():
     nouns = [old for each in WORD_LISTS if each.category in some for old in each.old]
     assert len(nouns) > 80
     assert all(
-        vocabulary_half(noun) == vocabulary_half(pluralize_noun(noun))
+        get_vocabulary_half(noun) == get_vocabulary_half(pluralize_noun(noun))
         for noun in nouns
         if pluralize_noun(noun) in nouns
     )

@@ -13,16 +13,16 @@ from unbag.challenge_sets.perturbations.modifiers import (
     SUBJECT,
     TYPES,
     VERB,
-    Seed,
-    modified_sentence,
-    modify,
+    SeedPair,
+    build_modified_sentence,
+    modify_seed,
 )
 
-SEED = Seed.of("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
+SEED = SeedPair.from_pair("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
 
 
 def _said(text, part, modifier, tags=None):
-    return modified_sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
+    return build_modified_sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_verb_without_auxiliary_takes_do():
 
 
 def test_all_modifiers_at_all_positions():
-    pairs = list(modify(SEED))
+    pairs = list(modify_seed(SEED))
     per_position = sum(len(modifier.parts) for modifier in MODIFIERS)
     assert len(pairs) == 1 + 3 * per_position == 1 + 3 * (13 + 5 + 12)
     assert Counter(pair.position for pair in pairs) == {"none": 1, **dict.fromkeys(POSITIONS, per_position)}
@@ -75,7 +75,7 @@ def test_all_modifiers_at_all_positions():
 
 
 def test_a_position_changes_that_sentence_only():
-    plain, *pairs = modify(SEED)
+    plain, *pairs = modify_seed(SEED)
     for pair in pairs:
         assert (pair.premise == plain.premise) == (pair.position == "hypothesis")
         assert (pair.hypothesis == plain.hypothesis) == (pair.position == "premise")
@@ -87,11 +87,11 @@ def test_the_seed_keeps_its_label():
         ("a cat is eating", "a cat is sleeping", "contradiction"),
         ("a cat is eating", "a cat is purring", "neutral"),
     ]:
-        assert three_way(next(modify(Seed.of(premise, hypothesis, label))).relation) == label
+        assert three_way(next(modify_seed(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
 
 
 def test_labels_by_hand():
-    labels = {(pair.modifier, pair.part, pair.position): pair.relation for pair in modify(SEED)}
+    labels = {(pair.modifier, pair.part, pair.position): pair.relation for pair in modify_seed(SEED)}
     assert labels["every", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
     assert labels["no", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
     assert labels["green", SUBJECT, "hypothesis"] is Relation.INDEPENDENCE
@@ -100,7 +100,7 @@ def test_labels_by_hand():
 
 
 def test_combinations():
-    pairs = [pair for pair in modify(SEED, combinations=True) if "+" in pair.part]
+    pairs = [pair for pair in modify_seed(SEED, combinations=True) if "+" in pair.part]
     assert Counter(pair.part for pair in pairs) == {"subject+object": 3 * 10, "verb+object": 3 * (2 + 1 + 2 * 7)}
     found = {pair.premise for pair in pairs if pair.position == "premise"}
     assert "no black cat is eating no fish" in found
@@ -109,18 +109,18 @@ def test_combinations():
 
 
 def test_modify_skips_ungrammatical_modifications():
-    negated = Seed.of("a cat is eating a fish", "a cat isn't eating a fish", "contradiction")
-    found = {(pair.modifier, pair.position) for pair in modify(negated)}
+    negated = SeedPair.from_pair("a cat is eating a fish", "a cat isn't eating a fish", "contradiction")
+    found = {(pair.modifier, pair.position) for pair in modify_seed(negated)}
     assert ("not", "premise") in found
     assert not {("not", "hypothesis"), ("not", "both"), ("never", "hypothesis")} & found
-    plural = Seed.of("cats are eating", "cats are sleeping", "neutral")
-    assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify(plural)}
-    assert Seed.of("the cat's bowl is empty", "the bowl is empty", "entailment") is None
+    plural = SeedPair.from_pair("cats are eating", "cats are sleeping", "neutral")
+    assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify_seed(plural)}
+    assert SeedPair.from_pair("the cat's bowl is empty", "the bowl is empty", "entailment") is None
 
 
 def test_plurals_stay_plurals_whatever_their_determiner():
     cats = "the cats are chasing some mice"
-    made = {pair.premise for pair in modify(Seed.of(cats, cats, "entailment"))}
+    made = {pair.premise for pair in modify_seed(SeedPair.from_pair(cats, cats, "entailment"))}
     assert {cats, "not all cats are chasing some mice", "the cats are chasing all mice"} <= made
     assert "every one of the cats is chasing some mice" in made
     assert "some cats are chasing some mice" in made
@@ -131,5 +131,5 @@ def test_plurals_stay_plurals_whatever_their_determiner():
 
 
 def test_seed_of_unsupported_pair_is_none():
-    assert Seed.of("a cat sleeps", "an animal sleeps", "entailment") is None
-    assert Seed.of("a cat is asleep", "a cat is asleep", "contradiction") is None
+    assert SeedPair.from_pair("a cat sleeps", "an animal sleeps", "entailment") is None
+    assert SeedPair.from_pair("a cat is asleep", "a cat is asleep", "contradiction") is None

@@ -16,10 +16,10 @@ from unbag.challenge_sets.perturbations.names import (
     SAME,
     SCOPE,
     UNSURE,
+    build_name_pairs,
     collect_names,
     exchange_name,
-    may_denote_same,
-    name_pairs,
+    is_possibly_coreferent,
 )
 from unbag.challenge_sets.perturbations.place_names import LEVEL_OF, PlaceLevel
 from unbag.data.text.entities import Entity
@@ -83,21 +83,21 @@ def test_exchange_name_each_kind_gives_another_name_of_its_class(group, start):
 
 
 def test_name_pairs_other_order_of_sentences_gives_the_same_pairs():
-    pairs = name_pairs(lambda: TEXT)
+    pairs = build_name_pairs(lambda: TEXT)
     assert len(pairs) == len(TEXT)
     for seed in range(3):
         shuffled = random.Random(seed).sample(TEXT, len(TEXT))
-        assert name_pairs(lambda order=shuffled: order) == pairs
+        assert build_name_pairs(lambda order=shuffled: order) == pairs
 
 
 def test_name_pairs_other_seed_draws_other_names_and_a_repeated_seed_the_same():
-    by_seed = [str(name_pairs(lambda: TEXT, seed)) for seed in range(5)]
+    by_seed = [str(build_name_pairs(lambda: TEXT, seed)) for seed in range(5)]
     assert len(set(by_seed)) > 1
-    assert by_seed == [str(name_pairs(lambda: TEXT, seed)) for seed in range(5)]
+    assert by_seed == [str(build_name_pairs(lambda: TEXT, seed)) for seed in range(5)]
 
 
 def test_name_pairs_are_contradictions_of_co_hyponyms():
-    for pair in name_pairs(lambda: TEXT).values():
+    for pair in build_name_pairs(lambda: TEXT).values():
         assert (pair.category, pair.relation, pair.label) == (NAMES, WordNetRelation.CO_HYPONYM, "contradiction")
 
 
@@ -138,13 +138,13 @@ def test_exchange_name_used_for_two_kinds_or_as_a_common_word_is_left_out():
     common = [annotate("They walked to jones today.")]
     for others in (two_kinds, common):
         assert UNSURE in _reasons(PERSONS[0], [*TEXT, *others])
-        assert all(pair.new != "Jones" for pair in name_pairs(lambda more=others: [*TEXT, *more]).values())
+        assert all(pair.new != "Jones" for pair in build_name_pairs(lambda more=others: [*TEXT, *more]).values())
 
 
 def test_exchange_name_too_few_names_of_the_class_gives_none():
     assert MIN_NAMES == 3
     assert _reasons(PERSONS[0], PERSONS[:2]) == {FEW: 1}
-    assert name_pairs(lambda: PERSONS[:3])
+    assert build_name_pairs(lambda: PERSONS[:3])
 
 
 def test_exchange_name_title_stays_with_names_of_that_title():
@@ -166,9 +166,9 @@ def _attach_title(parse):
 
 def test_may_denote_same_longer_name_links_its_words():
     names = collect_names([annotate("[John Smith] nodded slowly.")])
-    assert may_denote_same("John", "Smith", names)
-    assert may_denote_same("Smith", "John", names)
-    assert not may_denote_same("John", "Baker", names)
+    assert is_possibly_coreferent("John", "Smith", names)
+    assert is_possibly_coreferent("Smith", "John", names)
+    assert not is_possibly_coreferent("John", "Baker", names)
 
 
 def test_exchange_name_all_others_may_denote_the_same_gives_none():
@@ -178,7 +178,7 @@ def test_exchange_name_all_others_may_denote_the_same_gives_none():
 
 def test_exchange_name_city_is_never_exchanged_with_a_country():
     countries = [annotate(f"They arrived in [{name}] today.", "GPE") for name in ("France", "Italy", "Norway")]
-    for premise, pair in name_pairs(lambda: [*CITIES, *countries]).items():
+    for premise, pair in build_name_pairs(lambda: [*CITIES, *countries]).items():
         assert LEVEL_OF[pair.old] is LEVEL_OF[pair.new], premise
 
 

@@ -19,7 +19,7 @@ from unbag.challenge_sets.perturbations.negation import (
     plain_clause,
     shortenings,
 )
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premi
         verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
         assert [proved_label(verdict) for verdict in verdicts] == labels
         for pair in pairs:
-            assert {vocabulary_half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
+            assert {get_vocabulary_half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
 
 
 def _templates(text):

@@ -18,7 +18,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
     THING_ANTONYMS,
     THING_PREFIXES,
 )
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, vocabulary_half
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
@@ -240,12 +240,12 @@ def test_rows_of_the_two_halves_share_no_premise_noun_and_negation(parser):
         counts = Counter()
         rows = _rows(parser, [*CLAIMS, *OTHERS], words=words, counts=counts)
         assert counts[f"excluded: {OTHER_WORDS}"] > 0
-        assert {vocabulary_half(row["negation"]) for row in rows} <= {words}
+        assert {get_vocabulary_half(row["negation"]) for row in rows} <= {words}
         halves[words] = rows
     assert halves[HELD_OUT]
     first, second = ({row["premise"] for row in rows} for rows in halves.values())
     assert first.isdisjoint(second)
-    trained = {template for template in TEMPLATES if vocabulary_half(template) == TRAINING}
+    trained = {template for template in TEMPLATES if get_vocabulary_half(template) == TRAINING}
     assert trained
     assert trained.isdisjoint(row["negation"] for row in halves[HELD_OUT])
 

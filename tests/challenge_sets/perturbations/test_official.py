@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, GeneratedPair, sample_epoch
-from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, is_official, sentence_hashes
+from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sentences, is_official
 
 
 @pytest.mark.nightly
@@ -15,7 +15,7 @@ def test_the_hashes_are_those_of_the_authors_files(shared):
         data / "sicck" / "SICCK-Ground-Truth-apr24.csv",
     ]
     official = sorted(set(sentences(list(map(str, files)))))
-    assert np.array_equal(sentence_hashes(official), np.fromfile(HASHES, dtype="<u4"))
+    assert np.array_equal(hash_sentences(official), np.fromfile(HASHES, dtype="<u4"))
     assert all(map(is_official, official))
     assert is_official(official[0].upper().rstrip(".") + " !")
 

@@ -14,7 +14,7 @@ from unbag.challenge_sets.perturbations.permutation import (
     TooFewPermutationsError,
     _clumped_count,
     _placements,
-    derangement,
+    draw_derangement,
 )
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import open_data
@@ -35,7 +35,7 @@ def _word_places(tokens, text):
 def test_every_word_leaves_its_place_and_punctuation_keeps_it():
     tokens = tokenize("One two, three four; five six seven (eight) nine!")
     assert len(set(tokens.texts)) == len(tokens.texts), "a repeated token would hide who moved where"
-    premise, _ = Permuter(q=50).pair("a", tokens, HYPOTHESIS)
+    premise, _ = Permuter(q=50).permute_pair("a", tokens, HYPOTHESIS)
     for text in premise.texts:
         permuted = text.split(" ")
         assert sorted(permuted) == sorted(tokens.texts)
@@ -45,58 +45,60 @@ def test_every_word_leaves_its_place_and_punctuation_keeps_it():
 
 def test_the_pairs_of_an_example_are_pairwise_different():
     short = tokenize("a b c d"), tokenize("e f g h")  # 9 derangements each, 81 pairs: draws collide often
-    premise, hypothesis = Permuter(q=81).pair("a", *short)
+    premise, hypothesis = Permuter(q=81).permute_pair("a", *short)
     assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 81
 
 
 def test_repeated_words_do_not_make_equal_pairs():
     tokens = tokenize("the dog the cat the bird"), tokenize("the cow the pig the hen")
-    premise, hypothesis = Permuter(q=100).pair("a", *tokens)
+    premise, hypothesis = Permuter(q=100).permute_pair("a", *tokens)
     assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 100
 
 
 def test_permuter_too_few_permutations_raises():
     short = tokenize("a b c d"), tokenize("e f g h")
     with pytest.raises(TooFewPermutationsError, match="fewer than 82"):
-        Permuter(q=82).pair("a", *short)
+        Permuter(q=82).permute_pair("a", *short)
     with pytest.raises(TooFewPermutationsError):  # 44 derangements each by index, but only one text
-        Permuter(q=2).pair("a", tokenize("x x x x x"), tokenize("y y y y y"))
+        Permuter(q=2).permute_pair("a", tokenize("x x x x x"), tokenize("y y y y y"))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_permutation_is_rebuilt_alone(mode):
-    many = Permuter(q=40, mode=mode).pair("a", TWELVE, HYPOTHESIS)
+    many = Permuter(q=40, mode=mode).permute_pair("a", TWELVE, HYPOTHESIS)
     for k in (0, 1, 17, 39):
-        alone = Permuter(q=1, mode=mode).one("a", TWELVE, HYPOTHESIS, k)
+        alone = Permuter(q=1, mode=mode).permute_once("a", TWELVE, HYPOTHESIS, k)
         assert alone == (many[0].texts[k], many[1].texts[k])
 
 
 def test_a_collision_changes_no_earlier_permutation():
     short = tokenize("a b c d"), tokenize("e f g h")
-    few, many = (Permuter(q=q).pair("a", *short) for q in (20, 60))
+    few, many = (Permuter(q=q).permute_pair("a", *short) for q in (20, 60))
     assert [side.texts for side in few] == [side.texts[:20] for side in many]
 
 
 @pytest.mark.parametrize("change", [{"seed": 14}, {"mode": "hypothesis"}])
 def test_permuter_depends_on_seed_and_mode(change):
     assert (
-        Permuter(q=5).pair("a", PREMISE, HYPOTHESIS)[1].texts == Permuter(q=5).pair("a", PREMISE, HYPOTHESIS)[1].texts
+        Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
+        == Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
     )
     assert (
-        Permuter(q=5).pair("a", PREMISE, HYPOTHESIS)[1].texts
-        != Permuter(q=5, **change).pair("a", PREMISE, HYPOTHESIS)[1].texts
+        Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
+        != Permuter(q=5, **change).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
     )
 
 
 def test_each_example_is_permuted_its_own_way():
     assert (
-        Permuter(q=5).pair("a", PREMISE, HYPOTHESIS)[0].texts != Permuter(q=5).pair("b", PREMISE, HYPOTHESIS)[0].texts
+        Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[0].texts
+        != Permuter(q=5).permute_pair("b", PREMISE, HYPOTHESIS)[0].texts
     )
 
 
 def test_premise_and_hypothesis_move_independently():
     same = tokenize("one two three four five six seven eight")
-    premise, hypothesis = Permuter(q=20).pair("a", same, same)
+    premise, hypothesis = Permuter(q=20).permute_pair("a", same, same)
     assert not set(premise.texts) & set(hypothesis.texts)
 
 
@@ -110,7 +112,7 @@ def snli(shared):
 
 
 def test_hypothesis_only_leaves_the_premise():
-    premise, hypothesis = Permuter(q=5, mode="hypothesis").pair("a", PREMISE, HYPOTHESIS)
+    premise, hypothesis = Permuter(q=5, mode="hypothesis").permute_pair("a", PREMISE, HYPOTHESIS)
     assert set(premise.texts) == {"Two young dogs, and a cat, chase a red ball in the park."}
     assert (premise.bleu == 1).all()
     assert len(set(hypothesis.texts)) == 5
@@ -120,15 +122,15 @@ def test_hypothesis_only_leaves_the_premise():
     "odd", ["two  spaces", " around ", "no-break\u00a0space", "tab\t.", "e\u0301 is not \u00e9", "x ,y"]
 )
 def test_hypothesis_only_leaves_white_space_and_composition_too(odd):
-    premise, _ = Permuter(q=3, mode="hypothesis").pair("a", tokenize(odd), HYPOTHESIS)
+    premise, _ = Permuter(q=3, mode="hypothesis").permute_pair("a", tokenize(odd), HYPOTHESIS)
     assert premise.texts == [odd] * 3
-    assert Permuter(mode="hypothesis").one("a", tokenize(odd), HYPOTHESIS, 2)[0] == odd
+    assert Permuter(mode="hypothesis").permute_once("a", tokenize(odd), HYPOTHESIS, 2)[0] == odd
 
 
 def test_hypothesis_only_leaves_every_premise_of_snli(snli):
     assert len(snli) == 3697
     verbatim = [
-        Permuter(q=1, mode="hypothesis").one(source_id, premise, hypothesis, 0)[0] == premise.sentence
+        Permuter(q=1, mode="hypothesis").permute_once(source_id, premise, hypothesis, 0)[0] == premise.sentence
         for source_id, premise, hypothesis in snli
     ]
     assert all(verbatim)
@@ -138,7 +140,7 @@ def test_hypothesis_only_leaves_every_premise_of_snli(snli):
 @pytest.mark.parametrize(("mode", "run"), [("clumped_25", 3), ("clumped_50", 6), ("clumped_75", 9)])
 def test_a_clump_moves_as_one_and_every_word_leaves_its_place(mode, run):
     assert run == int(CLUMPS[mode] * 13)
-    premise, _ = Permuter(q=30, mode=mode).pair("a", TWELVE, TWELVE)
+    premise, _ = Permuter(q=30, mode=mode).permute_pair("a", TWELVE, TWELVE)
     starts = set()
     for text in premise.texts:
         places = _word_places(TWELVE, text)
@@ -161,7 +163,7 @@ def test_a_clump_moves_as_one_and_every_word_leaves_its_place(mode, run):
 )
 def test_a_clump_is_as_long_as_its_share_of_all_tokens_says(sentence, longest):
     tokens = tokenize(sentence)
-    premise, _ = Permuter(q=20, mode="clumped_50").pair("a", tokens, tokens)
+    premise, _ = Permuter(q=20, mode="clumped_50").permute_pair("a", tokens, tokens)
     together = []
     for text in premise.texts:
         order = _word_places(tokens, text)
@@ -175,12 +177,12 @@ def test_permuter_clump_of_all_words_raises():
     dotted = tokenize("a , b , c , d , e")  # int(.75 × 9) = 6 of 5 words
     for q in (1, 100):
         with pytest.raises(TooFewPermutationsError, match=f"fewer than {q} different"):
-            Permuter(q=q, mode="clumped_75").pair("a", dotted, HYPOTHESIS)
+            Permuter(q=q, mode="clumped_75").permute_pair("a", dotted, HYPOTHESIS)
 
 
 def test_a_quarter_of_few_tokens_is_no_clump():
     few = tokenize("a b c d e f g")  # int(.25 × 7) = 1
-    premise, _ = Permuter(q=200, mode="clumped_25").pair("a", few, HYPOTHESIS)
+    premise, _ = Permuter(q=200, mode="clumped_25").permute_pair("a", few, HYPOTHESIS)
     assert all(place != word for text in premise.texts for place, word in enumerate(_word_places(few, text)))
     assert len(set(premise.texts)) > 150, "of 1,854 derangements"
 
@@ -190,7 +192,7 @@ def test_no_word_of_snli_stays_where_it_was(snli, mode):
     moved = dropped = 0
     for source_id, *sentences in snli[::16]:
         try:
-            sides = Permuter(q=10, mode=mode).pair(source_id, *sentences)
+            sides = Permuter(q=10, mode=mode).permute_pair(source_id, *sentences)
         except TooFewPermutationsError:
             dropped += 1
             continue
@@ -231,7 +233,7 @@ def test_clumped_orders_are_uniform_given_the_run():
             shares[order] += 1 / 3 / len(orders)
     draws = 1500
     permuters = (Permuter(q=1, mode="clumped_50", seed=seed) for seed in range(draws))
-    seen = Counter(tuple(_word_places(tokens, each.one("x", tokens, HYPOTHESIS, 0)[0])) for each in permuters)
+    seen = Counter(tuple(_word_places(tokens, each.permute_once("x", tokens, HYPOTHESIS, 0)[0])) for each in permuters)
     assert set(seen) == set(ways)
     chi_square = sum((seen[order] - draws * share) ** 2 / (draws * share) for order, share in shares.items())
     assert len(shares) - 1 < 10
@@ -246,7 +248,7 @@ def test_the_orders_of_a_document_are_not_counted_to_draw_one(monkeypatch):
 
     monkeypatch.setattr("unbag.challenge_sets.perturbations.permutation._placements", count)
     words = [f"w{number}" for number in range(16_000)]
-    shuffled = derangement(tokenize(" ".join(words)), ("document",), 0).split()
+    shuffled = draw_derangement(tokenize(" ".join(words)), ("document",), 0).split()
     assert sorted(shuffled) == sorted(words)
     assert all(one != two for one, two in zip(shuffled, words, strict=True))
 
@@ -254,7 +256,7 @@ def test_the_orders_of_a_document_are_not_counted_to_draw_one(monkeypatch):
 def test_derangements_are_uniform():
     """Each of the 9 derangements of 4 words is drawn equally often: chi-square with 8 degrees of freedom."""
     tokens, other = tokenize("a b c d"), HYPOTHESIS
-    seen = Counter(Permuter(q=1, seed=seed).pair("x", tokens, other)[0].texts[0] for seed in range(3600))
+    seen = Counter(Permuter(q=1, seed=seed).permute_pair("x", tokens, other)[0].texts[0] for seed in range(3600))
     assert len(seen) == 9
     chi_square = sum((n - 400) ** 2 / 400 for n in seen.values())
     assert chi_square < 26.1, "p < .001"
@@ -270,7 +272,7 @@ def test_derangements_are_uniform():
 def test_words_are_neither_lost_nor_made(words, mode):
     tokens = tokenize(" ".join(words))
     try:
-        premise, hypothesis = Permuter(q=3, mode=mode).pair("a", tokens, tokens)
+        premise, hypothesis = Permuter(q=3, mode=mode).permute_pair("a", tokens, tokens)
     except TooFewPermutationsError:
         return
     for text in itertools.chain(premise.texts, hypothesis.texts):
@@ -280,7 +282,7 @@ def test_words_are_neither_lost_nor_made(words, mode):
 @pytest.mark.parametrize("characters", [False, True])
 def test_chinese_is_joined_without_spaces(characters):
     tokens = tokenize("身上裹一件工厂发的棉大衣,手插在袖筒里", "zh", characters=characters)
-    premise, _ = Permuter(q=3).pair("a", tokens, tokens)
+    premise, _ = Permuter(q=3).permute_pair("a", tokens, tokens)
     assert all(" " not in text and sorted(text) == sorted(tokens.sentence) for text in premise.texts)
 
 
@@ -293,7 +295,7 @@ def test_what_cannot_be_is_refused(options, words):
 
 
 def test_bleu_is_that_of_the_texts():
-    premise, _ = Permuter(q=20, mode="clumped_50").pair("a", PREMISE, HYPOTHESIS)
+    premise, _ = Permuter(q=20, mode="clumped_50").permute_pair("a", PREMISE, HYPOTHESIS)
     original = list(PREMISE.texts)
     for text, bleu in zip(premise.texts, premise.bleu, strict=True):
         permuted = text.split(" ")

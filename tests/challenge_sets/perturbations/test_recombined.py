@@ -6,7 +6,7 @@ import pytest
 
 from tests.challenge_sets.perturbations.simple_sentences import SimpleParser
 from unbag.challenge_sets.perturbations import recombined
-from unbag.challenge_sets.perturbations.arguments import content_stems, implied_stems
+from unbag.challenge_sets.perturbations.arguments import collect_content_stems, expand_stems
 from unbag.challenge_sets.perturbations.recombined import (
     EXCHANGES,
     FEW_SENTENCES,
@@ -184,9 +184,9 @@ def test_each_group_has_a_supported_claim_and_another(real_rows):
 
 def test_document_has_all_content_words_of_its_claims_and_none_without_the_evidence(real_rows):
     for row in real_rows:
-        claim, document = content_stems(row["hypothesis"]), content_stems(row["premise"])
+        claim, document = collect_content_stems(row["hypothesis"]), collect_content_stems(row["premise"])
         if row["operation"] == REMOVED:
-            assert implied_stems(document).isdisjoint(claim), row["id"]
+            assert expand_stems(document).isdisjoint(claim), row["id"]
         else:
             assert claim <= document, row["id"]
 
@@ -215,9 +215,11 @@ def test_evidence_and_donor_stand_where_the_columns_say(real_rows, real_examples
             assert donor in row["premise"]
             order = row["premise"].index(donor) < row["premise"].index(evidence)
             assert order == (row["donor_position"] < row["position"])
-            assert content_stems(row["replacement"]) <= content_stems(donor)
-            assert content_stems(row["replacement"]).isdisjoint(content_stems(evidence))
-            assert content_stems(row["hypothesis"]) <= content_stems(evidence) | content_stems(row["replacement"])
+            assert collect_content_stems(row["replacement"]) <= collect_content_stems(donor)
+            assert collect_content_stems(row["replacement"]).isdisjoint(collect_content_stems(evidence))
+            assert collect_content_stems(row["hypothesis"]) <= collect_content_stems(evidence) | collect_content_stems(
+                row["replacement"]
+            )
 
 
 def test_positions_are_drawn_from_start_to_end(real_rows):

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from unbag.baselines.natlog.relations import Relation
-from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, group_sizes, read_sicck
+from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, count_by_group, read_sicck
 from unbag.data.downloads import fetch_pinned_file
 
 HEADER = [
@@ -77,7 +77,7 @@ def test_the_official_file(shared):
     rows, counts = read_sicck(path)
     assert len(rows) == 1304 == PAIRS
     assert len({row.seed for row in rows}) == SEED_PAIRS
-    assert group_sizes(rows) == {
+    assert count_by_group(rows) == {
         "type": {"universal": 217, "existential": 303, "negation": 167, "adjective/adverb": 602, "none": 15},
         "part": {"subject": 560, "verb": 220, "object": 509, "none": 15},
     }

@@ -5,16 +5,16 @@ import pytest
 from unbag.baselines.natlog.models import outcomes
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import parts
-from unbag.challenge_sets.perturbations.modifiers import BY_NAME, modified_sentence
+from unbag.challenge_sets.perturbations.modifiers import BY_NAME, build_modified_sentence
 from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import (
     ELSE,
     SAME,
     Disagreement,
     _cause,
-    annotator_agreement,
+    build_official_shapes,
+    count_annotator_agreement,
     count_reproduced,
-    official_shapes,
 )
 
 
@@ -25,13 +25,13 @@ def rows(shared):
 
 def test_annotator_agreement_equals_the_card(rows):
     """A regression test of the classes: the readings were fixed before the comparison with the labels."""
-    found = annotator_agreement(rows)
+    found = count_annotator_agreement(rows)
     assert found["n"] == 1304
     assert (found["seven_way"], found["four_way"]) == (1085, 1159)
 
 
 def test_the_largest_classes_of_disagreement_are_those_of_the_card(rows):
-    found = annotator_agreement(rows)["disagreements"]
+    found = count_annotator_agreement(rows)["disagreements"]
     assert sum(found.values()) == 1304 - 1159
     assert [(tuple(name), n) for name, n in found.most_common(8)] == [
         (("subject", "adjective", "one", "neutral", "contradiction"), 10),
@@ -62,7 +62,7 @@ ROWS = [
 
 def test_agreement_by_hand():
     """No poodle is asleep, a dog is: both can be so (a beagle sleeps) and one must be, so it is cover."""
-    found = annotator_agreement(ROWS)
+    found = count_annotator_agreement(ROWS)
     assert (found["n"], found["seven_way"], found["four_way"]) == (5, 3, 4)
     assert found["confusion"]["negation", "cover"] == 1
     assert found["confusion"]["negation", "alternation"] == 1
@@ -91,8 +91,10 @@ def test_a_cause_counts_only_if_it_alone_makes_the_difference():
 )
 def test_cause_single_difference_is_named(modifier, theirs, cause):
     kitten = parts("a kitten isn't asleep")
-    ours = modified_sentence(kitten, (("subject", BY_NAME[modifier]),))
-    assert _cause([(kitten, ours), (kitten, modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
+    ours = build_modified_sentence(kitten, (("subject", BY_NAME[modifier]),))
+    assert (
+        _cause([(kitten, ours), (kitten, build_modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
+    )
 
 
 def test_count_reproduced_official_pairs_equal_the_card(rows):
@@ -105,7 +107,7 @@ def test_count_reproduced_official_pairs_equal_the_card(rows):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_a_higher_bound_changes_nothing_on_the_shapes_that_occur(rows):
-    shapes = set(official_shapes(rows))
+    shapes = set(build_official_shapes(rows))
     assert len(shapes) > 100
     for shape in shapes:
         bound = 6 if max(_numbers(shape)) == 1 else 7

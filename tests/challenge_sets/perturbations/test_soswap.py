@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, Swap, soswap
+from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, SwappedSentence, swap_subject_and_object
 from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import tokenize
 
@@ -126,7 +126,7 @@ PAIRS = st.tuples(
 @given(PAIRS)
 def test_the_swap_is_the_sentence_with_both_phrases_in_the_other_place(drawn):
     subject, verb, object_, tail = drawn
-    swap = soswap(sentence(subject, verb, object_, tail))
+    swap = swap_subject_and_object(sentence(subject, verb, object_, tail))
     assert swap.hypothesis == str(sentence(object_, verb, subject, tail))
     assert (swap.subject.lower(), swap.object) == (subject.words, object_.words)
     assert swap.repaired == (subject.plural != object_.plural and verb != "passed")
@@ -136,7 +136,7 @@ def test_the_swap_is_the_sentence_with_both_phrases_in_the_other_place(drawn):
 def test_swapping_twice_gives_the_premise_back(drawn):
     subject, verb, object_, tail = drawn
     premise = sentence(subject, verb, object_, tail)
-    assert soswap(sentence(object_, verb, subject, tail)).hypothesis == str(premise)
+    assert swap_subject_and_object(sentence(object_, verb, subject, tail)).hypothesis == str(premise)
 
 
 HE_SEES_DOGS = """
@@ -150,9 +150,9 @@ feeding feed  VERB  VBG 3 ROOT
 
 def test_pronouns_change_case_and_the_verb_its_number():
     parse = parse_of(HE_SEES_DOGS.format("them they PRON PRP 3 dobj"))
-    assert soswap(parse) == Swap("They are feeding him.", "He", "them", repaired=True)
+    assert swap_subject_and_object(parse) == SwappedSentence("They are feeding him.", "He", "them", repaired=True)
     parse = parse_of(HE_SEES_DOGS.format("me I PRON PRP 3 dobj"))
-    assert soswap(parse).hypothesis == "I am feeding him."
+    assert swap_subject_and_object(parse).hypothesis == "I am feeding him."
 
 
 def test_a_name_keeps_its_capital_and_the_verbs_of_one_subject_agree():
@@ -166,7 +166,7 @@ def test_a_name_keeps_its_capital_and_the_verbs_of_one_subject_agree():
         looks look  VERB  VBZ 3 conj
         +.    .     PUNCT .   3 punct
     """)
-    assert soswap(parse).hypothesis == "Two boxes open Anna Smith and look."
+    assert swap_subject_and_object(parse).hypothesis == "Two boxes open Anna Smith and look."
 
 
 def test_the_object_of_a_later_verb_goes_to_the_subject_of_the_first():
@@ -179,7 +179,9 @@ def test_the_object_of_a_later_verb_goes_to_the_subject_of_the_first():
         books book  NOUN  NNS 5 dobj
         +.    .     PUNCT .   3 punct
     """)
-    assert soswap(parse) == Swap("Books sit and read a girl.", "A girl", "books", repaired=True)
+    assert swap_subject_and_object(parse) == SwappedSentence(
+        "Books sit and read a girl.", "A girl", "books", repaired=True
+    )
 
 
 CAUGHT = """
@@ -213,7 +215,7 @@ a     a     DET   DT  6 det
     ],
 )
 def test_soswap_misread_sentence_is_excluded(first, second, rest):
-    assert soswap(parse_of(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
+    assert swap_subject_and_object(parse_of(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
 
 
 def test_a_caption_without_a_finite_verb_takes_no_pronoun():
@@ -223,7 +225,7 @@ def test_a_caption_without_a_finite_verb_takes_no_pronoun():
         repairing repair VERB VBG 3 ROOT
         them      they   PRON PRP 3 dobj
     """)
-    assert soswap(parse) is SoswapExclusion.PRONOUN
+    assert swap_subject_and_object(parse) is SoswapExclusion.PRONOUN
 
 
 def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
@@ -236,7 +238,7 @@ def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
         bus    bus   NOUN  NN  4 dobj
         +.     .     PUNCT .   2 punct
     """)
-    assert soswap(parse).hypothesis == "A bus stands and carries men."
+    assert swap_subject_and_object(parse).hypothesis == "A bus stands and carries men."
 
 
 # What is refused, and the sentence that shows it; parsed by the pipeline, in words of ours.
@@ -298,7 +300,7 @@ REFUSED = {
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
 def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
-    assert soswap(parse) is refusal
+    assert swap_subject_and_object(parse) is refusal
 
 
 @pytest.mark.parametrize(
@@ -339,12 +341,16 @@ def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
 )
 def test_sentences_are_swapped_as_a_person_would(parser, premise, hypothesis):
     [parse] = parser.parses([premise])
-    assert soswap(parse).hypothesis == hypothesis
+    assert swap_subject_and_object(parse).hypothesis == hypothesis
 
 
 def test_words_stay_the_same_up_to_inflection_case_and_capitals(real_parses):
     """On real premises, only the number of a verb and the case of a pronoun may change."""
-    swaps = [(str(parse), swap) for parse in real_parses if isinstance(swap := soswap(parse), Swap)]
+    swaps = [
+        (str(parse), swap)
+        for parse in real_parses
+        if isinstance(swap := swap_subject_and_object(parse), SwappedSentence)
+    ]
     assert len(swaps) > len(real_parses) / 10
     for premise, swap in swaps:
         before, after = (Counter(tokenize(text.lower()).texts) for text in (premise, swap.hypothesis))
@@ -366,12 +372,16 @@ def _base(word):
 
 def test_swapping_a_real_premise_twice_gives_it_back(parser, real_parses):
     """Holds if the parser reads the hypothesis as intended, and no verb or pronoun changed."""
-    swaps = [(parse, swap) for parse in real_parses if isinstance(swap := soswap(parse), Swap) and not swap.repaired]
+    swaps = [
+        (parse, swap)
+        for parse in real_parses
+        if isinstance(swap := swap_subject_and_object(parse), SwappedSentence) and not swap.repaired
+    ]
     again = 0
     for (parse, swap), reparsed in zip(swaps, parser.parses(swap.hypothesis for _, swap in swaps), strict=True):
-        back = soswap(reparsed)
+        back = swap_subject_and_object(reparsed)
         if (
-            isinstance(back, Swap)
+            isinstance(back, SwappedSentence)
             and not back.repaired
             and _same(back.subject, swap.object)
             and _same(back.object, swap.subject)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from unbag.challenge_sets.perturbations.augmentation import SoswapAddamodPairs, sample_epoch
-from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, adjective_counts, soswap_addamod_tables
+from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, count_adjectives, iter_soswap_addamod_tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 
@@ -21,14 +21,14 @@ EXAMPLES = [Example(f"p-{i}", text, "A red man sees a red house.", "neutral") fo
 
 @pytest.fixture(scope="module")
 def adjectives(parser):
-    return adjective_counts(
+    return count_adjectives(
         [*EXAMPLES, Example("x", "The red man has a red hat.", "A red house is red.", "neutral")], parser
     )
 
 
 def _rows(parser, **options):
     return pa.concat_tables(
-        [*soswap_addamod_tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]
+        [*iter_soswap_addamod_tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]
     ).to_pylist()
 
 
@@ -68,7 +68,7 @@ def test_a_kind_alone_has_the_rows_it_has_beside_the_other(parser, adjectives):
 
 
 def test_a_sentence_attests_once_however_often_it_comes(parser):
-    once, often = (adjective_counts(EXAMPLES[:2] * times, parser) for times in (1, 5))
+    once, often = (count_adjectives(EXAMPLES[:2] * times, parser) for times in (1, 5))
     assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
 
 
@@ -80,7 +80,7 @@ def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
     counts = Counter()
     examples = open_data(path, labels=LABELS).examples()
     assert (
-        sum(len(table) for table in soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
+        sum(len(table) for table in iter_soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
         == counts["soswap"]
     )
     assert counts["premises"] == 3319 == sum(n for name, n in counts.items() if name.startswith("soswap"))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, Swap, soswap
+from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, SwappedSentence, swap_subject_and_object
 
 CHASE = """
     A      a     DET  DT  2 det
@@ -46,16 +46,16 @@ NOUN_PHRASES = ("and and CCONJ CC 5 cc", "two two NUM CD 8 nummod", "birds bird 
     ],
 )  # fmt: skip
 def test_soswap_written_text_excludes_sentences_that_captions_keep(parse, reason):
-    assert isinstance(soswap(parse), Swap)
-    assert soswap(parse, written=True) is reason
+    assert isinstance(swap_subject_and_object(parse), SwappedSentence)
+    assert swap_subject_and_object(parse, written=True) is reason
 
 
 def test_soswap_written_text_excludes_a_list_that_the_parser_cuts():
     """A verb between the phrases hides that the last noun belongs to the object: "… a cat, and ultimately a bird"."""
     tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
             "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
-    assert isinstance(soswap(clause(*tail)), Swap)
-    assert soswap(clause(*tail), written=True) is SoswapExclusion.BROKEN
+    assert isinstance(swap_subject_and_object(clause(*tail)), SwappedSentence)
+    assert swap_subject_and_object(clause(*tail), written=True) is SoswapExclusion.BROKEN
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_soswap_written_text_excludes_a_list_that_the_parser_cuts():
 @pytest.mark.parametrize("before", [(), ("Then then ADV RB 4 advmod",)])
 def test_soswap_written_text_swaps_plain_clauses_as_captions(tail, before):
     parse = clause(*tail, before=before)
-    assert soswap(parse, written=True) == soswap(parse)
-    assert isinstance(soswap(parse), Swap)
+    assert swap_subject_and_object(parse, written=True) == swap_subject_and_object(parse)
+    assert isinstance(swap_subject_and_object(parse), SwappedSentence)
 
 
 def test_soswap_of_two_forms_of_one_pronoun_has_the_same_words():
@@ -80,4 +80,4 @@ def test_soswap_of_two_forms_of_one_pronoun_has_the_same_words():
         them they PRON PRP 2 dobj
         +.   .    PUNCT .  2 punct
     """)
-    assert soswap(parse) is SoswapExclusion.SAME_WORDS
+    assert swap_subject_and_object(parse) is SoswapExclusion.SAME_WORDS

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations.minitrees import MiniTrees, Ratios
+from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios, MiniTrees
 from unbag.data.text.tagging import Tagger
 from unbag.scoring.pos_minitree import TAGS, compute_neighbor_distributions, compute_sentence_signature, encode_tags
 
@@ -30,18 +30,18 @@ def test_a_word_has_the_neighbours_of_its_occurrences_together(trees):
     # dog: the, old | a, sleeps. ADJ, DET, DET, VERB
     expected = np.zeros(17)
     expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
-    assert trees.profiles(["dog"])[0] == pytest.approx(expected)
+    assert trees.compute_profiles(["dog"])[0] == pytest.approx(expected)
     # The: cat, sees | cat, sees, old, dog: three times NOUN or VERB each, less one
-    assert trees.profiles(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
-    assert trees.profiles(["the"]).sum() == pytest.approx(1)
+    assert trees.compute_profiles(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
+    assert trees.compute_profiles(["the"]).sum() == pytest.approx(1)
 
 
 def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
     trees = by_text
     in_cat, in_dog = (compute_neighbor_distributions(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
-    assert trees.profiles(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
-    assert trees.profiles(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
-    assert trees.profiles(["unheard-of"]).sum() == 0
+    assert trees.compute_profiles(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
+    assert trees.compute_profiles(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
+    assert trees.compute_profiles(["unheard-of"]).sum() == 0
     assert "THE" in trees
     assert "unheard-of" not in trees
 
@@ -49,20 +49,20 @@ def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
 def test_many_words(trees):
     for i in range(3000):
         trees.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
-    assert trees.profiles(["w2999"])[0, TAGS.index("VERB")] == 1
-    assert trees.profiles(["sleeps"])[0, TAGS.index("DET")] == 0.5
+    assert trees.compute_profiles(["w2999"])[0, TAGS.index("VERB")] == 1
+    assert trees.compute_profiles(["sleeps"])[0, TAGS.index("DET")] == 0.5
 
 
 def test_permutations_at_once_are_permutations_one_by_one(by_text):
     trees = by_text
     rng = np.random.default_rng(0)
     orders = np.stack([rng.permutation(len(CAT)) for _ in range(20)])
-    found = trees.permuted(CAT, orders)
-    table = trees.table()
+    found = trees.compute_permuted_signatures(CAT, orders)
+    table = trees.compute_table()
     for order, signature in zip(orders, found, strict=True):
         words, tags = zip(*(CAT[place] for place in order), strict=True)
         assert signature == compute_sentence_signature(words, tags, table, definition="text")
-    assert trees.signature(CAT) == compute_sentence_signature(*zip(*CAT, strict=True), table, definition="text")
+    assert trees.compute_signature(CAT) == compute_sentence_signature(*zip(*CAT, strict=True), table, definition="text")
     assert len(set(found)) > 1
 
 
@@ -77,32 +77,35 @@ class _Tagger:
 
 def test_a_signature_is_that_of_the_module_that_anyone_can_load(trees):
     for tagged in (CAT, DOG, _Tagger().tags(["tac"])["tac"]):
-        assert trees.signature(tagged) == compute_sentence_signature(*zip(*tagged, strict=True), trees.table())
-    assert trees.signature(DOG, k=2) != trees.signature(DOG, k=4)
+        signature = compute_sentence_signature(*zip(*tagged, strict=True), trees.compute_table())
+        assert trees.compute_signature(tagged) == signature
+    assert trees.compute_signature(DOG, k=2) != trees.compute_signature(DOG, k=4)
 
 
 def test_a_permuted_sentence_is_tagged_again(trees):
     orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
-    cat, dog = Ratios(trees, _Tagger()).terms(["cat", "dog"], [["tac"], []], orders)
+    cat, dog = MiniTreeRatios(trees, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
     again = _Tagger().tags(["tac"])["tac"]
-    assert cat.tolist() == [trees.signature(CAT), trees.signature(again)]
+    assert cat.tolist() == [trees.compute_signature(CAT), trees.compute_signature(again)]
     in_its_own_tags = tuple(CAT[place] for place in orders[0][0])
-    assert trees.signature(again) != trees.signature(in_its_own_tags)
-    assert dog.tolist() == [trees.signature(DOG)]
-    [odd] = Ratios(trees, _Tagger()).terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
+    assert trees.compute_signature(again) != trees.compute_signature(in_its_own_tags)
+    assert dog.tolist() == [trees.compute_signature(DOG)]
+    [odd] = MiniTreeRatios(trees, _Tagger()).compute_terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
     assert odd.tolist() == [0.0]  # unknown words count 0
 
 
 def test_by_the_text_words_take_along_their_tags(by_text):
     orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
-    cat, dog, odd = Ratios(by_text, _Tagger()).terms(["cat", "dog", "odd"], [["", ""], [""], [""]], orders)
-    assert cat.tolist() == [by_text.signature(CAT), *by_text.permuted(CAT, orders[0])]
-    assert dog.tolist() == [by_text.signature(DOG)] * 2
+    cat, dog, odd = MiniTreeRatios(by_text, _Tagger()).compute_terms(
+        ["cat", "dog", "odd"], [["", ""], [""], [""]], orders
+    )
+    assert cat.tolist() == [by_text.compute_signature(CAT), *by_text.compute_permuted_signatures(CAT, orders[0])]
+    assert dog.tolist() == [by_text.compute_signature(DOG)] * 2
     assert np.isnan(odd).all()  # none of its words is known
 
 
 def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
-    [found] = Ratios(by_text, _Tagger()).terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
+    [found] = MiniTreeRatios(by_text, _Tagger()).compute_terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
     assert np.isnan(found).all()
 
 
@@ -113,7 +116,7 @@ def test_minitrees_unknown_definition_raises():
 
 def test_minitrees_orders_of_wrong_length_raise(trees):
     with pytest.raises(ValueError, match=r"orders: expected shape \(q, 6\), got \(1, 3\)"):
-        trees.permuted(CAT, np.zeros((1, 3), dtype=np.int64))
+        trees.compute_permuted_signatures(CAT, np.zeros((1, 3), dtype=np.int64))
 
 
 def test_a_corpus_is_streamed(shared, tmp_path):
@@ -123,8 +126,8 @@ def test_a_corpus_is_streamed(shared, tmp_path):
     by_hand = MiniTrees()
     for sentence in sentences:
         by_hand.add(tagger.tags([sentence])[sentence])
-    assert trees.table() == by_hand.table()
-    assert trees.profiles(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
+    assert trees.compute_table() == by_hand.compute_table()
+    assert trees.compute_profiles(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
 
 
 def test_the_permuted_sets_texts_can_be_read(shared, tmp_path):
@@ -133,7 +136,7 @@ def test_the_permuted_sets_texts_can_be_read(shared, tmp_path):
 
     tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
     pair = ["Two dogs, both brown, don't chase the red ball.", "Some animals play with the toy today."]
-    sides = Permuter(q=5).pair("a", *map(tokenize, pair))
+    sides = Permuter(q=5).permute_pair("a", *map(tokenize, pair))
     for sentence, side in zip(pair, sides, strict=True):
         tagged = tagger.tags([sentence])[sentence]
         orders = side.orders

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.request import SetRequest, export_challenge_set
 from unbag.data import demo
 from unbag.evaluation.ray.building import build_on_cluster
 from unbag.utils.safe_io import DataError
@@ -34,7 +34,7 @@ def write(path, rows):
 
 
 def request(pairs, name="permuted", **options):
-    return Request(name, options={"data": str(pairs), **({"q": 2} if name == "permuted" else {}), **options})
+    return SetRequest(name, options={"data": str(pairs), **({"q": 2} if name == "permuted" else {}), **options})
 
 
 def rows_of(folder, split="data"):
@@ -45,7 +45,7 @@ def rows_of(folder, split="data"):
 def test_rows_and_record_are_those_of_our_own_build(name, pairs, tmp_path):
     vectors = {"embeddings": str(demo.VECTORS)} if name == "resnli" else {}
     asked = request(pairs, name, **vectors)
-    own = export(asked, tmp_path / "own")
+    own = export_challenge_set(asked, tmp_path / "own")
     made = build_on_cluster(asked, tmp_path / "ray")
     assert made == own
     assert json.loads((tmp_path / "ray/record.json").read_text()) == own
@@ -69,7 +69,7 @@ def test_a_build_that_was_stopped_makes_what_is_missing(pairs, tmp_path):
 def test_build_parts_of_other_options_are_rebuilt_and_other_files_rejected(pairs, tmp_path):
     build_on_cluster(request(pairs), tmp_path)
     other = build_on_cluster(request(pairs, seed=5), tmp_path)
-    assert other == export(request(pairs, seed=5), tmp_path / "own")
+    assert other == export_challenge_set(request(pairs, seed=5), tmp_path / "own")
     with pytest.raises(ValueError, match=r"expected no files of other sets, got data-00000-of-00004\.parquet"):
         build_on_cluster(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
 
@@ -78,7 +78,7 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
     rows = demo_rows()
     wrong = write(tmp_path / "wrong.csv", [*rows[:1200], ["x", "A man.", "A dog.", "perhaps"], *rows[1200:]])
     with pytest.raises(DataError) as own:
-        export(request(wrong), tmp_path / "own")
+        export_challenge_set(request(wrong), tmp_path / "own")
     with pytest.raises(DataError) as made:
         build_on_cluster(request(wrong), tmp_path / "ray")
     assert str(made.value) == str(own.value)
@@ -109,6 +109,6 @@ def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
 
 def test_build_unsupported_options_are_rejected(pairs, tmp_path):
     with pytest.raises(ValueError, match="omit --max-examples"):
-        build_on_cluster(Request("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
+        build_on_cluster(SetRequest("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
     with pytest.raises(ValueError, match=r"omit \.parquet"):
         build_on_cluster(request(pairs), tmp_path / "set.parquet")

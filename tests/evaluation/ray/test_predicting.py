@@ -94,7 +94,7 @@ def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
         predictor, _ = engine.predictor_of("fragile:predict")
         made = engine.predict_rows(rows.select(range(600)), predictor, tmp_path / "out")
     assert (tmp_path / "lost").exists()
-    assert made.array(["neutral"]).tolist() == [[1.0]] * 600
+    assert made.load_probabilities(["neutral"]).tolist() == [[1.0]] * 600
 
 
 def test_predictor_of_invalid_model_fails_at_once(tmp_path):
@@ -125,5 +125,5 @@ def test_the_command_has_the_results_of_one_process(lengths, tmp_path, capsys):
     how = {"data": "pairs.csv", "trust_labels": True, "lexical_baseline": False, "progress": False, "engine": "ray"}
     report = unbag.evaluate(lengths, "swapped", output_dir=tmp_path / "python", **how)
     assert [result.scores for result in report] == [
-        result.scores for result in results.read(tmp_path / "own" / "results.json")
+        result.scores for result in results.read_results(tmp_path / "own" / "results.json")
     ]

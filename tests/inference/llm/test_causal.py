@@ -9,7 +9,7 @@ from unbag.data.labels import LABELS, TWO_WAY  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference import BatchPredictor  # noqa: E402
 from unbag.inference.llm.causal import CausalPredictor, _Question  # noqa: E402
-from unbag.inference.llm.prompts import WORDS, Prompt  # noqa: E402
+from unbag.inference.llm.prompts import WORDS, DefaultPrompt  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 
 PAIRS = [
@@ -43,7 +43,7 @@ def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in
 def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, num_fewshot):
     folder = make_lm(kind, merges=merges, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
-    expected = by_definition(folder, [Prompt(num_fewshot).text(*pair) for pair in PAIRS], " ")
+    expected = by_definition(folder, [DefaultPrompt(num_fewshot).text(*pair) for pair in PAIRS], " ")
     assert predictor.identity["last_layer"] == "shared-head"
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
@@ -70,7 +70,7 @@ def test_the_chat_template_is_used_where_there_is_one(make_lm):
     folder = make_lm(chat=True, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=3)
     assert predictor.identity["apply_chat_template"] == "True"
-    turns = [Prompt(3).messages(*pair) for pair in PAIRS]
+    turns = [DefaultPrompt(3).messages(*pair) for pair in PAIRS]
     texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
     np.testing.assert_allclose(
         predictor.log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
@@ -104,7 +104,7 @@ def test_models_that_forget_are_read_whole(make_lm):
     folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
     predictor = CausalPredictor.load(folder)
     assert predictor.identity["last_layer"] == "none"
-    expected = by_definition(folder, [Prompt().text(*pair) for pair in PAIRS], " ")
+    expected = by_definition(folder, [DefaultPrompt().text(*pair) for pair in PAIRS], " ")
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
 
@@ -126,7 +126,9 @@ def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
     np.testing.assert_allclose(values[1:], predictor.predict(PREMISES, HYPOTHESES), atol=1e-5)
     [question] = predictor._questions([long], ["He is old."])
     assert question.length <= 260
-    with pytest.raises(ModelError, match=r"the prompt alone has \d+ tokens, the model reads 40; use fewer"):
+    with pytest.raises(
+        ModelError, match=r"expected a prompt of at most 40 tokens, the maximum length of the model, got \d+; use fewer"
+    ):
         CausalPredictor.load(folder, max_length=40).predict(["a"], ["b"])
 
 

@@ -18,13 +18,13 @@ from tests.timeouts import wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
-from unbag.inference import BatchPredictor, probe
+from unbag.inference import BatchPredictor, run_label_probe
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm import connection
 from unbag.inference.llm.connection import KEY, EndpointError
-from unbag.inference.llm.endpoint import EndpointPredictor, Spending
+from unbag.inference.llm.endpoint import EndpointPredictor, EndpointUsage
 from unbag.inference.llm.prompts import WORDS as WORD_OF
-from unbag.inference.llm.prompts import Prompt
+from unbag.inference.llm.prompts import DefaultPrompt
 
 PREMISES = [f"A woman with {n} red apples waits." for n in range(12)]
 HYPOTHESES = [f"Somebody waits for {n} hours." for n in range(12)]
@@ -48,7 +48,7 @@ def load(endpoint, **options):
 
 def expected(endpoint):
     """Return what the endpoint says of each pair by itself, as a row of certainties."""
-    questions = [Prompt().messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    questions = [DefaultPrompt().messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
     names = [endpoint.answers(question) for question in questions]
     return np.array([[float(WORD_OF[label] == name) for label in LABELS] for name in names])
 
@@ -97,7 +97,7 @@ def test_an_endpoint_is_asked_as_it_can_be(endpoint, abilities, form):
 
 def test_worked_examples_are_turns_of_the_conversation(endpoint):
     load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
-    assert endpoint.requests[-1].body["messages"] == Prompt(3).messages(PREMISES[0], HYPOTHESES[0])
+    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).messages(PREMISES[0], HYPOTHESES[0])
 
 
 def test_refusals_for_the_moment_are_tried_again(endpoint):
@@ -168,7 +168,7 @@ def test_requests_are_sent_together_up_to_the_limit(endpoint):
 
 
 def test_tokens_are_counted_and_priced(endpoint):
-    spending = Spending(price_in=3.0, price_out=15.0)
+    spending = EndpointUsage(price_in=3.0, price_out=15.0)
     load(endpoint, spending=spending).predict(PREMISES, HYPOTHESES)
     sizes = [sum(len(turn["content"].split()) for turn in r.body["messages"]) for r in endpoint.requests]
     assert (spending.tokens_in, spending.tokens_out) == (sum(sizes), len(sizes))
@@ -188,9 +188,9 @@ def test_a_pair_that_a_filter_refuses_is_an_abstention(endpoint):
 
 
 def test_the_label_probe_works(endpoint):
-    gold = {Prompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
+    gold = {DefaultPrompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
-    report = probe(load(endpoint))
+    report = run_label_probe(load(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)
 
 
@@ -217,22 +217,22 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint, monkeypatch, tm
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        (None, "expected the endpoint's address"),
-        ("localhost:8000", "expected an address such as"),
-        ("ftp://localhost/v1", "expected an address such as"),
-        ("http://me:secret@localhost/v1", "without name, password or"),
-        ("http://localhost/v1?key=secret", "without name, password or"),
-        ("http://host\nx", r"--base-url: expected an address .* got '\\n' as its character 12; remove it"),
+        (None, "expected the URL of the endpoint"),
+        ("localhost:8000", "expected a URL such as"),
+        ("ftp://localhost/v1", "expected a URL such as"),
+        ("http://me:secret@localhost/v1", "without user name, password or"),
+        ("http://localhost/v1?key=secret", "without user name, password or"),
+        ("http://host\nx", r"--base-url: expected a URL .* got '\\n' as its character 12; remove it"),
         ("http://me:secret@host/v1\r", r"got '\\r' as its character 25"),
         ("http://host/ v1", "got ' ' as its character 13"),
         ("http://h\udcffost/v1", r"got '\\udcff' as its character 9"),
-        ("http://[::1", "expected an address such as"),
-        ("http://host:port/v1", "expected an address such as"),
-        ("http://host:99999/v1", "expected an address such as"),
-        ("http://host..name/v1", "expected an address such as"),
-        ("http://ho!é/v1", "expected an address such as"),
-        (f"http://{'a' * 64}/v1", "expected an address such as"),
-        (f"http://host/{'a' * 100_000}", "expected an address such as"),
+        ("http://[::1", "expected a URL such as"),
+        ("http://host:port/v1", "expected a URL such as"),
+        ("http://host:99999/v1", "expected a URL such as"),
+        ("http://host..name/v1", "expected a URL such as"),
+        ("http://ho!é/v1", "expected a URL such as"),
+        (f"http://{'a' * 64}/v1", "expected a URL such as"),
+        (f"http://host/{'a' * 100_000}", "expected a URL such as"),
     ],
 )
 def test_addresses_that_cannot_be_are_refused(address, message):
@@ -297,7 +297,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
     assert spent
     assert int(spent[1]) == len(endpoint.requests) - before
     assert int(spent[2]) >= 1 + 12
-    [result] = results.read(tmp_path / "out" / "results.json")
+    [result] = results.read_results(tmp_path / "out" / "results.json")
     np.testing.assert_allclose(
         result.scores["accuracy"].value,
         np.mean(expected(endpoint).argmax(axis=1) == np.arange(12) % 3),
@@ -311,10 +311,10 @@ def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm)
     import unbag
 
     (tmp_path / "pairs.csv").write_text(ROWS)
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
     from unbag.evaluation.evaluator import evaluate_all
 
-    request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
+    request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})
     models = [f"causal:{make_lm()}", "endpoint:tiny"]
     both = evaluate_all(
         models, [request], output_dir=tmp_path / "both", base_url=endpoint.base_url, num_fewshot=3, dtype="float32"

@@ -17,7 +17,7 @@ from unbag.evaluation.prompt_spread import spread_over_prompts
 from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
-from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
+from unbag.inference.llm.reading import compute_label_probabilities, find_value_token, parse_json_label, parse_label
 from unbag.reports.reproduce import build_reproduce_command
 
 BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe or No."
@@ -132,12 +132,12 @@ def test_parse_json_label(text, label):
     ],
 )
 def test_value_token_is_the_first_of_the_value(tokens, place):
-    assert value_token(tokens, "verdict") == place
+    assert find_value_token(tokens, "verdict") == place
 
 
 def test_first_token_probabilities_of_own_words():
     top = [("Supp", math.log(0.5)), ("yes", math.log(0.2)), (" not", math.log(0.1)), ("x", math.log(0.2))]
-    assert first_token_probabilities(top, WORDS) == pytest.approx([7 / 8, 1 / 8])
+    assert compute_label_probabilities(top, WORDS) == pytest.approx([7 / 8, 1 / 8])
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label
     assert spread.mean == pytest.approx(sum(accuracies.values()) / 2)
     assert spread.deviation == pytest.approx(abs(accuracies["a"] - accuracies["strict"]) / math.sqrt(2))
     assert spread.highest == "a"
-    read = results.read(tmp_path / "run" / results.FILE)
+    read = results.read_results(tmp_path / "run" / results.FILE)
     assert [each.model["abstained_share"] for each in read] == [each.model["abstained_share"] for each in found]
     command = build_reproduce_command(found[1]).command
     assert command.startswith("unbag evaluate endpoint:tiny ")

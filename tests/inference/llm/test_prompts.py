@@ -2,7 +2,7 @@ import pytest
 
 from unbag.data.labels import LABELS
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, Prompt, fingerprint
+from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, DefaultPrompt, compute_prompt_hash
 
 
 def test_each_label_comes_equally_often_among_the_worked_examples():
@@ -21,8 +21,8 @@ def test_the_words_differ_in_their_first_letters():
 
 
 def test_text_and_conversation_say_the_same():
-    text = Prompt(3).text("A dog runs.", "It moves.")
-    turns = Prompt(3).messages("A dog runs.", "It moves.")
+    text = DefaultPrompt(3).text("A dog runs.", "It moves.")
+    turns = DefaultPrompt(3).messages("A dog runs.", "It moves.")
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
     assert text.startswith(INSTRUCTION)
     assert turns[0]["content"].startswith(INSTRUCTION)
@@ -39,11 +39,11 @@ def test_every_wording_has_a_fingerprint_of_its_own():
     asked = [
         form
         for num_fewshot in SHOTS
-        for form in (Prompt(num_fewshot).text("a", "b"), Prompt(num_fewshot).messages("a", "b"))
+        for form in (DefaultPrompt(num_fewshot).text("a", "b"), DefaultPrompt(num_fewshot).messages("a", "b"))
     ]
-    assert len({fingerprint(form) for form in asked}) == 2 * len(SHOTS)
+    assert len({compute_prompt_hash(form) for form in asked}) == 2 * len(SHOTS)
 
 
 def test_other_numbers_of_examples_are_refused():
     with pytest.raises(ValueError, match=r"expected 0, 3, 6 few-shot examples \(num_fewshot\), got 2"):
-        Prompt(2)
+        DefaultPrompt(2)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.inference.llm.reading import first_token_probabilities, parse_label
+from unbag.inference.llm.reading import compute_label_probabilities, parse_label
 
 
 @pytest.mark.parametrize(
@@ -37,19 +37,19 @@ def test_an_answer_is_read_or_left(text, label):
 
 def test_probabilities_are_the_shares_of_the_words():
     top = [("Yes", math.log(0.5)), (" yes", math.log(0.1)), ("No", math.log(0.2)), ("May", math.log(0.1)), ("I", -3)]
-    assert first_token_probabilities(top) == pytest.approx([6 / 9, 1 / 9, 2 / 9])
+    assert compute_label_probabilities(top) == pytest.approx([6 / 9, 1 / 9, 2 / 9])
 
 
 def test_a_model_that_is_about_to_say_something_else_has_no_probabilities():
-    assert first_token_probabilities([("The", math.log(0.6)), ("Yes", math.log(0.4))]) is None
-    assert first_token_probabilities([]) is None
-    assert first_token_probabilities([("", 0.0), (" ", 0.0), ("Yesterday", 0.0)]) is None
+    assert compute_label_probabilities([("The", math.log(0.6)), ("Yes", math.log(0.4))]) is None
+    assert compute_label_probabilities([]) is None
+    assert compute_label_probabilities([("", 0.0), (" ", 0.0), ("Yesterday", 0.0)]) is None
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.text(max_size=6), st.floats(max_value=0, allow_nan=False)), max_size=20))
 def test_whatever_the_tokens_the_shares_sum_to_one_or_are_none(top):
-    found = first_token_probabilities(top)
+    found = compute_label_probabilities(top)
     assert found is None or (sum(found) == pytest.approx(1) and min(found) >= 0)
 
 

@@ -14,7 +14,10 @@ from unbag.scoring.nested import iter_estimates
 
 # As harnesses are given them: one module that imports nothing of ours.
 _WRITTEN = {}
-exec(build_scoring_source([HarnessTask(name, "org/sets", None, "test") for name in challenge_sets.names()]), _WRITTEN)
+exec(
+    build_scoring_source([HarnessTask(name, "org/sets", None, "test") for name in challenge_sets.list_set_names()]),
+    _WRITTEN,
+)
 COLUMNS, HIGHER_IS_BETTER, SCORES_OF = (_WRITTEN[name] for name in ("COLUMNS", "HIGHER_IS_BETTER", "SCORES_OF"))
 
 N = 240
@@ -61,7 +64,7 @@ def answered(rows):
 
 
 def test_every_set_has_scores():
-    assert set(SCORES_OF) == set(COLUMNS) == set(HIGHER_IS_BETTER) == set(challenge_sets.names())
+    assert set(SCORES_OF) == set(COLUMNS) == set(HIGHER_IS_BETTER) == set(challenge_sets.list_set_names())
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
@@ -70,7 +73,7 @@ def test_scores_are_those_of_the_measure(name):
     rows = datasets.Dataset.from_list(records)
     probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
     answers = SetPredictions(probabilities, LABELS, has_probabilities=False)
-    expected = values(name, challenge_sets.get(name).score_rows(rows, answers))
+    expected = values(name, challenge_sets.get_challenge_set(name).score_rows(rows, answers))
     found = SCORES_OF[name]([{c: r[c] for c in (*COLUMNS[name], "label", "predicted")} for r in records])
     assert list(found) == list(HIGHER_IS_BETTER[name])
     for score, value in found.items():
@@ -81,7 +84,10 @@ def test_scores_are_those_of_the_measure(name):
 def values(name, scores):
     """Return the scores of a task out of what `unbag evaluate` gives, by name."""
     found = dict(iter_estimates(scores))
-    return {each.name: found[each.path].value for each in challenge_sets.get(name).quantities_with_role("harness")}
+    return {
+        each.name: found[each.path].value
+        for each in challenge_sets.get_challenge_set(name).list_quantities_with_role("harness")
+    }
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
@@ -134,7 +140,9 @@ def test_no_answer_is_wrong(name):
     nothing = SetPredictions(
         np.full((len(rows), 3), 1 / 3), LABELS, has_probabilities=False, unanswered=np.ones(len(rows), dtype=bool)
     )
-    expected = values(name, challenge_sets.get(name).score_rows(datasets.Dataset.from_list(rows), nothing))
+    expected = values(
+        name, challenge_sets.get_challenge_set(name).score_rows(datasets.Dataset.from_list(rows), nothing)
+    )
     assert expected == pytest.approx({score: None if math.isnan(value) else value for score, value in found.items()})
 
 

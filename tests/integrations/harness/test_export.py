@@ -11,10 +11,10 @@ import yaml
 from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.cli.export import Harness
 from unbag.data.labels import LABELS
-from unbag.inference.llm.prompts import WORDS, Prompt
+from unbag.inference.llm.prompts import WORDS, DefaultPrompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.export import HARNESSES, export_tasks
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
@@ -24,7 +24,7 @@ PAIRS = "premise,hypothesis,label\n" + "".join(
     for who in ("big", "small", "brown")
     for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
 )
-TASKS = [HarnessTask(name, f"org/{name}", "snli", "test") for name in challenge_sets.names()]
+TASKS = [HarnessTask(name, f"org/{name}", "snli", "test") for name in challenge_sets.list_set_names()]
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def _own_cache(tmp_path, monkeypatch):
 def requests(tmp_path):
     (tmp_path / "pairs.csv").write_text(PAIRS)
     where = {"data": str(tmp_path / "pairs.csv")}
-    return [Request("permuted", options={**where, "q": 3}), Request("swapped", options=where)]
+    return [SetRequest("permuted", options={**where, "q": 3}), SetRequest("swapped", options=where)]
 
 
 class Loader(yaml.SafeLoader):
@@ -69,7 +69,7 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
         assert rows.features["label"].names == list(LABELS)
         row = rows[0]
         asked = task["doc_to_text"].replace("{{premise}}", row["premise"]).replace("{{hypothesis}}", row["hypothesis"])
-        assert asked == Prompt(3).text(row["premise"], row["hypothesis"])
+        assert asked == DefaultPrompt(3).text(row["premise"], row["hypothesis"])
         assert task["doc_to_choice"] == [WORDS[label] for label in LABELS]
         assert (task["doc_to_target"], task["target_delimiter"], task["num_fewshot"]) == ("label", " ", 0)
         results = getattr(code, task["process_results"].removeprefix("!unbag_scores."))
@@ -98,7 +98,7 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
         "SHOTS",
         "WORDS",
     }
-    [code] = [text for path, text in files(TASKS, Prompt(6)).items() if path.endswith(".py")]
+    [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
     tree = ast.parse(code)
     compile(code, "tasks", "exec")
     roots = set()
@@ -119,19 +119,19 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
 
 
 def test_every_set_is_a_task_of_every_harness():
-    yamls = {path: text for path, text in lm_eval.build_files(TASKS, Prompt()).items() if path.endswith(".yaml")}
+    yamls = {path: text for path, text in lm_eval.build_files(TASKS, DefaultPrompt()).items() if path.endswith(".yaml")}
     assert len(yamls) == len(TASKS) + 1
     for task in TASKS:
         read = yaml.load(yamls[f"{task.id}.yaml"], Loader)
         assert (read["dataset_path"], read["dataset_name"], read["test_split"]) == (f"org/{task.name}", "snli", "test")
-    [code] = lighteval.build_files(TASKS, Prompt()).values()
+    [code] = lighteval.build_files(TASKS, DefaultPrompt()).values()
     assert all(f"_task({task.name!r}, 'org/{task.name}', 'snli', 'test')" in code for task in TASKS)
-    code = inspect_ai.build_files(TASKS, Prompt())["unbag_tasks.py"]
+    code = inspect_ai.build_files(TASKS, DefaultPrompt())["unbag_tasks.py"]
     assert all(f"@task\ndef {task.id}() -> Task:" in code for task in TASKS)
 
 
 def test_eval_yaml_is_for_sets_that_accuracy_speaks_for():
-    files = inspect_ai.build_files(TASKS, Prompt())
+    files = inspect_ai.build_files(TASKS, DefaultPrompt())
     found = {path.partition("/")[0] for path in files if path.endswith("eval.yaml")}
     assert found == {"breaking_nli", "cs_lambda", "plain", "resnli", "soswap_addamod"}
     read = yaml.safe_load(files["plain/eval.yaml"])
@@ -159,7 +159,7 @@ def test_export_tasks_of_two_labels_are_refused_before_they_are_written(tmp_path
     (tmp_path / "claims.csv").write_text(
         PAIRS.replace("neutral", "unsupported").replace("contradiction", "unsupported")
     )
-    request = Request("plain", options={"data": str(tmp_path / "claims.csv")})
+    request = SetRequest("plain", options={"data": str(tmp_path / "claims.csv")})
     with pytest.raises(
         ValueError, match=r"claims\.csv: expected pairs with three labels, .* got two \(entailment, not_entail"
     ):

@@ -13,7 +13,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.integrations.harness.test_export import PAIRS
 from unbag import challenge_sets, evaluate
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.integrations.harness.export import export_tasks
 
 pytestmark = pytest.mark.nightly
@@ -23,7 +23,7 @@ def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "pairs.csv").write_text(PAIRS)
     where = {"data": str(tmp_path / "pairs.csv")}
-    requests = [Request("permuted", options={**where, "q": 3}), Request("swapped", options=where)]
+    requests = [SetRequest("permuted", options={**where, "q": 3}), SetRequest("swapped", options=where)]
     model = save_tiny_lm(tmp_path / "tiny")
     export_tasks("lm-eval", requests, tmp_path / "tasks", num_fewshot=3)
     arguments = ["--model", "hf", "--model_args", f"pretrained={model},dtype=float32", "--device", "cpu"]
@@ -41,7 +41,9 @@ def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
         found = theirs[f"unbag_{ours.set}"]
         expected = {
             quantity.name: estimate.value
-            for quantity, estimate in challenge_sets.get(ours.set).measurements(ours.scores, "harness")
+            for quantity, estimate in challenge_sets.get_challenge_set(ours.set).list_measurements(
+                ours.scores, "harness"
+            )
         }
         assert {name: found[f"{name},none"] for name in expected} == pytest.approx(expected)
         assert theirs[f"unbag_{ours.set}"]["accuracy,none" if ours.set == "permuted" else "agreement,none"] > 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical.words import ALL
-from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.request import SetRequest
 from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
@@ -56,10 +56,10 @@ def run(tmp_path_factory):
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         requests = [
-            Request("permuted", options=data | {"q": 5}),
-            Request("cs_lambda", options=data | {"train_data": (str(folder / "train.jsonl"),), "pipeline": ALL}),
-            Request("swapped", options=data),
-            Request("plain", options=data),
+            SetRequest("permuted", options=data | {"q": 5}),
+            SetRequest("cs_lambda", options=data | {"train_data": (str(folder / "train.jsonl"),), "pipeline": ALL}),
+            SetRequest("swapped", options=data),
+            SetRequest("plain", options=data),
         ]
         models = [OfWords(HOSTILE_NAME), OfWords("reads-order", ordered=True)]
         for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report brings them together

@@ -25,4 +25,4 @@ def test_a_run_leaves_it_beside_the_results(folders, capsys):
 
 
 def _results(folder):
-    return results.read(folder / results.FILE)
+    return results.read_results(folder / results.FILE)

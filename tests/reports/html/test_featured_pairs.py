@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.examples import ExampleSelection, Line, OriginalPrediction, ReportExample
-from unbag.challenge_sets.views.figures import Group, Model, Scored
+from unbag.challenge_sets.views.examples import ExampleLine, ExampleSelection, OriginalPrediction, ReportExample
+from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.reports.html.data import ReportData
 from unbag.reports.html.examples import SHORT as SHORT_PAIR
 from unbag.reports.html.examples import _shorten_lines, select_featured_pairs
@@ -15,25 +15,25 @@ SHORT, LONG = "A boat navigates a man", "A boat that is very long navigates a ma
 
 
 def _pair(number, answer, probability=0.9, text=SHORT, **more):
-    lines = (Line("premise", f"{text} {number}"), Line("hypothesis", text))
+    lines = (ExampleLine("premise", f"{text} {number}"), ExampleLine("hypothesis", text))
     return ReportExample("kind", f"r{number}", lines, "contradiction", answer, probability, **more)
 
 
 def _gathered(*groups):
     """Return a report of groups, each a set's name and every model's candidates by the model's name."""
-    models = {name: Model(name, {}, False) for _, of in groups for name in of}
+    models = {name: FigureModel(name, {}, False) for _, of in groups for name in of}
     made = []
     for number, (name, of) in enumerate(groups):
         data = {"name": "snli", "split": "test"}
         scored = [
-            Scored(
+            ScoredModel(
                 models[model],
                 Result(name, {}, {"name": model}, data, {}, {}),
                 ExampleSelection(name, model, "1", "", (), tuple(pairs)),
             )
             for model, pairs in of.items()
         ]
-        made.append(Group(f"set-{number}", "snli test", tuple(scored)))
+        made.append(ResultGroup(f"set-{number}", "snli test", tuple(scored)))
     return ReportData(tuple(models.values()), tuple(made))
 
 

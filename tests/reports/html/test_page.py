@@ -9,10 +9,10 @@ from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import LAST, SKILL
-from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.challenge_sets.papers.counterparts import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
-from unbag.challenge_sets.views.figures import Figure, Group, Model, Point, Scored, Series
+from unbag.challenge_sets.views.figures import Figure, FigureModel, FigurePoint, FigureSeries, ResultGroup, ScoredModel
 from unbag.reports import html
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
@@ -61,7 +61,7 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
 def written(tmp_path):
     def writing(*found):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        results.write(found, folder / results.FILE)
+        results.write_results(found, folder / results.FILE)
         return folder
 
     return writing
@@ -123,10 +123,10 @@ def test_prompt_table_has_mean_deviation_and_extremes_over_prompts(written):
 
 def test_published_figures_carry_their_models_names(written):
     gathered = load_report_data([written(_plain("org/a", 0.8))])
-    [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get("plain"))
+    [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get_challenge_set("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
-    assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.without_interval(0.5301))
+    assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.build_point_estimate(0.5301))
     assert drawn.places[:2] == ["org/a", "InferSent, MultiNLI"]
 
 
@@ -134,8 +134,8 @@ def _on_breaking_nli(**config):
     accuracy = Estimate(0.5, 0.45, 0.55, 8193)
     data = {"name": "official", "split": "", "sha256": "1"}
     result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
-    group = Group("g", "official", (Scored(Model("m", {}, False), result, None),))
-    [drawn] = iter_paper_figures(group, challenge_sets.get("breaking_nli"))
+    group = ResultGroup("g", "official", (ScoredModel(FigureModel("m", {}, False), result, None),))
+    [drawn] = iter_paper_figures(group, challenge_sets.get_challenge_set("breaking_nli"))
     return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
 
 
@@ -150,13 +150,13 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
 
 
 def test_annotators_on_a_rebuilt_set_are_hollow():
-    found = challenge_sets.get("soswap_addamod").quantities_with_role("beside_papers")[0]
-    people = [one for one in counterparts_of(found.counterparts, "snli validation") if one.model == "Human"]
+    found = challenge_sets.get_challenge_set("soswap_addamod").list_quantities_with_role("beside_papers")[0]
+    people = [one for one in list_published_scores(found.counterparts, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
 def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, written):
-    results.write(
+    results.write_results(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
     gathered = load_report_data([tmp_path, written(_plain("org/a", 0.8))])
@@ -165,15 +165,18 @@ def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, writ
 
 def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
     one, two = Estimate(0.5, 0.4, 0.6, 9), Estimate(0.25, None, None, 9)
-    series = (Series("a", (Point("x", one), Point("y", two))), Series("b", (Point("y", one),)))
-    table = figures.table(Figure("Title", "", "place", "share", "dots", series))
+    series = (
+        FigureSeries("a", (FigurePoint("x", one), FigurePoint("y", two))),
+        FigureSeries("b", (FigurePoint("y", one),)),
+    )
+    table = figures.build_figure_table(Figure("Title", "", "place", "share", "dots", series))
     assert table.columns == ("place", "a", "b")
     assert table.rows == (("x", "0.500 [0.400, 0.600]", "–"), ("y", "0.250", "0.500 [0.400, 0.600]"))
 
 
 def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
-    points = tuple(Point(x / 100, Estimate(1 - x / 100, None, None, 9)) for x in range(101))
-    table = figures.table(Figure("Ω_x", "", "x", "share", "curve", (Series("a", points),)))
+    points = tuple(FigurePoint(x / 100, Estimate(1 - x / 100, None, None, 9)) for x in range(101))
+    table = figures.build_figure_table(Figure("Ω_x", "", "x", "share", "curve", (FigureSeries("a", points),)))
     assert len(table.rows) <= 25
     assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
 
@@ -188,13 +191,13 @@ def test_each_result_has_its_reproduce_command(written, tmp_path):
     assert text.count("No command reproduces this result: the model is a Python object") == 1
 
 
-@pytest.mark.parametrize("name", challenge_sets.names())
+@pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_every_set_has_its_part_of_the_report(name):
-    described = challenge_sets.get(name)
+    described = challenge_sets.get_challenge_set(name)
     assert described.question.endswith("?")
-    assert described.quantities_with_role("beside_papers")
+    assert described.list_quantities_with_role("beside_papers")
     assert described.report_order < LAST
-    assert "Up to" in described.module("examples").RULE
+    assert "Up to" in described.import_set_module("examples").RULE
 
 
 def test_sentences_and_names_are_escaped(report):
@@ -250,26 +253,30 @@ def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_p
 def test_models_and_references_look_different_each():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = ["a", "b", "c", "d", "e", "f"]
-    looks = {charts.choose_style(Series(name, ()), models) for name in models}
-    looks |= {charts.choose_style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
+    looks = {charts.choose_style(FigureSeries(name, ()), models) for name in models}
+    looks |= {
+        charts.choose_style(FigureSeries("people", (), is_reference=True, number=number), models) for number in (0, 1)
+    }
     for part in range(3):  # each of colour, shape and dash tells the models apart by itself
-        assert len({charts.choose_style(Series(name, ()), models)[part] for name in models}) == len(models)
+        assert len({charts.choose_style(FigureSeries(name, ()), models)[part] for name in models}) == len(models)
     assert len(looks) == 8
 
 
 def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = list("abcdefg")
-    looks = [charts.choose_style(Series(name, ()), models) for name in models]
+    looks = [charts.choose_style(FigureSeries(name, ()), models) for name in models]
     assert [len({look[part] for look in looks}) for part in range(3)] == [6, 7, 7]
-    assert all(charts.draw_swatch(Series(name, ()), models, line=True) for name in models)
+    assert all(charts.draw_swatch(FigureSeries(name, ()), models, line=True) for name in models)
 
 
 def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
     charts = pytest.importorskip("unbag.reports.html.charts")
-    points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
-    theirs = Series("the papers' models", (Point("z & w", figures.without_interval(0.2)),), is_reference=True)
-    drawn = charts.draw_svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
+    points = tuple(FigurePoint(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
+    theirs = FigureSeries(
+        "the papers' models", (FigurePoint("z & w", figures.build_point_estimate(0.2)),), is_reference=True
+    )
+    drawn = charts.draw_svg(Figure("T", "", "place", "share", "dots", (FigureSeries("a", points), theirs)), ["a"])
     hollow = charts.draw_svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
     assert (drawn.count('fill-opacity="0"'), hollow.count('fill-opacity="0"')) == (0, 1)
     assert drawn.startswith("<svg aria-hidden")

@@ -70,7 +70,7 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "predictions.jsonl": ("answers.jsonl", lambda path: read_predictions(path, _IDS)),
     "vectors.txt": ("words.txt", read_word_vectors),
     "vectors.zip": ("words.zip", read_word_vectors),
-    "results.json": (results.FILE, results.read),
+    "results.json": (results.FILE, results.read_results),
     "examples.json": (report_examples.FILE, report_examples.read_selections),
     "training.json": ("training.json", lambda path: results.read_record(path, results.TrainingRecord, "the record")),
     "config.yaml": ("run.yaml", _config),

@@ -64,11 +64,11 @@ _CALLS = (
         (f"import unbag\nunbag.compare('run', 'other', {name}=VALUE)", name)
         for name in ("quantities", "level", "resamples", "across_data")
     ),
-    ("import unbag\nunbag.Request(VALUE)", "set"),
-    ("import unbag\nunbag.Request('plain', VALUE)", "config"),
-    ("import unbag\nunbag.Request('plain', options=VALUE)", "options"),
-    ("import unbag\nunbag.Request('plain', max_examples=VALUE)", "max_examples"),
-    ("import unbag\nunbag.Request('plain', seed=VALUE)", "seed"),
+    ("import unbag\nunbag.SetRequest(VALUE)", "set"),
+    ("import unbag\nunbag.SetRequest('plain', VALUE)", "config"),
+    ("import unbag\nunbag.SetRequest('plain', options=VALUE)", "options"),
+    ("import unbag\nunbag.SetRequest('plain', max_examples=VALUE)", "max_examples"),
+    ("import unbag\nunbag.SetRequest('plain', seed=VALUE)", "seed"),
     ("from unbag.evaluation.gates import parse_bound\nparse_bound(str(VALUE), 'min')", "bound"),
     ("from unbag.data.labels import parse_label_map\nparse_label_map(str(VALUE))", "label map"),
     ("from unbag.data.labels import resolve_label\nresolve_label(str(VALUE))", "label"),

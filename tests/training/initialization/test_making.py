@@ -110,27 +110,27 @@ def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
 @pytest.mark.parametrize("recipe", ["finetune", "hex", "max_entropy"])
 def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_path):  # noqa: F811
     from unbag.api import evaluate
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
     initialize_model(
         "infersent", [str(pairs_file)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"}
     )
     record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
     assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
-    request = Request("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
+    request = SetRequest("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
     [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.model["kind"] == "transformer"
-    assert results.read(tmp_path / "results" / "results.json")
+    assert results.read_results(tmp_path / "results" / "results.json")
 
 
 def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_file, tmp_path):  # noqa: F811
     """P^c = 1, and Ω_max = A: the law that permutation acceptance is read by."""
     from unbag.api import evaluate
-    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.request import SetRequest
 
     initialize_model("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
     train(tmp_path / "model", tmp_path / "run", pairs_file)
-    request = Request("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
+    request = SetRequest("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
     [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.scores["p_c"].value == 1
     assert result.scores["omega_max"].value == result.scores["accuracy"].value > 0

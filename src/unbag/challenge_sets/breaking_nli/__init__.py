@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
@@ -18,7 +18,7 @@ def _accuracy(label: str) -> Quantity:
         rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
         return rows.get(label)
 
-    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=roles("quoted"), compute=of_label)
+    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=build_roles("quoted"), compute=of_label)
 
 
 SET: Final = ChallengeSet(
@@ -41,7 +41,7 @@ SET: Final = ChallengeSet(
             "accuracy",
             "accuracy",
             "accuracy",
-            roles=roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
             counterparts=(Counterpart(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),),
         ),
         *(_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),

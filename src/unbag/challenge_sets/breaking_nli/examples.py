@@ -5,7 +5,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    mark_phrases,
+    select_top_rows,
+)
 from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 
@@ -18,24 +25,26 @@ MARKS: Final[Mapping[str, str]] = {"replaced": "replaced words"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and the most confident right predictions."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     categories = read_column(rows, "category").to_pylist()
     for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):
-        for index in top_rows(np.flatnonzero(wanted), pairs.confidence, per_group=_PER_CATEGORY, groups=categories):
+        for index in select_top_rows(
+            np.flatnonzero(wanted), pairs.confidence, per_group=_PER_CATEGORY, groups=categories
+        ):
             yield _example(pairs, kind, index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs."""
-    pairs = Pairs(rows, answers)
-    for index in pairs.shortest(np.arange(len(pairs.gold))):
+    pairs = PredictedPairs(rows, answers)
+    for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, "one word replaced", index)
 
 
-def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
-    row = pairs.row(index)
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
     words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
-    lines = [Line(side, row[side], mark_phrases(row[side], [word], "replaced")) for side, word in words.items()]
-    return pairs.example(kind, index, lines, f"category {row['category']}")
+    lines = [ExampleLine(side, row[side], mark_phrases(row[side], [word], "replaced")) for side, word in words.items()]
+    return pairs.build_example(kind, index, lines, f"category {row['category']}")

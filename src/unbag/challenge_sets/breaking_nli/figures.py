@@ -3,14 +3,25 @@
 from collections.abc import Iterator
 from typing import Any
 
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, group_figure, without_interval
+from unbag.challenge_sets.views.figures import (
+    Figure,
+    FigurePoint,
+    FigureSeries,
+    ResultGroup,
+    build_group_figure,
+    build_point_estimate,
+)
 from unbag.scoring.bootstrap import Estimate
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy on all pairs and per label, and the agreement of the annotators."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
-    yield "majority", "accuracy of a constant prediction", without_interval(scores["majority"], scores["n_examples"])
+    yield (
+        "majority",
+        "accuracy of a constant prediction",
+        build_point_estimate(scores["majority"], scores["n_examples"]),
+    )
     for row in scores["by_label"]:
         yield scores["labels"][row["label"]], "share of correct pairs among those of this label", row["accuracy"]
     if "human" in scores:
@@ -19,23 +30,25 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
         yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build figures of the accuracy by category, and by similarity and frequency where these are available."""
     order = _order(group)
     human = tuple(
-        Point(row["category"], row["human"]) for row in group.scored[0].result.scores["by_category"] if "human" in row
+        FigurePoint(row["category"], row["human"])
+        for row in group.scored[0].result.scores["by_category"]
+        if "human" in row
     )
-    category = group_figure(
+    category = build_group_figure(
         group,
         lambda scores: sorted(_categories(scores), key=lambda point: order[point[0]]),
-        references=[Series("one annotator", human, is_reference=True)] if human else [],
+        references=[FigureSeries("one annotator", human, is_reference=True)] if human else [],
         title="Accuracy by category of word",
         about="Categories are sorted by the accuracy of the first model. Lines are 95 % intervals.",
         x="category",
         y="accuracy",
         kind="dots",
     )
-    similarity = group_figure(
+    similarity = build_group_figure(
         group,
         lambda scores: (
             (f"{row['low']:g} to {row['high']:g}", row["accuracy"]) for row in scores.get("by_similarity", ())
@@ -46,7 +59,7 @@ def figures(group: Group) -> list[Figure | None]:
         y="accuracy",
         kind="dots",
     )
-    frequency = group_figure(
+    frequency = build_group_figure(
         group,
         lambda scores: ((_times(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
         title="Contradictions by frequency in the training data",
@@ -63,7 +76,7 @@ def _categories(scores: Any) -> Iterator[tuple[str, Estimate]]:
         yield row["category"], row["accuracy"]
 
 
-def _order(group: Group) -> dict[str, int]:
+def _order(group: ResultGroup) -> dict[str, int]:
     best = sorted(_categories(group.scored[0].result.scores), key=lambda point: -(point[1].value or 0))
     return {name: number for number, (name, _) in enumerate(best)}
 

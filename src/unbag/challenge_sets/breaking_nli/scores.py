@@ -12,7 +12,7 @@ from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.skill import PredictionCredits
 
 
-def breaking_nli_scores(
+def compute_breaking_nli_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.category_accuracy`. Examples with one premise are resampled together.
@@ -43,7 +43,7 @@ def breaking_nli_scores(
     return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}
 
 
-def breaking_nli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_breaking_nli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
     gold = answers.gold(columns["label"])
     return PredictionCredits(

@@ -8,7 +8,13 @@ from rich.text import Text
 
 from unbag.challenge_sets.breaking_nli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_share,
+    format_value,
+    summarize_exclusions,
+)
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 
 _PLURAL: Final = {
@@ -21,14 +27,14 @@ _PLURAL: Final = {
 _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build the table of accuracy overall, by gold label and category, and by similarity and frequency if present.
 
     If the pairs have annotators' labels, a column shows the accuracy of one annotator.
     """
     scores = result.scores
     has_human = "human" in scores
-    grid = result_table(SET.title, result, "", "n", "accuracy [95 %]", *(["human"] if has_human else []))
+    grid = create_result_table(SET.title, result, "", "n", "accuracy [95 %]", *(["human"] if has_human else []))
     grid.add_row("all", *_cells(scores["n_examples"], scores), end_section=True)
     names = scores["labels"]
     views: list[tuple[str, Any]] = [
@@ -41,16 +47,17 @@ def table(result: Result) -> RenderableType:
         rows = [row for row in scores.get(view, []) if row["accuracy"].n]
         for number, row in enumerate(rows, start=1):
             grid.add_row(name(row), *_cells(row["accuracy"].n, row), end_section=number == len(rows))
-    unanswered = f"; {scores['unanswered']:,} pairs without an answer" if scores["unanswered"] else ""
-    return Group(grid, Text(f"{exclusion_summary(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
+    n = scores["unanswered"]
+    unanswered = f"; {n:,} {'pair' if n == 1 else 'pairs'} without an answer" if n else ""
+    return Group(grid, Text(f"{summarize_exclusions(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
 
 
-def reading(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Summarize the accuracy by gold label, and the category with the lowest accuracy."""
     names = result.scores["labels"]
     rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
     right = ", ".join(
-        f"{share(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
+        f"{format_share(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
     )
     nonempty = [row for row in result.scores["by_category"] if row["accuracy"].n]
     large = [row for row in nonempty if row["accuracy"].n >= _MIN_PAIRS]
@@ -60,12 +67,12 @@ def reading(result: Result) -> str:
     if len(large) > 1 and len(lowest) == 1:  # a lowest category needs at least two categories and no tie
         [row] = lowest
         scope = "" if len(large) == len(nonempty) else f" with {_MIN_PAIRS} pairs or more"
-        where = f"; lowest category{scope}: {row['category']}, {share(row['accuracy'])} of {row['accuracy'].n:,}"
+        where = f"; lowest category{scope}: {row['category']}, {format_share(row['accuracy'])} of {row['accuracy'].n:,}"
     return f"correct on {right}{where}."
 
 
 def _cells(n: int, row: Mapping[str, Any]) -> list[str]:
-    return [f"{n:,}", interval(row["accuracy"]), *([value(row["human"])] if "human" in row else [])]
+    return [f"{n:,}", format_interval(row["accuracy"]), *([format_value(row["human"])] if "human" in row else [])]
 
 
 def _kappa(scores: Mapping[str, Any]) -> str:
@@ -73,8 +80,8 @@ def _kappa(scores: Mapping[str, Any]) -> str:
     if "kappa" not in scores:
         return ""
     kappa, names = scores["kappa"], scores["labels"]
-    by_label = ", ".join(f"{names[row['label']]} {value(row['kappa'])}" for row in kappa["by_label"])
-    return f". Fleiss' κ of {kappa['annotators']} annotators: {value(kappa['overall'])} ({by_label})"
+    by_label = ", ".join(f"{names[row['label']]} {format_value(row['kappa'])}" for row in kappa["by_label"])
+    return f". Fleiss' κ of {kappa['annotators']} annotators: {format_value(kappa['overall'])} ({by_label})"
 
 
 def _times(row: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, Role, roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, Role, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 
 _PAPER: Final = "Nie et al. 2019"
@@ -14,7 +14,7 @@ def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
         f"accuracy_cs_{threshold:g}",
         f"accuracy, CS_{threshold:g}",
         f"subsets.lambda={threshold:g}.accuracy",
-        roles=roles("quoted", "harness", *more_roles),
+        roles=build_roles("quoted", "harness", *more_roles),
         counterparts=(Counterpart(_PAPER, "5", f"CS_{threshold:g}"),),
     )
 
@@ -39,7 +39,7 @@ SET: Final = ChallengeSet(
             "accuracy",
             "accuracy, all",
             "subsets.lambda=0.accuracy",
-            roles=roles("quoted", "compared", "harness"),
+            roles=build_roles("quoted", "compared", "harness"),
             counterparts=(Counterpart(_PAPER, "5", "whole"),),
         ),
         _accuracy(0.5),
@@ -50,7 +50,7 @@ SET: Final = ChallengeSet(
             "drop, all to CS_0.7",
             "subsets.lambda=0.7.drop",
             False,
-            roles("quoted"),
+            build_roles("quoted"),
             limits=DIFFERENCE,
         ),
     ),

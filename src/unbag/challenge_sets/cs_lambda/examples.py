@@ -6,7 +6,14 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.cs_lambda.scores import MISLED
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    mark_phrases,
+    select_top_rows,
+)
 from unbag.data.columns import read_numbers
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
@@ -19,29 +26,31 @@ MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most misleading pairs, first wrong, then right predictions."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     lms = read_numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
-        for index in top_rows(np.flatnonzero(wanted), lms):
+        for index in select_top_rows(np.flatnonzero(wanted), lms):
             yield _example(pairs, kind, index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs of CS_0.7."""
-    pairs = Pairs(rows, answers)
-    for index in pairs.shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
+    pairs = PredictedPairs(rows, answers)
+    for index in pairs.select_shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)
 
 
-def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
-    row = pairs.row(index)
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
     lines = [
-        Line(side, row[side], mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads"))
+        ExampleLine(
+            side, row[side], mark_phrases(row[side], [feature[side] for feature in row["misleading"]], "misleads")
+        )
         for side in ("premise", "hypothesis")
     ]
-    return pairs.example(kind, index, lines, _note(row))
+    return pairs.build_example(kind, index, lines, _note(row))
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, group_figure
+from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ResultGroup, build_group_figure
 from unbag.scoring.bootstrap import Estimate
 
 _REFERENCES: Final = {"human": "one annotator", "majority": "best constant"}
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over accuracy, drop, best constant prediction and the human estimate by λ."""
     for subset in scores["subsets"]:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
@@ -21,16 +21,18 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
             yield f"{name} human", "accuracy of one annotator, drawn at random", subset["human"]
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build the figure of accuracy by λ, with the human estimate and the best constant prediction."""
     scores = group.scored[0].result.scores
     references = [
-        Series(name, tuple(Point(*point) for point in _points(key)(scores)), is_reference=True, number=number)
+        FigureSeries(
+            name, tuple(FigurePoint(*point) for point in _points(key)(scores)), is_reference=True, number=number
+        )
         for number, (key, name) in enumerate(_REFERENCES.items())
         if key in scores["subsets"][0]
     ]
     return [
-        group_figure(
+        build_group_figure(
             group,
             _points("accuracy"),
             references=references,

@@ -14,7 +14,7 @@ MISLED: Final = 0.7
 """The λ of the pairs that the skill score uses."""
 
 
-def cs_lambda_scores(
+def compute_cs_lambda_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.compositionality_sensitivity`, with the human estimate if annotators' labels are available.
@@ -38,13 +38,15 @@ def cs_lambda_scores(
     return {**scores, "labels": list(answers.label_space)}
 
 
-def cs_lambda_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_cs_lambda_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Only CS_0.7, the paper's choice of λ, counts."""
     gold = answers.gold(columns["label"])
-    return PredictionCredits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))
+    return PredictionCredits(
+        answers.predicted == gold, gold, range(len(gold)), counts=select_cs_lambda_decisive_rows(columns)
+    )
 
 
-def cs_lambda_decisive(columns: Columns) -> NDArray[np.bool_]:
+def select_cs_lambda_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     """Select the rows of CS_0.7, shape (n,)."""
     misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
     return misled

@@ -8,29 +8,37 @@ from rich.text import Text
 from unbag.challenge_sets.cs_lambda import SET
 from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import change, exclusion_summary, interval, points, result_table, share, value
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    describe_change,
+    format_interval,
+    format_points,
+    format_share,
+    format_value,
+    summarize_exclusions,
+)
 
 _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build the table of accuracy, drop, best constant prediction and human estimate by λ."""
     subsets = result.scores["subsets"]
     has_human = any("human" in subset for subset in subsets)
-    grid = result_table(
+    grid = create_result_table(
         SET.title, result, "", "n", "accuracy [95 %]", "drop [95 %]", "constant", *(["human"] if has_human else [])
     )
     grid.collapse_padding = True  # with intervals, the table fits 80 columns
     for subset in subsets:
-        cells = [interval(subset["accuracy"]), interval(subset["drop"]) if subset["lambda"] else ""]
-        human = [value(subset.get("human"))] if has_human else []
+        cells = [format_interval(subset["accuracy"]), format_interval(subset["drop"]) if subset["lambda"] else ""]
+        human = [format_value(subset.get("human"))] if has_human else []
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
-        grid.add_row(name, f"{subset['n']:,}", *cells, value(subset["majority"]), *human)
+        grid.add_row(name, f"{subset['n']:,}", *cells, format_value(subset["majority"]), *human)
     models = result.config.get("lexical_models", [])
-    return Group(grid, Text(f"{exclusion_summary(result.data)}. {_lexical(models)}", style="dim"))
+    return Group(grid, Text(f"{summarize_exclusions(result.data)}. {_lexical(models)}", style="dim"))
 
 
-def reading(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Summarize the accuracy on the pairs with misleading words, beside the best constant prediction and the change."""
     subsets = result.scores["subsets"]
     hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
@@ -43,8 +51,9 @@ def reading(result: Result) -> str:
     accuracy, majority = hardest["accuracy"], hardest["majority"]
     label = result.scores["labels"][hardest["majority_label"]]
     return (
-        f"where words mislead (λ = {hardest['lambda']:g}), correct on {share(accuracy)} of {accuracy.n:,} pairs "
-        f"(always {label}: {points(majority.value)} %); from all pairs to these, {change(hardest['drop'])}."
+        f"where words mislead (λ = {hardest['lambda']:g}), correct on {format_share(accuracy)} of {accuracy.n:,} pairs "
+        f"(always {label}: {format_points(majority.value)} %); from all pairs to these, "
+        f"{describe_change(hardest['drop'])}."
     )
 
 

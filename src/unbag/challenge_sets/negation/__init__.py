@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
 
 OPERATIONS: Final = (
     "sentence",
@@ -32,19 +32,21 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.negation.negation:Negation",
     columns=("source_id", "mirror", "operation"),
     quantities=(
-        Quantity("accuracy", "accuracy", "accuracy", roles=roles("quoted", "compared", "beside_papers", "harness")),
+        Quantity(
+            "accuracy", "accuracy", "accuracy", roles=build_roles("quoted", "compared", "beside_papers", "harness")
+        ),
         Quantity(
             "false_entailment_rate",
             "false-entailment rate",
             "false_entailment_rate",
             False,
-            roles("quoted", "compared", "harness"),
+            build_roles("quoted", "compared", "harness"),
         ),
         Quantity(
             "mirror_consistency",
             "mirror consistency",
             "mirror_consistency",
-            roles=roles("quoted", "compared", "harness"),
+            roles=build_roles("quoted", "compared", "harness"),
         ),
     ),
     sample=100,  # premises, of some two dozen rows each

@@ -1,4 +1,4 @@
-"""Selection of negation examples: the surest wrong predictions of each operation."""
+"""Selection of negation examples: the most confident wrong predictions of each operation."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Mark, Pairs, ReportExample, top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    TextMark,
+    select_top_rows,
+)
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.labels import NOT_ENTAILMENT, get_gold_id
 from unbag.data.predictions import SetPredictions
@@ -21,29 +28,29 @@ MARKS: Final[Mapping[str, str]] = {"moved": "negation"}
 _NEGATION: Final = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IGNORECASE)
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the surest wrong predictions by operation."""
-    pairs = Pairs(rows, answers)
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Iterate over the most confident wrong predictions by operation."""
+    pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     sources = read_column(rows, "source_id").to_pylist()
     for operation in dict.fromkeys(operations.tolist()):
         wrong = np.flatnonzero(~pairs.right & (operations == operation))
-        for index in top_rows(wrong, pairs.confidence, per_group=_PER_PREMISE, groups=sources):
+        for index in select_top_rows(wrong, pairs.confidence, per_group=_PER_PREMISE, groups=sources):
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs that are not entailed."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     labels = read_numbers(rows, "label")
-    for index in pairs.shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):
-        yield _example(pairs, pairs.row(index)["operation"], index)
+    for index in pairs.select_shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):
+        yield _example(pairs, pairs.get_row(index)["operation"], index)
 
 
-def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
-    row = pairs.row(index)
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
     lines = [
-        Line(side, row[side], tuple(Mark(*found.span(), "moved") for found in _NEGATION.finditer(row[side])))
+        ExampleLine(side, row[side], tuple(TextMark(*found.span(), "moved") for found in _NEGATION.finditer(row[side])))
         for side in ("premise", "hypothesis")
     ]
-    return pairs.example(kind, index, lines)
+    return pairs.build_example(kind, index, lines)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.negation import SET
-from unbag.challenge_sets.negation.table import by_operation
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure, iter_measures
+from unbag.challenge_sets.negation.table import list_operation_scores
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -15,10 +15,10 @@ _MEANINGS: Final = {
 }
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the set's numbers, and the accuracy on each operation."""
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the metrics of the set, and the accuracy for each operation."""
     yield from iter_measures(SET, _MEANINGS, scores)
-    for part in by_operation(scores):
+    for part in list_operation_scores(scores):
         yield (
             f"accuracy, {part['operation']}",
             "share of correct predictions",
@@ -26,10 +26,10 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
         )
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build figures of accuracy and false entailments by operation."""
     return [
-        group_figure(
+        build_group_figure(
             group,
             _points("accuracy"),
             title="Accuracy by operation",
@@ -38,7 +38,7 @@ def figures(group: Group) -> list[Figure | None]:
             y="accuracy",
             kind="dots",
         ),
-        group_figure(
+        build_group_figure(
             group,
             _points("false_entailment_rate"),
             title="False entailments by operation",
@@ -52,7 +52,7 @@ def figures(group: Group) -> list[Figure | None]:
 
 def _points(measure: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]]:
     def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-        for part in by_operation(scores):
+        for part in list_operation_scores(scores):
             yield part["operation"], part[measure]
 
     return points

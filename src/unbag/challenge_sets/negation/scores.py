@@ -11,7 +11,7 @@ from unbag.scoring.negation_consistency import negation_consistency
 from unbag.scoring.skill import PredictionCredits
 
 
-def negation_scores(
+def compute_negation_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score predictions with `scoring.negation_consistency`; every label but entailment means not entailed.
@@ -36,7 +36,7 @@ def negation_scores(
     )
 
 
-def negation_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_negation_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct prediction. Rows of one premise are drawn together."""
     gold = np.asarray(columns["label"])
     right = answers.for_gold(TWO_WAY).predicted == gold

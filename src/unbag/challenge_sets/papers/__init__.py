@@ -56,7 +56,7 @@ class PaperTable:
         kind = "section" if "." in self.number else "Table"
         return f"{self.paper}, {kind} {self.number}"
 
-    def shares(self, name: str) -> list[float | None]:
+    def read_shares(self, name: str) -> list[float | None]:
         """Read a column of `values` as shares of 1, one per row.
 
         Raises:
@@ -83,7 +83,7 @@ class Paper:
 
 
 @cache
-def papers() -> tuple[Paper, ...]:
+def load_papers() -> tuple[Paper, ...]:
     """Load all papers, sorted by file name."""
     files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
     return tuple(
@@ -91,13 +91,13 @@ def papers() -> tuple[Paper, ...]:
     )
 
 
-def tables(name: str | None = None) -> list[PaperTable]:
+def list_paper_tables(name: str | None = None) -> list[PaperTable]:
     """List all tables, or the tables about one challenge set.
 
     Raises:
         ValueError: If no table is about the set.
     """
-    all_tables = [table for paper in papers() for table in paper.tables]
+    all_tables = [table for paper in load_papers() for table in paper.tables]
     if name is None:
         return all_tables
     if set_tables := [table for table in all_tables if table.set == name]:
@@ -105,9 +105,9 @@ def tables(name: str | None = None) -> list[PaperTable]:
     raise ValueError(f"expected one of {', '.join(sorted({table.set for table in all_tables}))}, got {name!r}")
 
 
-def table(short: str, number: str) -> PaperTable:
+def get_paper_table(short: str, number: str) -> PaperTable:
     """Look up one table by paper and number."""
-    [match] = [one for one in tables() if (one.paper, one.number) == (short, number)]
+    [match] = [one for one in list_paper_tables() if (one.paper, one.number) == (short, number)]
     return match
 
 

@@ -27,7 +27,7 @@ class Counterpart(NamedTuple):
     same_rows: bool = False
 
 
-class Published(NamedTuple):
+class PublishedScore(NamedTuple):
     """A published figure.
 
     Attributes:
@@ -43,7 +43,7 @@ class Published(NamedTuple):
     is_comparable: bool
 
 
-def counterparts_of(counterparts: Iterable[Counterpart], corpus: str) -> list[Published]:
+def list_published_scores(counterparts: Iterable[Counterpart], corpus: str) -> list[PublishedScore]:
     """List the published figures in columns of papers, in the order of the columns.
 
     Args:
@@ -53,13 +53,13 @@ def counterparts_of(counterparts: Iterable[Counterpart], corpus: str) -> list[Pu
     """
     figures = []
     for paper, number, column, table_corpus, same_rows in counterparts:
-        table = papers.table(paper, number)
-        for row, value in zip(table.rows, table.shares(column), strict=True):
+        table = papers.get_paper_table(paper, number)
+        for row, value in zip(table.rows, table.read_shares(column), strict=True):
             keys = {key: cell for key, cell in zip(table.keys, row, strict=False) if cell is not None}
             measured_on = table.corpora.get(str(keys.pop(_CORPUS, "")), table_corpus)
             # The appended spaces make this a prefix match of whole words: "snli" matches "snli validation".
             if value is None or not measured_on or not f"{corpus} ".startswith(f"{measured_on} "):
                 continue
             comparable = same_rows and measured_on == corpus and row[0] in table.untrained
-            figures.append(Published(", ".join(map(str, keys.values())), value, table.source, comparable))
+            figures.append(PublishedScore(", ".join(map(str, keys.values())), value, table.source, comparable))
     return figures

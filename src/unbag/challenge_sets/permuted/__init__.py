@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
@@ -14,7 +14,12 @@ def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_b
     """Build a quantity of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
     counterparts = (Counterpart(_PAPER, "2", theirs), Counterpart(_PAPER, "3", theirs, "ocnli validation"))
     return Quantity(
-        name, label, name, higher_is_better, roles("quoted", "harness", *more_roles), counterparts if theirs else ()
+        name,
+        label,
+        name,
+        higher_is_better,
+        build_roles("quoted", "harness", *more_roles),
+        counterparts if theirs else (),
     )
 
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from unbag.challenge_sets.views.examples import (
     PER_KIND,
-    Line,
-    Pairs,
+    ExampleLine,
+    PredictedPairs,
     ReportExample,
-    rounded_probability,
-    top_rows,
-    unmoved_runs,
+    mark_unmoved_runs,
+    round_probability,
+    select_top_rows,
 )
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
@@ -31,12 +31,12 @@ MARKS: Final[Mapping[str, str]] = {"together": "words that are still adjacent"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over examples, each with one of its permutations."""
     orders = _Orders(rows, answers)
     pairs, share = orders.pairs, orders.accepted
     gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
-    confidence = rounded_probability(orders.mean(gold))
+    confidence = round_probability(orders.mean(gold))
     correct = pairs.right[orders.original_of]
     kinds = (
         ("most accepted", correct & (share > 0), (share, confidence), True),
@@ -44,16 +44,16 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
         ("most refused", correct & (share < 1), (-share, -confidence), False),
     )
     for kind, wanted, keys, accepted in kinds:
-        for source in top_rows(np.flatnonzero(wanted), *keys):
+        for source in select_top_rows(np.flatnonzero(wanted), *keys):
             candidates = orders.permutations_of(source)
             candidates = candidates[pairs.right[candidates] == accepted]
             yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs, each in its first permutation."""
     orders = _Orders(rows, answers)
-    for index in orders.pairs.shortest(orders.original_of):
+    for index in orders.pairs.select_shortest(orders.original_of):
         source = int(orders.source[index])
         yield orders.example("permuted", source, int(orders.permutations_of(source)[0]))
 
@@ -62,7 +62,7 @@ class _Orders:
     """The original pairs, numbered by first occurrence, and the permutations of each."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
-        self.pairs = Pairs(rows, answers)
+        self.pairs = PredictedPairs(rows, answers)
         self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
         is_original = read_numbers(rows, "permutation") == ORIGINAL
         originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
@@ -86,11 +86,11 @@ class _Orders:
     def example(self, kind: str, source: int, index: int) -> ReportExample:
         """Build an example with the original pair, followed by one of its permutations."""
         original = int(self.original_of[source])
-        first, row = self.pairs.row(original), self.pairs.row(index)
-        lines = [Line(name, first[name]) for name in ("premise", "hypothesis")]
+        first, row = self.pairs.get_row(original), self.pairs.get_row(index)
+        lines = [ExampleLine(name, first[name]) for name in ("premise", "hypothesis")]
         for name in ("premise", "hypothesis"):
             if row[name] != first[name]:
-                lines.append(Line(f"{name} permuted", row[name], unmoved_runs(first[name], row[name])))
+                lines.append(ExampleLine(f"{name} permuted", row[name], mark_unmoved_runs(first[name], row[name])))
         note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} permutations accepted"
-        before = self.pairs.prediction(original, "in order")
-        return self.pairs.example(kind, index, lines, note, before=before, where="permuted", has_order=False)
+        before = self.pairs.get_prediction(original, "in order")
+        return self.pairs.build_example(kind, index, lines, note, before=before, where="permuted", has_order=False)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from unbag.challenge_sets.permuted.table import MEANINGS
 from unbag.challenge_sets.perturbations.permutation import CLUMPS
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure, without_interval
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, build_point_estimate
 from unbag.scoring.bootstrap import Estimate
 
 _MIN_EXAMPLES: Final = 10  # per bin, times q permutations: smaller bins depend on one or two examples
@@ -25,7 +25,7 @@ _BINS: Final = {
 }
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the quantities of Permutation Acceptance, and over two of them at higher confidence."""
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
@@ -36,11 +36,11 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
             yield f"{symbol}, p ≥ {tau}", f"{meaning}, with a probability of at least {tau}", estimates[name]
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build the Ω_x curve, the entropy of accepted permutations, and acceptance by BLEU, length and mini-tree."""
-    curve = group_figure(
+    curve = build_group_figure(
         group,
-        lambda scores: ((x, without_interval(share, scores["n_examples"])) for x, share in scores.get("curve", ())),
+        lambda scores: ((x, build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())),
         title="The Ω_x curve",
         about="Share of examples where more than a share x of the permutations get the gold label. The curve of a "
         "model that uses word order falls early. The curve of a bag of words is constant at its accuracy.",
@@ -48,7 +48,7 @@ def figures(group: Group) -> list[Figure | None]:
         y="Ω_x, share of examples",
         kind="curve",
     )
-    boxes = group_figure(
+    boxes = build_group_figure(
         group,
         _quartiles,
         title="Entropy of accepted permutations",
@@ -71,9 +71,9 @@ def _quartiles(scores: Any) -> Iterator[tuple[str, Estimate]]:
             yield place, Estimate(median, low, high, scores[f"n_{name}"])
 
 
-def _bins(group: Group, name: str) -> Figure | None:
+def _bins(group: ResultGroup, name: str) -> Figure | None:
     title, about, x = _BINS[name]
-    return group_figure(
+    return build_group_figure(
         group,
         _points(name),
         title=title,
@@ -89,6 +89,6 @@ def _points(name: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]
     def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
         for row in scores.get(name, ()):
             if row["n"] >= _MIN_EXAMPLES * scores["q"]:
-                yield row["low"], without_interval(row["acceptance"], row["n"])
+                yield row["low"], build_point_estimate(row["acceptance"], row["n"])
 
     return points

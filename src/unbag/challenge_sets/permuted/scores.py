@@ -12,7 +12,7 @@ from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.validation import encode_names
 
 
-def permuted_scores(
+def compute_permuted_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.permutation_acceptance`, with acceptance by BLEU, length and mini-tree ratio.
@@ -47,11 +47,11 @@ def permuted_scores(
     )
 
 
-def permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
-    constant prediction have 0 on every example, and random guessing has 0 on average. A perfect reader has 1 in order
+    constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order
     and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
     reward correct predictions in order, so random guessing is at its top.
     """

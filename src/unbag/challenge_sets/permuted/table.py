@@ -8,7 +8,14 @@ from rich.text import Text
 
 from unbag.challenge_sets.permuted import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, interval, points, result_table, share, value
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_points,
+    format_share,
+    format_value,
+    summarize_exclusions,
+)
 
 MEANINGS: Final = {
     "accuracy": ("A", "right in order"),
@@ -25,31 +32,31 @@ MEANINGS: Final = {
 _MIN_ORDERS: Final = 50  # from 50 permutations in a bin the standard error of their share is below 0.1
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build the table of all quantities with intervals, and of their values at higher confidence."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
-    grid = result_table(SET.title, result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
+    grid = create_result_table(SET.title, result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             cells = [confident[tau].get(name) for tau in confident]
-            grid.add_row(symbol, meaning, interval(scores[name]), *map(value, cells))
+            grid.add_row(symbol, meaning, format_interval(scores[name]), *map(format_value, cells))
     notes = []
     if bins := [row for row in scores.get("by_minitree", ()) if row["n"] >= _MIN_ORDERS]:
         ratios = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
         notes.append(f"accepted by POS mini-tree ratio, from: {ratios}")
     orders = f"{scores['n_examples']:,} examples × {scores['q']} orders (mode {result.config['mode']})"
-    notes.append(f"{orders}, of {exclusion_summary(result.data)}")
+    notes.append(f"{orders}, of {summarize_exclusions(result.data)}")
     return Group(grid, *(Text(note, style="dim") for note in notes))
 
 
-def reading(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Summarize Permutation Acceptance beside its value for a bag of words and for chance."""
     scores = result.scores
     if scores["p_c"].value is None:
         return "no pair is correct in order, so P^c is undefined."
     return (
-        f"on the {scores['n_c']:,} pairs that are correct in order, {share(scores['p_c'])} of the {scores['q']} "
+        f"on the {scores['n_c']:,} pairs that are correct in order, {format_share(scores['p_c'])} of the {scores['q']} "
         "permutations per pair keep their label (a bag of words or a constant prediction: 100 %; chance: "
-        f"{points(1 / scores['n_labels'])} %)."
+        f"{format_points(1 / scores['n_labels'])} %)."
     )

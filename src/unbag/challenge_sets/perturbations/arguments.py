@@ -11,7 +11,7 @@ An exchange must leave a claim that does not follow from its evidence. Three rul
   almost anyone or anything (`GENERIC`).
 - A number is exchanged for a larger one. Where three dogs run, two dogs run; where two run, three need not. A number
   with a bound (less than three blocks, up to two) is never exchanged: what is less than three is less than five.
-- What a sentence says in other words counts as said: `implied_stems` has the synonyms and hypernyms of its words.
+- What a sentence says in other words counts as said: `expand_stems` has the synonyms and hypernyms of its words.
 """
 
 import re
@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.soswap.clause import TransitiveClause, find_clause
-from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb, object_span
-from unbag.challenge_sets.perturbations.vocabulary_split import stem
+from unbag.challenge_sets.perturbations.soswap.phrases import find_finite_verb, find_object_span, has_number_agreement
+from unbag.challenge_sets.perturbations.vocabulary_split import stem_phrase
 from unbag.challenge_sets.perturbations.word_lists import WORD_LISTS
 from unbag.data.text.grammar import (
     ANIMALS,
@@ -223,24 +223,24 @@ class Argument(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)  # phrases of donors are looked up again for every claim
-def content_stems(sentence: str) -> frozenset[str]:
+def collect_content_stems(sentence: str) -> frozenset[str]:
     """Compute the stems of a sentence's content words.
 
-    >>> sorted(content_stems("A man is riding two horses."))
+    >>> sorted(collect_content_stems("A man is riding two horses."))
     ['hors', 'man', 'rid', 'two']
     """
     return frozenset(
-        stem(word.text)
+        stem_phrase(word.text)
         for word in tokenize_words(sentence)
         if not word.is_mark and word.text.lower().replace("’", "'").removesuffix("'s") not in _FUNCTION_WORDS
     )
 
 
-def implied_stems(stems: Iterable[str]) -> frozenset[str]:
+def expand_stems(stems: Iterable[str]) -> frozenset[str]:
     """Compute the stems of all words that a sentence may say, from the stems of the words that it has.
 
-    >>> boy, child = content_stems("a boy"), content_stems("a child")
-    >>> implied_stems(boy) >= child, implied_stems(child) >= boy
+    >>> boy, child = collect_content_stems("a boy"), collect_content_stems("a child")
+    >>> expand_stems(boy) >= child, expand_stems(child) >= boy
     (True, False)
     """
     return frozenset().union(*(_implied(each) for each in stems))
@@ -271,7 +271,9 @@ def _above() -> dict[str, frozenset[str]]:
         sides.append((tuple(below.split()), tuple(over.split())))
     for old, new in sides:
         for word in old:
-            above.setdefault(stem(word.split()[-1]), set()).update(stem(other.split()[-1]) for other in new)
+            above.setdefault(stem_phrase(word.split()[-1]), set()).update(
+                stem_phrase(other.split()[-1]) for other in new
+            )
     return {word: frozenset(others - {word}) for word, others in above.items()}
 
 
@@ -294,7 +296,7 @@ def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
     return fit
 
 
-def donor_arguments(parse: Parse) -> Iterator[Argument]:
+def iter_donor_arguments(parse: Parse) -> Iterator[Argument]:
     """Yield the arguments of a sentence that may stand in a claim: subjects, objects and numbers."""
     if not has_matching_determiners(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
         return
@@ -311,7 +313,7 @@ def donor_arguments(parse: Parse) -> Iterator[Argument]:
 @lru_cache(maxsize=1 << 14)
 def is_generic(noun: str) -> bool:
     """Check whether a noun names almost anyone, anything or any place (`GENERIC`)."""
-    return stem(noun) in _stems_of(GENERIC)
+    return stem_phrase(noun) in _stems_of(GENERIC)
 
 
 def is_counted_once(sentence: str, number: Argument) -> bool:
@@ -322,7 +324,7 @@ def is_counted_once(sentence: str, number: Argument) -> bool:
     (True, False)
     """
     tokens = [word.text.lower() for word in tokenize_words(sentence)]
-    return _MORE.isdisjoint(tokens) and sum(stem(token) == stem(number.noun) for token in tokens) == 1
+    return _MORE.isdisjoint(tokens) and sum(stem_phrase(token) == stem_phrase(number.noun) for token in tokens) == 1
 
 
 def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
@@ -355,8 +357,10 @@ def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = fr
     if old.noun.endswith(new.noun) or new.noun.endswith(old.noun):
         return False  # ball and football
     # A dog and a cat are both animals; that excludes neither.
-    is_implied = stem(new.noun) in _implied(stem(old.noun)) or stem(old.noun) in _implied(stem(new.noun))
-    is_worn = new.noun in _WORN_BY_MOST and len(content_stems(new.text)) < 2
+    is_implied = stem_phrase(new.noun) in _implied(stem_phrase(old.noun)) or stem_phrase(old.noun) in _implied(
+        stem_phrase(new.noun)
+    )
+    is_worn = new.noun in _WORN_BY_MOST and len(collect_content_stems(new.text)) < 2
     return not is_worn and not is_implied
 
 
@@ -393,9 +397,9 @@ def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusion:
 
 def _agrees(parse: Parse, verb: int, subject: int) -> bool:
     """Check whether a verb is finite and has the number of its subject; forms of the past have none."""
-    finite = finite_verb(parse, verb)
+    finite = find_finite_verb(parse, verb)
     if finite is not None:
-        return agrees(parse, finite, subject)
+        return has_number_agreement(parse, finite, subject)
     first = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb), verb)
     return parse.tags[first] == "VBD"
 
@@ -413,7 +417,7 @@ def _object(parse: Parse, verb: int) -> Argument | None:
     clause = find_clause(parse)
     if not isinstance(clause, TransitiveClause) or clause.verb != verb:
         return None
-    span = object_span(parse, clause)
+    span = find_object_span(parse, clause)
     phrase = next(_plain(parse, ArgumentRole.OBJECT, clause.object), None)
     if phrase is None or not isinstance(span, range) or [*span] != [*phrase.span]:
         return None
@@ -503,18 +507,18 @@ def _is_specific_beside(parse: Parse, verb: int, subject: int, argument: Argumen
     ]
     if argument.role is not ArgumentRole.OBJECT:
         nouns = [i for i in nouns if i != subject]
-    return any(stem(parse.lemmas[i]) not in vague for i in nouns)
+    return any(stem_phrase(parse.lemmas[i]) not in vague for i in nouns)
 
 
 @cache
 def _stems_of(nouns: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(stem, nouns))
+    return frozenset(map(stem_phrase, nouns))
 
 
 @lru_cache(maxsize=1 << 12)
 def _kind(noun: str) -> str:
     """Find the kind of a noun; nouns of different kinds seldom fit the same place."""
-    known = next((kind for kind, nouns in _KINDS.items() if stem(noun) in _stems_of(nouns)), None)
+    known = next((kind for kind, nouns in _KINDS.items() if stem_phrase(noun) in _stems_of(nouns)), None)
     return known or (PERSON if noun.endswith(("man", "woman")) else THING)
 
 

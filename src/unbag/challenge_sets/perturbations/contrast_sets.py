@@ -14,8 +14,8 @@ the same words with two labels: no bag of words is right on more than half of th
 hypothesis alone. If the article of one noun adapts to the adjective and that of the other noun does not ("an old man in
 the hat", "a man in the old hat"), the words differ, and there is no contrast set.
 
-If subject and object of M can be exchanged without a change of words (`soswap`), the result X replaces O in the first
-hypothesis: (X, M) is a contradiction.
+If subject and object of M can be exchanged without a change of words (`swap_subject_and_object`), the result X
+replaces O in the first hypothesis: (X, M) is a contradiction.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from typing import Final
 
 from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, addamod, modify_noun
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
-from unbag.challenge_sets.perturbations.soswap import Swap
+from unbag.challenge_sets.perturbations.soswap import SwappedSentence
 from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_half
 from unbag.challenge_sets.perturbations.substitution import Substitute, Substituter
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
@@ -94,7 +94,7 @@ def build_contrast_set(
     other, label = added.hypothesis, NEUTRAL
     swap = swap_within_half(modified, substituter.words)
     # A repaired verb or pronoun is another word, which would give the label away.
-    if isinstance(swap, Swap) and _bag(swap.hypothesis) == _bag(added.premise):
+    if isinstance(swap, SwappedSentence) and _bag(swap.hypothesis) == _bag(added.premise):
         other, label = swap.hypothesis, CONTRADICTION
     return [
         GeneratedPair(added.premise, added.premise, ENTAILMENT),

@@ -53,10 +53,10 @@ def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) 
     return counts
 
 
-def with_edges(sentence: str) -> list[str]:
+def split_with_edges(sentence: str) -> list[str]:
     """Split a sentence into lower-case words, with `EDGE` at both ends and in place of punctuation marks.
 
-    >>> with_edges("Red, I say.")
+    >>> split_with_edges("Red, I say.")
     ['', 'red', '', 'i', 'say', '']
     """
     tokens = [EDGE if word.is_mark else word.text.lower() for word in tokenize_words(sentence)]
@@ -64,7 +64,7 @@ def with_edges(sentence: str) -> list[str]:
 
 
 def _count(sentence: str, counts: CorpusCounts) -> Sequence[str]:
-    tokens = with_edges(sentence)
+    tokens = split_with_edges(sentence)
     counts.words.update(tokens)
     counts.bigrams.update(pairwise(tokens))
     return tokens
@@ -85,10 +85,10 @@ class Bigrams(NamedTuple):
     counts: Counter[tuple[str, str]]
     with_ends: bool = True
 
-    def attests(self, pair: tuple[str, str], least: int) -> bool:
+    def is_attested(self, pair: tuple[str, str], least: int) -> bool:
         """Check whether a bigram occurs at least `least` times. Without counted ends, bigrams with `EDGE` always pass.
 
-        >>> Bigrams(Counter({("a", "dog"): 3})).attests(("a", "dog"), 3)
+        >>> Bigrams(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
         True
         """
         return (not self.with_ends and EDGE in pair) or self.counts[pair] >= least
@@ -124,7 +124,7 @@ def read_bigrams(path: Path) -> Bigrams:
         return Bigrams(_parse_table(path, all_lines), with_ends=False)
     counts: Counter[tuple[str, str]] = Counter()
     for line in all_lines:
-        counts.update(pairwise(with_edges(line)))
+        counts.update(pairwise(split_with_edges(line)))
     return Bigrams(counts)
 
 
@@ -139,7 +139,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
-    """Add up the counts of several corpora. The sum counts ends only if all parts do."""
+    """Sum the counts of several corpora. The result has sentence ends only if all inputs have them."""
     counts: Counter[tuple[str, str]] = Counter()
     with_ends = True
     for each in parts:

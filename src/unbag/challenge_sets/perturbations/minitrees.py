@@ -36,7 +36,7 @@ class MiniTrees:
 
     >>> trees = MiniTrees()
     >>> trees.add((("the", "DET"), ("cat", "NOUN"), ("sleeps", "VERB")))
-    >>> float(trees.profiles(["cat"])[0][TAGS.index("DET")])
+    >>> float(trees.compute_profiles(["cat"])[0][TAGS.index("DET")])
     0.5
     """
 
@@ -103,27 +103,29 @@ class MiniTrees:
     def __contains__(self, word: str) -> bool:
         return word.lower() in self._numbers
 
-    def profiles(self, words: Sequence[str]) -> NDArray[np.float64]:
+    def compute_profiles(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Compute ψ of n words, shape (n, 17); zeros for a word that the corpus does not contain."""
         indices = [self._numbers.get(word.lower(), -1) for word in words]
         shares = self._sums[indices] / np.maximum(self._totals[indices], 1)[:, None]
         shares[np.array(indices) < 0] = 0
         return shares
 
-    def table(self) -> dict[str, list[float]]:
+    def compute_table(self) -> dict[str, list[float]]:
         """Compute ψ of all words, in the format of `pos_minitree.compute_sentence_signature` and the metric module."""
         words = list(self._numbers)
-        return dict(zip(words, self.profiles(words).tolist(), strict=True))
+        return dict(zip(words, self.compute_profiles(words).tolist(), strict=True))
 
-    def signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:
+    def compute_signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:
         """Compute β^k of a sentence in its original order; NaN without words or, by the text, without known words."""
         if self.definition == "text":
-            return float(self.permuted(tagged, np.arange(len(tagged))[None], k)[0])
+            return float(self.compute_permuted_signatures(tagged, np.arange(len(tagged))[None], k)[0])
         words, tags = zip(*tagged, strict=True) if tagged else ((), ())
         usual = {word: bits for word in map(str.lower, words) if (bits := self._top(word, k))}
         return compute_type_signature(words, encode_tags(tags), usual, radius=self.radius, k=k)
 
-    def permuted(self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K) -> NDArray[np.float64]:
+    def compute_permuted_signatures(
+        self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K
+    ) -> NDArray[np.float64]:
         """Compute β^k of reorderings of a sentence by the paper's text: words keep their tags from the original order.
 
         Args:
@@ -140,7 +142,7 @@ class MiniTrees:
         if orders.ndim != 2 or orders.shape[1] != len(tagged):
             raise ValueError(f"orders: expected shape (q, {len(tagged)}), got {orders.shape}")
         words = [word for word, _ in tagged]
-        usual = find_top_tags(self.profiles(words), k)
+        usual = find_top_tags(self.compute_profiles(words), k)
         known = np.array([word in self for word in words], dtype=bool)
         tags = encode_tags([tag for _, tag in tagged])
         return compute_signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
@@ -148,17 +150,17 @@ class MiniTrees:
     def _top(self, word: str, k: int) -> int:
         """Compute `find_top_tags` of a lower-case word, cached; ties in the order of `TAGS`; 0 for an unknown word."""
         if (word, k) not in self._tops:
-            self._tops[word, k] = int(find_top_tags(self.profiles([word])[0], k)) if word in self else 0
+            self._tops[word, k] = int(find_top_tags(self.compute_profiles([word])[0], k)) if word in self else 0
         return self._tops[word, k]
 
 
-class Ratios:
+class MiniTreeRatios:
     """Terms of the ratio β^k(permuted) / β^k(original): β^k of sentences in their original order and permuted."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
         self._trees, self._tagger, self._k = trees, tagger, k
 
-    def terms(
+    def compute_terms(
         self, sentences: Sequence[str], permuted: Sequence[Sequence[str]], orders: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.float64]]:
         """Compute β^k of sentences and of the q permutations of each.
@@ -178,7 +180,7 @@ class Ratios:
             return [self._by_order(tagged[text], order) for text, order in zip(sentences, orders, strict=True)]
         # By the paper's code, each permutation is tagged again. Permutations are rarely reused, so they are not cached.
         all_tagged = self._tagger.tags((text for texts in permuted for text in texts), keep=False) | tagged
-        signatures = {text: self._trees.signature(words, self._k) for text, words in all_tagged.items()}
+        signatures = {text: self._trees.compute_signature(words, self._k) for text, words in all_tagged.items()}
         return [
             np.array([signatures[text] for text in (sentence, *texts)])
             for sentence, texts in zip(sentences, permuted, strict=True)
@@ -187,7 +189,9 @@ class Ratios:
     def _by_order(self, tagged: Tagged, order: NDArray[np.int64]) -> NDArray[np.float64]:
         if order.shape[1] != len(tagged):
             return np.full(1 + len(order), np.nan)
-        return self._trees.permuted(tagged, np.concatenate([np.arange(len(tagged))[None], order]), self._k)
+        return self._trees.compute_permuted_signatures(
+            tagged, np.concatenate([np.arange(len(tagged))[None], order]), self._k
+        )
 
 
 def _chunks(sentences: Iterable[str]) -> Iterator[list[str]]:

@@ -104,7 +104,7 @@ class ModifiedPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Seed:
+class SeedPair:
     """A pair that can be modified (`natlog/seeds.py`).
 
     Attributes:
@@ -118,14 +118,14 @@ class Seed:
     shape: Shape
 
     @classmethod
-    def of(
+    def from_pair(
         cls,
         premise: str,
         hypothesis: str,
         label: str,
         *,
         tags: Sequence[Sequence[tuple[str, str]]] | None = None,
-    ) -> "Seed | None":
+    ) -> "SeedPair | None":
         """Parse a pair as a seed.
 
         Args:
@@ -146,7 +146,7 @@ class Seed:
         return None if words is None else cls(first, second, Shape(*clauses(first, second), words))
 
 
-def modify(seed: Seed, *, combinations: bool = False) -> Iterator[ModifiedPair]:
+def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
     """Generate the unmodified seed, then the seed with every modifier at every position and part that takes it.
 
     Args:
@@ -167,11 +167,12 @@ def modify(seed: Seed, *, combinations: bool = False) -> Iterator[ModifiedPair]:
             yield _pair(seed, change, position)
 
 
-def proof(seed: Seed, pair: ModifiedPair) -> str:
+def format_pair_proof(seed: SeedPair, pair: ModifiedPair) -> str:
     """Write the proof of the relation of a pair generated from a seed (`labeller.format_proof`).
 
-    >>> seed = Seed.of("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
-    >>> print(proof(seed, next(pair for pair in modify(seed) if pair.modifier == "no")).splitlines()[2])
+    >>> seed = SeedPair.from_pair("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
+    >>> pair = next(pair for pair in modify_seed(seed) if pair.modifier == "no")
+    >>> print(format_pair_proof(seed, pair).splitlines()[2])
     premise true, hypothesis false: s1 is poodle and dog, o1 is cat; now nothing is done. Not equivalence or \
 forward_entailment.
     """
@@ -182,33 +183,33 @@ forward_entailment.
     others = (hypothesis.subject, hypothesis.object)
     subject, object_ = reversed(others) if seed.shape.lexicon.exchanged else others
     return format_proof(
-        modified_shape(seed.shape, *sides(change, pair.position)),
+        build_modified_shape(seed.shape, *split_change(change, pair.position)),
         (premise.subject.words, subject.words if subject else ""),
         (premise.verb, hypothesis.verb),
         (premise.object.words if premise.object else "", object_.words if object_ else ""),
     )
 
 
-def sides(change: Change, position: str) -> tuple[Change, Change]:
+def split_change(change: Change, position: str) -> tuple[Change, Change]:
     """Split a change into the changes of the premise and of the hypothesis."""
     return (change if position in (PREMISE, BOTH) else (), change if position in (HYPOTHESIS, BOTH) else ())
 
 
-def _pair(seed: Seed, change: Change, position: str) -> ModifiedPair:
-    first, second = sides(change, position)
+def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
+    first, second = split_change(change, position)
     names = dict.fromkeys(modifier.name for _, modifier in change)
     return ModifiedPair(
-        premise=modified_sentence(seed.premise, first),
-        hypothesis=modified_sentence(seed.hypothesis, second),
+        premise=build_modified_sentence(seed.premise, first),
+        hypothesis=build_modified_sentence(seed.hypothesis, second),
         modifier="+".join(names) or NONE,
         type=change[0][1].type if change else NONE,
         position=position,
         part="+".join(part for part, _ in change) or NONE,
-        relation=compute_relation(modified_shape(seed.shape, first, second)),
+        relation=compute_relation(build_modified_shape(seed.shape, first, second)),
     )
 
 
-def modified_shape(shape: Shape, premise: Change, hypothesis: Change) -> Shape:
+def build_modified_shape(shape: Shape, premise: Change, hypothesis: Change) -> Shape:
     """Build the logical form of a seed's pair with modified sentences."""
     return Shape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.lexicon)
 
@@ -247,7 +248,7 @@ def _takes(parts: SeedConstituents, part: str, modifier: Modifier) -> bool:
     return counted or modifier.name not in ("at least", "exactly one", "all but one")
 
 
-def modified_sentence(parts: SeedConstituents, change: Change = ()) -> str:
+def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str:
     """Write a sentence from its parts, with modifiers.
 
     Args:
@@ -256,9 +257,9 @@ def modified_sentence(parts: SeedConstituents, change: Change = ()) -> str:
 
     >>> from unbag.baselines.natlog.seeds import parts
     >>> dogs = parts("two dogs are playing by an old tree")
-    >>> modified_sentence(dogs, (("subject", BY_NAME["every one of"]),))
+    >>> build_modified_sentence(dogs, (("subject", BY_NAME["every one of"]),))
     'every one of the two dogs is playing by an old tree'
-    >>> modified_sentence(dogs, (("verb", BY_NAME["never"]), ("object", BY_NAME["green"])))
+    >>> build_modified_sentence(dogs, (("verb", BY_NAME["never"]), ("object", BY_NAME["green"])))
     'two dogs are never playing by a green old tree'
     """
     by_part = dict(change)

@@ -136,7 +136,7 @@ def is_candidate(entity: Entity) -> bool:
     return entity.label in _KIND_OF
 
 
-def bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
+def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
     """Find the tokens of an entity without title, article and possessive ending; none if nothing remains."""
     start, end, _ = entity
     while start < end and (parse.words[start] in TITLES or parse.lower_words[start] == _ARTICLE):
@@ -149,7 +149,7 @@ def bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
 def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
     """Find the name of an entity (`is_candidate`), or the reason against it that shows in its clause."""
     kind = _KIND_OF[entity.label]
-    start, end = bare_name(parse, entity)
+    start, end = find_bare_name(parse, entity)
     heads = [i for i in range(start, end) if not start <= parse.heads[i] < end]
     if len(heads) != 1 or not _is_written_as_name(parse, start, end):
         return JOINED
@@ -166,7 +166,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
     return NameMention(start, end, parse.text(start, end), NameClass(kind, form))
 
 
-def shows_kind(parse: Parse, mention: NameMention) -> bool:
+def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
     """Check that a mention shows the kind of its name: only persons nod, but organizations, too, say and begin."""
     kind, form = mention.of
     if kind is NameKind.PLACE or form.split()[0] in TITLES:

@@ -23,10 +23,10 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     NameClass,
     NameKind,
     NameMention,
-    bare_name,
+    find_bare_name,
     find_mention,
     is_candidate,
-    shows_kind,
+    is_kind_evident,
 )
 from unbag.challenge_sets.perturbations.place_names import LEVEL_OF
 from unbag.challenge_sets.perturbations.substitution import Substitute
@@ -111,7 +111,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
     for parse, entities in sentences:
         common.update(word for word in parse.words if word.islower())
         for entity in filter(is_candidate, entities):
-            start, end = bare_name(parse, entity)
+            start, end = find_bare_name(parse, entity)
             if start == end:
                 continue
             name = parse.text(start, end)
@@ -121,7 +121,7 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
             if entity.label in PLACE_LABELS and name in LEVEL_OF:
                 used[NameClass(NameKind.PLACE, LEVEL_OF[name])].add(name)
             mention = find_mention(parse, entity)
-            if isinstance(mention, NameMention) and shows_kind(parse, mention):
+            if isinstance(mention, NameMention) and is_kind_evident(parse, mention):
                 used[mention.of].add(mention.text)
     unsure = frozenset(
         name for name, of in labels.items() if len(of) > 1 or any(word in common for word in name.lower().split())
@@ -162,7 +162,7 @@ def exchange_name(
     return edits[int(rng.compute_key(seed, "exchanged name", parse)) % len(edits)] if edits else None
 
 
-def name_pairs(
+def build_name_pairs(
     read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
 ) -> dict[str, Substitute]:
     """Build the pairs of a text with an exchanged name, by premise (`exchange_name`).
@@ -182,13 +182,13 @@ def name_pairs(
     }
 
 
-def may_denote_same(old: str, new: str, names: TextNames) -> bool:
+def is_possibly_coreferent(old: str, new: str, names: TextNames) -> bool:
     """Check whether two names may denote the same person, organization or place.
 
     >>> nothing = TextNames({}, frozenset(), {})
-    >>> [may_denote_same("Tom", new, nothing) for new in ("Tommy", "Tom Jones", "Mary")]
+    >>> [is_possibly_coreferent("Tom", new, nothing) for new in ("Tommy", "Tom Jones", "Mary")]
     [True, True, False]
-    >>> [may_denote_same("FDA", new, nothing) for new in ("Food and Drug Administration", "EPA")]
+    >>> [is_possibly_coreferent("FDA", new, nothing) for new in ("Food and Drug Administration", "EPA")]
     [True, False]
     """
     one, other = (_name_words(name) for name in (old, new))
@@ -222,7 +222,7 @@ def _edit_or_reason(
     start = int(rng.compute_key(seed, "name", parse, mention.start)) % len(candidates)
     present = set(parse.lower_words)
     for new in (*candidates[start:], *candidates[:start]):
-        if present.isdisjoint(_name_words(new)) and not may_denote_same(mention.text, new, names):
+        if present.isdisjoint(_name_words(new)) and not is_possibly_coreferent(mention.text, new, names):
             return _edit(parse, mention, new)
     return SAME
 

@@ -30,7 +30,7 @@ denies "A man is asleep".
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from unbag.challenge_sets.perturbations.arguments import content_stems
+from unbag.challenge_sets.perturbations.arguments import collect_content_stems
 from unbag.challenge_sets.perturbations.negation_claims import Claim, find_claim
 from unbag.challenge_sets.perturbations.negation_words import (
     ADJECTIVES,
@@ -107,8 +107,8 @@ class Draw:
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
         self._claim, self._words = claim, words
         self._key = int(rng.compute_key(seed, "negation", str(claim.parse)))
-        stems = content_stems(str(claim.parse))
-        fitting = [each for each in COMPANIONS if stems.isdisjoint(content_stems(f"{each.noun} {each.place}"))]
+        stems = collect_content_stems(str(claim.parse))
+        fitting = [each for each in COMPANIONS if stems.isdisjoint(collect_content_stems(f"{each.noun} {each.place}"))]
         self._companions = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
@@ -122,8 +122,8 @@ class Draw:
 
     def unused(self, phrases: Sequence[str]) -> list[str]:
         """Select the phrases that share no content word with the claim."""
-        stems = content_stems(str(self._claim.parse))
-        return [each for each in phrases if stems.isdisjoint(content_stems(each))]
+        stems = collect_content_stems(str(self._claim.parse))
+        return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
 
     def join(self, claim: str, companion: str, name: str) -> str:
         """Join the two sentences of a premise, in an order that depends on the operation."""

@@ -38,10 +38,10 @@ _TRIES_AT_ONCE: Final = 8  # a uniform permutation is a derangement with probabi
 
 
 class TooFewPermutationsError(ValueError):
-    """A pair has fewer than q different permutations."""
+    """Error for a pair with fewer than q different permutations."""
 
 
-class Side(NamedTuple):
+class PermutedSide(NamedTuple):
     """The premises or the hypotheses of the q permuted pairs.
 
     Attributes:
@@ -75,7 +75,9 @@ class Permuter:
         if self.q < 1:
             raise ValueError(f"q: expected at least 1 permutation per pair, got {self.q}")
 
-    def pair(self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence) -> tuple[Side, Side]:
+    def permute_pair(
+        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
+    ) -> tuple[PermutedSide, PermutedSide]:
         """Permute one pair.
 
         Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
@@ -96,11 +98,13 @@ class Permuter:
         """
         sides, orders, texts = self._draw(source_id, premise, hypothesis)
         premise_side, hypothesis_side = (
-            Side(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
+            PermutedSide(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
         )
         return premise_side, hypothesis_side
 
-    def texts(self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence) -> list[tuple[str, str]]:
+    def permute_texts(
+        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
+    ) -> list[tuple[str, str]]:
         """Permute one pair and return the q pairs of texts, without BLEU, which takes most of the time of `pair`.
 
         Raises:
@@ -109,16 +113,18 @@ class Permuter:
         _, _, texts = self._draw(source_id, premise, hypothesis)
         return list(zip(*texts, strict=True))
 
-    def one(self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence, k: int) -> tuple[str, str]:
+    def permute_once(
+        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence, k: int
+    ) -> tuple[str, str]:
         """Compute only permutation k of a pair, as (premise, hypothesis).
 
         >>> from unbag.data.text.tokens import tokenize
         >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
-        >>> sides = Permuter(q=5).pair("a", *pair)
-        >>> Permuter().one("a", *pair, 3) == (sides[0].texts[3], sides[1].texts[3])
+        >>> sides = Permuter(q=5).permute_pair("a", *pair)
+        >>> Permuter().permute_once("a", *pair, 3) == (sides[0].texts[3], sides[1].texts[3])
         True
         """
-        return Permuter(k + 1, self.mode, self.seed).texts(source_id, premise, hypothesis)[k]
+        return Permuter(k + 1, self.mode, self.seed).permute_texts(source_id, premise, hypothesis)[k]
 
     def _draw(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
@@ -149,7 +155,7 @@ class Permuter:
         return sides, orders, texts
 
 
-def derangement(tokens: TokenizedSentence, stream: tuple[object, ...], draw: int) -> str:
+def draw_derangement(tokens: TokenizedSentence, stream: tuple[object, ...], draw: int) -> str:
     """Shuffle the words of one sentence so that no word keeps its position.
 
     A sentence of fewer than two words is returned unchanged.

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from unbag.challenge_sets.perturbations.minitrees import Ratios
-from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
+from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios
+from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, PermutedSide, Permuter, TooFewPermutationsError
 from unbag.data.columns import declare_float_field, round_to_field
 from unbag.data.labels import get_gold_id
 from unbag.data.sources import Example
@@ -35,14 +35,14 @@ TOO_FEW: Final = "too few permutations"
 _ROWS_PER_TABLE: Final = 10_000  # rows in memory at the same time: some MB
 
 
-def permuted_tables(
+def iter_permuted_tables(
     examples: Iterable[Example],
     permuter: Permuter,
     *,
     min_words: int,
     language: str,
     characters: bool = False,
-    ratios: Ratios | None = None,
+    ratios: MiniTreeRatios | None = None,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Build the permuted set of some examples, as Arrow tables of `SCHEMA` with about 10,000 rows each.
@@ -73,7 +73,7 @@ def permuted_tables(
         if min(premise.length, hypothesis.length) < min_words:
             continue
         try:
-            sides = permuter.pair(example.source_id, premise, hypothesis)
+            sides = permuter.permute_pair(example.source_id, premise, hypothesis)
         except TooFewPermutationsError:
             counts[TOO_FEW] += 1
             continue
@@ -86,7 +86,7 @@ def permuted_tables(
 
 
 def _block(
-    example: Example, tokens: tuple[TokenizedSentence, TokenizedSentence], sides: tuple[Side, Side]
+    example: Example, tokens: tuple[TokenizedSentence, TokenizedSentence], sides: tuple[PermutedSide, PermutedSide]
 ) -> dict[str, Any]:
     """Build the columns of one example's rows."""
     numbers = np.arange(ORIGINAL, len(sides[0].texts))
@@ -107,12 +107,12 @@ def _block(
     }
 
 
-def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
+def _table(blocks: list[dict[str, Any]], ratios: MiniTreeRatios | None) -> pa.Table:
     if ratios is not None:
         for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
             texts = [block[side] for block in blocks]
             orders = [block["orders"][number] for block in blocks]
-            overlaps = ratios.terms([text[0] for text in texts], [text[1:] for text in texts], orders)
+            overlaps = ratios.compute_terms([text[0] for text in texts], [text[1:] for text in texts], orders)
             for block, overlap in zip(blocks, overlaps, strict=True):
                 block[name] = overlap
     columns = []

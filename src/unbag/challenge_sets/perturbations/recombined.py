@@ -9,7 +9,7 @@ with several documents, one per k, and each document with several rows:
   donor (`arguments`); *not entailment*. Every content word of the claim is in the document.
 - `removed`: the claim as it is, with another sentence in the place of the evidence; *not entailment*.
 
-No sentence but the evidence shares a content word with the claim, even in other words (`arguments.implied_stems`), and
+No sentence but the evidence shares a content word with the claim, even in other words (`arguments.expand_stems`), and
 none but the donor has the words of the argument that comes in. So nothing but the evidence supports the claim, and
 nothing at all supports the exchanged one. Sentences that share two content words with the evidence are excluded too,
 since captions of one picture say the same in other words.
@@ -34,12 +34,12 @@ from unbag.challenge_sets.perturbations.arguments import (
     ArgumentRole,
     ClaimExclusion,
     can_replace,
-    content_stems,
-    donor_arguments,
+    collect_content_stems,
     exchange_argument,
+    expand_stems,
     find_claim_arguments,
-    implied_stems,
     is_counted_once,
+    iter_donor_arguments,
 )
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -203,9 +203,9 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     for number, ((source_id, text), parse) in enumerate(
         zip(texts, parser.parses(text for _, text in texts), strict=True)
     ):
-        stems = content_stems(text)
-        sentences.append(PoolSentence(source_id, text, stems, implied_stems(stems)))
-        for argument in donor_arguments(parse):
+        stems = collect_content_stems(text)
+        sentences.append(PoolSentence(source_id, text, stems, expand_stems(stems)))
+        for argument in iter_donor_arguments(parse):
             donors[argument.role].append((number, argument))
     objects = frozenset((argument.verb, argument.noun) for _, argument in donors[ArgumentRole.OBJECT])
     return SentencePool(sentences, donors, objects)
@@ -242,7 +242,7 @@ def find_exclusion(example: Example) -> str | None:
         return NOT_ENTAILED
     if not is_sentence(example.premise):
         return LONG_EVIDENCE
-    if not content_stems(example.hypothesis) <= content_stems(example.premise):
+    if not collect_content_stems(example.hypothesis) <= collect_content_stems(example.premise):
         return OTHER_WORDS
     return UNREAL if _UNREAL.search(example.premise) or _REPEATED.search(example.hypothesis) else None
 
@@ -367,8 +367,8 @@ def _exchanges(
     example: Example, parse: Parse, arguments: Sequence[Argument], pool: SentencePool, seed: int
 ) -> list[ExchangedClaim]:
     """Find a donor for each argument of a claim that has one."""
-    claim, evidence = content_stems(example.hypothesis), content_stems(example.premise)
-    implied = implied_stems(evidence)
+    claim, evidence = collect_content_stems(example.hypothesis), collect_content_stems(example.premise)
+    implied = expand_stems(evidence)
     exchanges: list[ExchangedClaim] = []
     for old in arguments:
         if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
@@ -376,7 +376,7 @@ def _exchanges(
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():
             number, new = candidates[index]
-            phrase, sentence = content_stems(new.text), pool.sentences[number]
+            phrase, sentence = collect_content_stems(new.text), pool.sentences[number]
             if (
                 can_replace(old, new, pool.objects)
                 # The evidence may speak of somebody else too, of whom the exchanged claim would be true.
@@ -395,7 +395,7 @@ def _are_compatible(
     """Check whether a donor and the donors before it say nothing of each other's arguments."""
     return all(
         number != other.donor
-        and sentence.implied.isdisjoint(content_stems(other.new.text))
+        and sentence.implied.isdisjoint(collect_content_stems(other.new.text))
         and pool.sentences[other.donor].implied.isdisjoint(phrase)
         for other in exchanges
     )
@@ -403,8 +403,10 @@ def _are_compatible(
 
 def _fillers(example: Example, exchanges: Sequence[ExchangedClaim], pool: SentencePool, seed: int) -> Iterator[int]:
     """Yield the sentences of a pool that say nothing of a claim or its exchanges, in drawn order."""
-    evidence = content_stems(example.premise)
-    stems = content_stems(example.hypothesis).union(*(content_stems(each.new.text) for each in exchanges))
+    evidence = collect_content_stems(example.premise)
+    stems = collect_content_stems(example.hypothesis).union(
+        *(collect_content_stems(each.new.text) for each in exchanges)
+    )
     for number in _drawn_order(len(pool.sentences), seed, example.source_id, "sentences").tolist():
         if _is_foreign(pool.sentences[number], stems, evidence):
             yield number

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from unbag.challenge_sets.perturbations.permutation import derangement
+from unbag.challenge_sets.perturbations.permutation import draw_derangement
 from unbag.data.text.tokens import tokenize
 
 COLUMNS: Final = ("id", "source_id", "premise", "hypothesis")
@@ -21,16 +21,16 @@ ENOUGH: Final = 500
 MOST_DRAWS: Final = 5
 
 
-def draws_for(rows: int) -> int:
+def compute_num_draws(rows: int) -> int:
     """Compute the number of draws per row that gives about `ENOUGH` rows, from 1 to `MOST_DRAWS`.
 
-    >>> [draws_for(rows) for rows in (2000, 500, 200, 10)]
+    >>> [compute_num_draws(rows) for rows in (2000, 500, 200, 10)]
     [1, 1, 3, 5]
     """
     return min(MOST_DRAWS, max(1, -(-ENOUGH // max(rows, 1))))  # -(-a // b) rounds up
 
 
-def shuffled_rows(rows: Any, language: str, draw: int) -> Any:
+def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
     """Build one draw of the control: each row with the words of both sentences shuffled, in the order of the rows.
 
     Words move as in the permuted set: punctuation keeps its position, and every other token leaves its position. A
@@ -56,21 +56,21 @@ def shuffled_rows(rows: Any, language: str, draw: int) -> Any:
     )
 
 
-def shuffle(row_id: str, premise: str, hypothesis: str, *, language: str = "en", draw: int = 0) -> tuple[str, str]:
-    """Shuffle the words of one pair in the way of `shuffled_rows`.
+def shuffle_pair(row_id: str, premise: str, hypothesis: str, *, language: str = "en", draw: int = 0) -> tuple[str, str]:
+    """Shuffle the words of one pair as `shuffle_rows` does.
 
-    >>> shuffle("a", "Dogs sleep.", "No.")
+    >>> shuffle_pair("a", "Dogs sleep.", "No.")
     ('sleep Dogs .', 'No.')
     """
     return (
-        derangement(tokenize(premise, language), (SEED, "shuffled", row_id, "premise"), draw),
-        derangement(tokenize(hypothesis, language), (SEED, "shuffled", row_id, "hypothesis"), draw),
+        draw_derangement(tokenize(premise, language), (SEED, "shuffled", row_id, "premise"), draw),
+        draw_derangement(tokenize(hypothesis, language), (SEED, "shuffled", row_id, "hypothesis"), draw),
     )
 
 
 def _shuffle_batch(batch: Mapping[str, Sequence[str]], *, language: str, draw: int) -> dict[str, list[str]]:
     pairs = [
-        shuffle(row_id, premise, hypothesis, language=language, draw=draw)
+        shuffle_pair(row_id, premise, hypothesis, language=language, draw=draw)
         for row_id, premise, hypothesis in zip(batch["id"], batch["premise"], batch["hypothesis"], strict=True)
     ]
     return {

@@ -222,7 +222,7 @@ def assign_folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS,
     return folds
 
 
-def group_sizes(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
+def count_by_group(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
     """Count the rows by modifier type and by part (Tables 5 and 6)."""
     rows = list(rows)
     return {"type": Counter(row.type for row in rows), "part": Counter(row.part for row in rows)}

@@ -23,11 +23,11 @@ from unbag.challenge_sets.perturbations.modifiers import (
     NONE,
     VERB,
     Change,
-    Seed,
-    modified_sentence,
-    modified_shape,
-    modify,
-    sides,
+    SeedPair,
+    build_modified_sentence,
+    build_modified_shape,
+    modify_seed,
+    split_change,
 )
 from unbag.challenge_sets.perturbations.sicck import SicckRow
 from unbag.data import columns
@@ -74,12 +74,12 @@ class SicckPair(NamedTuple):
     fold: int | None = None
 
 
-def official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
+def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
     """Convert the rows of the authors' file to pairs."""
     for row, fold in zip(rows, folds, strict=True):
         yield SicckPair(
             id=f"sicck-{row.number}",
-            source_id=seed_source_id(row),
+            source_id=build_seed_source_id(row),
             premise=row.premise,
             hypothesis=row.hypothesis,
             modifier=row.modifier,
@@ -91,7 +91,7 @@ def official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[S
         )
 
 
-def seed_source_id(row: SicckRow) -> str:
+def build_seed_source_id(row: SicckRow) -> str:
     """Build the source id of a row of the authors' file, which names its seed."""
     return f"sick-{row.seed}"
 
@@ -110,7 +110,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
     while chunk := list(islice(stream, _CHUNK_SIZE)):
         tags = None if tagger is None else tagger.tags(text for example in chunk for text in example[1:3])
         for example in chunk:
-            seed = Seed.of(
+            seed = SeedPair.from_pair(
                 example.premise,
                 example.hypothesis,
                 example.label,
@@ -118,7 +118,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
             )
             if seed is None:
                 continue
-            for number, modified in enumerate(modify(seed, combinations=combinations)):
+            for number, modified in enumerate(modify_seed(seed, combinations=combinations)):
                 yield SicckPair(
                     id=f"{example.source_id}#{number}",
                     source_id=example.source_id,
@@ -132,7 +132,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
                 )
 
 
-def sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
+def iter_sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
     """Build Arrow tables of `SCHEMA` with two rows per pair, without pairs that have no label in the space.
 
     Args:
@@ -172,7 +172,7 @@ def _record(
     }
 
 
-def official_seeds(rows: Iterable[SicckRow]) -> dict[str, Seed]:
+def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     """Parse the seeds of the file, which are its pairs without a modifier, by seed id.
 
     Raises:
@@ -181,22 +181,22 @@ def official_seeds(rows: Iterable[SicckRow]) -> dict[str, Seed]:
     seeds = {}
     for row in rows:
         if row.type == NONE:
-            seed = Seed.of(row.premise, row.hypothesis, row.label)
+            seed = SeedPair.from_pair(row.premise, row.hypothesis, row.label)
             if seed is None:
                 raise ValueError(f"row {row.number}: expected a seed that can be parsed, got {row.premise!r}")
             seeds[row.seed] = seed
     return seeds
 
 
-def official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
+def build_official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
     """Build the logical form of each row: that of its seed, with the row's modifier added to the row's part."""
-    seeds = official_seeds(rows)
-    return [modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
+    seeds = parse_official_seeds(rows)
+    return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
 
 def _changes(row: SicckRow) -> tuple[Change, Change]:
     """Determine the changes of a row's premise and hypothesis."""
-    return sides(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
+    return split_change(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
 
 
 class Disagreement(NamedTuple):
@@ -234,7 +234,7 @@ def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
     return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
 
 
-def annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
+def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
     """Count the rows on which the labeller agrees with the annotators.
 
     Returns:
@@ -246,7 +246,7 @@ def annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
         - `confusion`: counts of (relations of the annotators, relation of the labeller);
         - `disagreements`: number of rows with different four-way labels, by class.
     """
-    both = [(row, compute_relation(shape)) for row, shape in zip(rows, official_shapes(rows), strict=True)]
+    both = [(row, compute_relation(shape)) for row, shape in zip(rows, build_official_shapes(rows), strict=True)]
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
@@ -290,14 +290,14 @@ def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.
     """
-    seeds = official_seeds(rows)
-    generated = {name: {pair[:2] for pair in modify(seed)} for name, seed in seeds.items()}
+    seeds = parse_official_seeds(rows)
+    generated = {name: {pair[:2] for pair in modify_seed(seed)} for name, seed in seeds.items()}
     counts: Counter[str] = Counter()
     for row in rows:
         if row.type != NONE:
             seed = seeds[row.seed]
             ours = [
-                (parts, modified_sentence(parts, change))
+                (parts, build_modified_sentence(parts, change))
                 for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
             ]
             cause = _cause(ours, (row.premise, row.hypothesis))
@@ -329,7 +329,7 @@ def _apply(causes: Sequence[str], parts: SeedConstituents, text: str) -> str:
         if cause == EVERYONE:
             if text.startswith("every one of the "):
                 # The authors prepend the modifier to the seed's sentence and change neither its noun nor its verb.
-                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", modified_sentence(parts))
+                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", build_modified_sentence(parts))
         else:
             for pattern, instead in _CAUSES[cause]:
                 text = re.sub(pattern, instead, text)

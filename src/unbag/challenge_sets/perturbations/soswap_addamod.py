@@ -17,8 +17,8 @@ from unbag.challenge_sets.perturbations.addamod import (
     AdjectiveCounts,
     addamod,
 )
-from unbag.challenge_sets.perturbations.soswap import Swap, soswap, swap_lemmas
-from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
+from unbag.challenge_sets.perturbations.swapped import iter_distinct
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.data import columns
 from unbag.data.columns import PAIR
@@ -56,7 +56,7 @@ SCHEMA: Final = pa.schema(
 _ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
 
 
-def soswap_addamod_tables(
+def iter_soswap_addamod_tables(
     examples: Iterable[Example],
     parser: Parser,
     *,
@@ -74,7 +74,7 @@ def soswap_addamod_tables(
         examples: Examples of a corpus; a repeated premise yields pairs only once.
         parser: Parser of the premises.
         kind: One of `KINDS` (default: `both`).
-        adjectives: Counts of adjectives by noun, for AddAmod (`adjective_counts`).
+        adjectives: Counts of adjectives by noun, for AddAmod (`count_adjectives`).
         seed: Random seed of the adjectives and their positions (default: `DEFAULT_SEED`).
         min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the verb, adjective and nouns: `all`, or one half
@@ -85,7 +85,7 @@ def soswap_addamod_tables(
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    operators: dict[str, Callable[[Parse], Swap | Addition | str]] = {
+    operators: dict[str, Callable[[Parse], SwappedSentence | Addition | str]] = {
         SOSWAP: partial(swap_within_half, words=words, written=written),
         ADDAMOD: partial(
             addamod, adjectives=adjectives or AdjectiveCounts(), seed=seed, min_count=min_count, words=words
@@ -99,7 +99,7 @@ def soswap_addamod_tables(
 def _rows(
     examples: Iterable[Example],
     parser: Parser,
-    operators: Mapping[str, Callable[[Parse], Swap | Addition | str]],
+    operators: Mapping[str, Callable[[Parse], SwappedSentence | Addition | str]],
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
@@ -121,13 +121,17 @@ def _rows(
             }
 
 
-def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -> Swap | str:
-    """Apply `soswap` with the restriction that all words are in one half of the vocabulary."""
-    result = soswap(parse, written=written)
-    return OTHER_WORDS if isinstance(result, Swap) and not are_in_half(words, swap_lemmas(parse)) else result
+def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -> SwappedSentence | str:
+    """Apply `swap_subject_and_object` with the restriction that all words are in one half of the vocabulary."""
+    result = swap_subject_and_object(parse, written=written)
+    return (
+        OTHER_WORDS
+        if isinstance(result, SwappedSentence) and not are_in_half(words, list_swap_lemmas(parse))
+        else result
+    )
 
 
-def adjective_counts(
+def count_adjectives(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
     """Count the adjectives of the nouns in some examples, with each distinct sentence once.
@@ -139,14 +143,14 @@ def adjective_counts(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses_with(ADJECTIVE, distinct_by(sentences, str)):
+    for parse in parser.parses_with(ADJECTIVE, iter_distinct(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
 
 def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
     """Iterate over the distinct premises, as (source id of the first example, premise)."""
-    return ((example.source_id, example.premise) for example in distinct_by(examples, attrgetter("premise")))
+    return ((example.source_id, example.premise) for example in iter_distinct(examples, attrgetter("premise")))
 
 
 def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:

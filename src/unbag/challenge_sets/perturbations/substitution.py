@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
-from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
-from unbag.challenge_sets.perturbations.swapped import distinct_by
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, split_with_edges
+from unbag.challenge_sets.perturbations.swapped import iter_distinct
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.data import columns
@@ -176,7 +176,7 @@ class Substituter:
             rejected[LONG] += 1
             return []
         lowered = [word.text.lower() for word in sentence]
-        old_bigrams = frozenset(pairwise(with_edges(premise)))
+        old_bigrams = frozenset(pairwise(split_with_edges(premise)))
         options = []
         for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
             usable: dict[str, list[Substitute]] = defaultdict(list)
@@ -271,11 +271,11 @@ class Substituter:
 
     def _corpus_reason(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
         """Check that the corpora contain the new words and new bigrams; return the reason for rejection, or None."""
-        if any(word not in self.counts.words for word in with_edges(new)[1:-1]):
+        if any(word not in self.counts.words for word in split_with_edges(new)[1:-1]):
             return UNSEEN
         bigrams = self.bigrams or Bigrams(self.counts.bigrams)
-        new_bigrams = (pair for pair in pairwise(with_edges(hypothesis)) if pair not in old_bigrams)
-        return None if all(bigrams.attests(pair, self.min_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
+        new_bigrams = (pair for pair in pairwise(split_with_edges(hypothesis)) if pair not in old_bigrams)
+        return None if all(bigrams.is_attested(pair, self.min_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
 
     def _choose(self, premise: str, start: int, names: Iterable[str]) -> str:
         return min(names, key=lambda name: self._draw(premise, start, name))
@@ -432,7 +432,7 @@ def generate_rows(
         more: Function that builds further pairs of a premise (default: none). A hypothesis that the substituter
             generates too is used once.
     """
-    for example in distinct_by(examples, attrgetter("premise")):
+    for example in iter_distinct(examples, attrgetter("premise")):
         substitutes = substituter.of(example.premise, rejected)
         hypotheses = {substitute.hypothesis for substitute in substitutes}
         substitutes += [each for each in more(example.premise) if each.hypothesis not in hypotheses]

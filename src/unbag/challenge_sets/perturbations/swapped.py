@@ -18,7 +18,7 @@ SCHEMA: Final = pa.schema(
 )
 
 
-def swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
+def iter_swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
     """Build tables of `SCHEMA` with each example and, if its label is neutral or contradiction, the exchanged pair.
 
     These two labels are taken to hold in both orders. Entailment need not, so an entailment pair has no second row.
@@ -37,7 +37,7 @@ def _rows(example: Example) -> Iterator[dict[str, Any]]:
 T = TypeVar("T")
 
 
-def distinct_by(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
+def iter_distinct(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
     """Iterate over the items whose sentence has not occurred before, in order.
 
     The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
@@ -47,7 +47,7 @@ def distinct_by(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]
         items: Items, e.g. examples.
         sentence: Function that returns the sentence of an item.
 
-    >>> list(distinct_by(["A dog", "a dog", "A dog"], str))
+    >>> list(iter_distinct(["A dog", "a dog", "A dog"], str))
     ['A dog', 'a dog']
     """
     seen: set[bytes] = set()

@@ -47,22 +47,24 @@ _TWICE: Final = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 
 @lru_cache(maxsize=1 << 16)
-def vocabulary_half(word: str) -> str:
+def get_vocabulary_half(word: str) -> str:
     """Compute the half of a word, a phrase or a template: `training` or `held_out`.
 
-    >>> vocabulary_half("dogs") == vocabulary_half("Dog"), vocabulary_half("sitting") == vocabulary_half("sits")
-    (True, True)
+    >>> get_vocabulary_half("dogs") == get_vocabulary_half("Dog")
+    True
+    >>> get_vocabulary_half("sitting") == get_vocabulary_half("sits")
+    True
     """
-    return HELD_OUT if int(rng.compute_key(SEED, "half", stem(word))) % 2 else TRAINING
+    return HELD_OUT if int(rng.compute_key(SEED, "half", stem_phrase(word))) % 2 else TRAINING
 
 
 def are_in_half(words: str, chosen: Iterable[str]) -> bool:
     """Check whether all chosen words of a pair are in the requested half, one of `WORDS`.
 
-    >>> are_in_half("all", ["dog", "chase"]), are_in_half(vocabulary_half("dog"), ["dog"])
+    >>> are_in_half("all", ["dog", "chase"]), are_in_half(get_vocabulary_half("dog"), ["dog"])
     (True, True)
     """
-    return words == ALL or all(vocabulary_half(word) == words for word in chosen)
+    return words == ALL or all(get_vocabulary_half(word) == words for word in chosen)
 
 
 def validate_words(words: str) -> None:
@@ -76,10 +78,10 @@ def validate_words(words: str) -> None:
 
 
 @lru_cache(maxsize=1 << 16)  # a corpus has few distinct words
-def stem(phrase: str) -> str:
+def stem_phrase(phrase: str) -> str:
     """Compute a common stem for the inflected forms of a word, or of a phrase's last word.
 
-    >>> [stem(word) for word in ("Dogs", "sitting", "sits", "cities", "riding", "ride", "living rooms", "women")]
+    >>> [stem_phrase(word) for word in ("Dogs", "sitting", "sits", "cities", "riding", "ride", "living rooms", "women")]
     ['dog', 'sit', 'sit', 'citi', 'rid', 'rid', 'living room', 'woman']
     """
     *before, last = phrase.lower().split() or [""]
@@ -111,7 +113,7 @@ def is_official(sentence: str) -> bool:
     return _hash(sentence) in _official()
 
 
-def sentence_hashes(sentences: Iterable[str]) -> NDArray[np.uint32]:
+def hash_sentences(sentences: Iterable[str]) -> NDArray[np.uint32]:
     """Compute the distinct hashes of some sentences, sorted, as little-endian 32-bit integers."""
     return np.array(sorted({_hash(sentence) for sentence in sentences}), dtype="<u4")
 

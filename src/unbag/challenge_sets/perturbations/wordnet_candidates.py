@@ -82,7 +82,7 @@ class WordNetCandidates:
         return bool(counts) and max(counts, key=lambda counted: counted[0])[1] == lemma.synset()
 
     def _inflect(self, word: str, base: str, part: str, new: str) -> str | None:
-        """Inflect a new base form in the way of a given word; None if the inflection is ambiguous."""
+        """Inflect a new base form like a given word; None if the inflection is ambiguous."""
         tag = _UNIVERSAL[part]
         if part in "asr":
             return new if word == base else None

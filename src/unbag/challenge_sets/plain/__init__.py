@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 
 SET: Final = ChallengeSet(
@@ -24,7 +24,7 @@ SET: Final = ChallengeSet(
             "accuracy",
             "accuracy",
             "accuracy",
-            roles=roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
             counterparts=(
                 Counterpart("Nie et al. 2019", "3", "original", same_rows=True),
                 Counterpart("ReSNLI 2019", "2", "accuracy", same_rows=True),

@@ -3,20 +3,24 @@
 from collections.abc import Iterator
 from typing import Any
 
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure, without_interval
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, build_point_estimate
 from unbag.scoring.bootstrap import Estimate
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy and the share of the most frequent label."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
-    yield "majority", "accuracy of a constant prediction", without_interval(scores["majority"], scores["accuracy"].n)
+    yield (
+        "majority",
+        "accuracy of a constant prediction",
+        build_point_estimate(scores["majority"], scores["accuracy"].n),
+    )
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build the figure of accuracy by gold label."""
     return [
-        group_figure(
+        build_group_figure(
             group,
             lambda scores: zip(scores["labels"], scores["by_label"], strict=True),
             title="Accuracy by gold label",

@@ -14,7 +14,7 @@ from unbag.utils import rng
 SCHEMA: Final = pa.schema(PAIR)
 
 
-def plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> Iterator[pa.Table]:
+def iter_plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> Iterator[pa.Table]:
     """Iterate over tables of `SCHEMA`, one row per example.
 
     Args:
@@ -24,14 +24,16 @@ def plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> I
     """
     while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
-        sources = list(map(document_id, premises)) if by_document else names
+        sources = list(map(compute_document_id, premises)) if by_document else names
         yield pa.table([names, sources, premises, hypotheses, list(map(get_gold_id, labels))], schema=SCHEMA)
 
 
-def document_id(premise: str) -> str:
+def compute_document_id(premise: str) -> str:
     """Compute an id of a document from its text alone, so that no row depends on other rows.
 
-    >>> document_id("A man rides.") == document_id(" A man rides. ") != document_id("A dog runs.")
+    >>> compute_document_id("A man rides.") == compute_document_id(" A man rides. ")
     True
+    >>> compute_document_id("A man rides.") == compute_document_id("A dog runs.")
+    False
     """
     return f"document-{int(rng.compute_key('document', premise.strip())):016x}"

@@ -8,7 +8,7 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.skill import PredictionCredits
 
 
-def plain_scores(
+def compute_plain_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.accuracy`, with intervals by source.
@@ -30,7 +30,7 @@ def plain_scores(
     return {**scores, "labels": list(answers.label_space)}
 
 
-def plain_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_plain_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one document are drawn together."""
     gold = answers.gold(columns["label"])
     return PredictionCredits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))

@@ -5,20 +5,26 @@ from rich.text import Text
 
 from unbag.challenge_sets.plain import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, interval, points, result_table, share
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_points,
+    format_share,
+    summarize_exclusions,
+)
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build the table of accuracy on all pairs and per label."""
     scores = result.scores
-    grid = result_table(SET.title, result, "pairs", "n", "accuracy [95 %]")
+    grid = create_result_table(SET.title, result, "pairs", "n", "accuracy [95 %]")
     for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
-        grid.add_row(name, f"{estimate.n:,}", interval(estimate))
-    return Group(grid, Text(f"{exclusion_summary(result.data)}", style="dim"))
+        grid.add_row(name, f"{estimate.n:,}", format_interval(estimate))
+    return Group(grid, Text(f"{summarize_exclusions(result.data)}", style="dim"))
 
 
-def reading(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Summarize the accuracy beside the accuracy of a constant prediction."""
     accuracy = result.scores["accuracy"]
-    constant = points(result.scores["majority"])
-    return f"correct on {share(accuracy)} of {accuracy.n:,} pairs (a constant prediction: {constant} %)."
+    constant = format_points(result.scores["majority"])
+    return f"correct on {format_share(accuracy)} of {accuracy.n:,} pairs (a constant prediction: {constant} %)."

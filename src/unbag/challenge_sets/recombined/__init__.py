@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
 
 EXCHANGED: Final = ("subject", "object", "number")
 """Operations that exchange an argument of the claim, in the order of tables."""
@@ -25,16 +25,18 @@ SET: Final = ChallengeSet(
             "balanced_accuracy",
             "balanced accuracy",
             "balanced_accuracy",
-            roles=roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
         ),
         Quantity(
             "false_entailment_rate",
             "false-entailment rate",
             "false_entailment_rate",
             False,
-            roles("quoted", "compared", "harness"),
+            build_roles("quoted", "compared", "harness"),
         ),
-        Quantity("paired_accuracy", "paired accuracy", "paired_accuracy", roles=roles("quoted", "compared", "harness")),
+        Quantity(
+            "paired_accuracy", "paired accuracy", "paired_accuracy", roles=build_roles("quoted", "compared", "harness")
+        ),
     ),
     sample=100,  # claims, of some dozen rows each, a third of which have 64 sentences
     evaluation_order=7,

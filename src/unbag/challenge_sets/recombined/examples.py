@@ -6,7 +6,14 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.recombined import EXCHANGED
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    mark_phrases,
+    select_top_rows,
+)
 from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 
@@ -19,29 +26,31 @@ MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the surest wrong answers by operation."""
-    pairs = Pairs(rows, answers)
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Iterate over the most confident wrong predictions by operation."""
+    pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     claims = read_column(rows, "source_id").to_pylist()
     for operation in (*EXCHANGED, "removed", "supported"):
         wrong = np.flatnonzero(~pairs.right & (operations == operation))
-        for index in top_rows(wrong, pairs.confidence, per_group=_OF_A_CLAIM, groups=claims):
+        for index in select_top_rows(wrong, pairs.confidence, per_group=_OF_A_CLAIM, groups=claims):
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Yield the shortest documents with an exchanged claim."""
-    pairs = Pairs(rows, answers)
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+    """Iterate over the shortest documents with an exchanged claim."""
+    pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
-    for index in pairs.shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):
-        yield _example(pairs, f"another {pairs.row(index)['operation']}", index)
+    for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):
+        yield _example(pairs, f"another {pairs.get_row(index)['operation']}", index)
 
 
-def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
-    row = pairs.row(index)
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
     phrases = [row["replacement"]]
-    lines = [Line(side, row[side], mark_phrases(row[side], phrases, "moved")) for side in ("premise", "hypothesis")]
+    lines = [
+        ExampleLine(side, row[side], mark_phrases(row[side], phrases, "moved")) for side in ("premise", "hypothesis")
+    ]
     place = f"{row['k']} sentences" if row["k"] > 1 else "one sentence"
     evidence = "without the evidence" if row["operation"] == "removed" else f"evidence in number {row['position'] + 1}"
-    return pairs.example(kind, index, lines, f"{place}, {evidence}")
+    return pairs.build_example(kind, index, lines, f"{place}, {evidence}")

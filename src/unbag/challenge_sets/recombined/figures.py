@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.recombined import SET
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -14,18 +14,18 @@ _MEANINGS: Final = {
 }
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield the set's numbers, and the paired accuracy of each operation."""
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the metrics of the set, and the paired accuracy for each operation."""
     yield from iter_measures(SET, _MEANINGS, scores)
     for row in scores["by_operation"]:
         meaning = "share of documents with the supported claim and this one right"
         yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build figures of the paired accuracy by size and position, and of false entailments by operation."""
     return [
-        group_figure(
+        build_group_figure(
             group,
             _points("by_k", "k", "paired_accuracy"),
             title="Paired accuracy by size of the document",
@@ -34,7 +34,7 @@ def figures(group: Group) -> list[Figure | None]:
             y="paired accuracy",
             kind="dots",
         ),
-        group_figure(
+        build_group_figure(
             group,
             _points("by_position", "third", "balanced_accuracy"),
             title="Balanced accuracy by position of the evidence",
@@ -43,7 +43,7 @@ def figures(group: Group) -> list[Figure | None]:
             y="balanced accuracy",
             kind="dots",
         ),
-        group_figure(
+        build_group_figure(
             group,
             _points("by_operation", "operation", "false_entailment_rate"),
             title="False entailments by operation",

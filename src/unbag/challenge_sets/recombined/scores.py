@@ -12,7 +12,7 @@ from unbag.scoring.document_consistency import document_consistency
 from unbag.scoring.skill import PredictionCredits
 
 
-def recombined_scores(
+def compute_recombined_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score predictions with `scoring.document_consistency`; every label but entailment means not entailed.
@@ -35,8 +35,8 @@ def recombined_scores(
     )
 
 
-def recombined_decisive(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows of documents that have an exchanged claim, shape (n,), but for those without the evidence.
+def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
+    """Select the rows of documents with an exchanged claim, except rows without the evidence, shape (n,).
 
     In these rows the document has all content words of the claim. A document without the evidence has none of them, and
     in one of a single sentence nothing is exchanged: words alone decide both.
@@ -46,11 +46,13 @@ def recombined_decisive(columns: Columns) -> NDArray[np.bool_]:
     return decisive
 
 
-def recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Build what `scoring.skill` reads: a credit of 1 for a right prediction, on the decisive rows alone.
+def compute_recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+    """Compute the credits for `scoring.skill`: 1 for a correct prediction. Only decisive rows count.
 
     Rows of one claim are drawn together.
     """
     gold = np.asarray(columns["label"])
     right = answers.for_gold(TWO_WAY).predicted == gold
-    return PredictionCredits(right, gold, columns["source_id"], counts=recombined_decisive(columns), names=TWO_WAY)
+    return PredictionCredits(
+        right, gold, columns["source_id"], counts=select_recombined_decisive_rows(columns), names=TWO_WAY
+    )

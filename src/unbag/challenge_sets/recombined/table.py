@@ -8,16 +8,22 @@ from rich.text import Text
 
 from unbag.challenge_sets.recombined import EXCHANGED, SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share, value
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    format_interval,
+    format_share,
+    format_value,
+    summarize_exclusions,
+)
 
 _ORDER: Final = (*EXCHANGED, "removed")
 _ENOUGH: Final = 20  # claims of an operation, below which its rate says little
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build a table of the three measures, overall, by size of the document, by position and by operation."""
     scores = result.scores
-    grid = result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
+    grid = create_result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
     views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
         [("all", scores)],
         [(f"k = {row['k']}", row) for row in scores["by_k"]],
@@ -26,24 +32,25 @@ def table(result: Result) -> RenderableType:
     )
     for view in views:
         for number, (name, part) in enumerate(view, start=1):
-            single = (value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
-            grid.add_row(name, interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
-    about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {exclusion_summary(result.data)}"
+            single = (format_value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
+            grid.add_row(name, format_interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
+    about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {summarize_exclusions(result.data)}"
     return Group(grid, Text(about, style="dim"))
 
 
-def reading(result: Result) -> str:
-    """Describe how often the model takes exchanged claims for supported, and how many documents it gets right."""
+def summarize_result(result: Result) -> str:
+    """Summarize the false-entailment rate on exchanged claims, and the share of fully correct documents."""
     scores = result.scores
     worst = _worst_exchange(scores)
     most = (
         ""
         if worst is None
-        else (f", most often those with another {worst['operation']} ({share(worst['false_entailment_rate'])})")
+        else (f", most often those with another {worst['operation']} ({format_share(worst['false_entailment_rate'])})")
     )
     return (
-        f"calls {share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on every row "
-        f"of {share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
+        f"calls {format_share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on "
+        "every row "
+        f"of {format_share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 
 _PAPER: Final = "ReSNLI 2019"
@@ -30,18 +30,18 @@ SET: Final = ChallengeSet(
             "accuracy_unseen",
             "accuracy, pairs not from train",
             "unseen",
-            roles=roles("quoted", "compared", "beside_papers"),
+            roles=build_roles("quoted", "compared", "beside_papers"),
             counterparts=(Counterpart(_PAPER, "3", "ReSNLI", "snli"),),
         ),
-        Quantity("accuracy", "accuracy, all pairs", "accuracy", roles=roles("quoted", "harness")),
-        Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=roles("quoted", "harness")),
-        Quantity("accuracy_hardest", "accuracy, hardest partition", "hardest", roles=roles("quoted", "harness")),
+        Quantity("accuracy", "accuracy, all pairs", "accuracy", roles=build_roles("quoted", "harness")),
+        Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=build_roles("quoted", "harness")),
+        Quantity("accuracy_hardest", "accuracy, hardest partition", "hardest", roles=build_roles("quoted", "harness")),
         Quantity(
             "drop",
             "drop, easiest to hardest",
             "drop",
             False,
-            roles("quoted", "compared", "harness"),
+            build_roles("quoted", "compared", "harness"),
             limits=DIFFERENCE,
         ),
     ),

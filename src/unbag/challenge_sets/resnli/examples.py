@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.challenge_sets.resnli.scores import unseen_pairs
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top_rows
+from unbag.challenge_sets.resnli.scores import select_unseen_pairs
+from unbag.challenge_sets.views.examples import PER_KIND, ExampleLine, PredictedPairs, ReportExample, select_top_rows
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 
@@ -15,26 +15,26 @@ MARKS: Final[Mapping[str, str]] = {}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the hardest pairs, first wrong, then right predictions."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
-        for index in top_rows(np.flatnonzero(wanted), uncertainty):
+        for index in select_top_rows(np.flatnonzero(wanted), uncertainty):
             yield _example(pairs, kind, index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs of the harder half, without pairs of a training split where splits are known."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     partition = read_numbers(rows, "partition")
     harder = 2 * partition >= partition.max()
-    unseen = unseen_pairs(read_column(rows, "source_split").to_pylist())
-    for index in pairs.shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
+    unseen = select_unseen_pairs(read_column(rows, "source_split").to_pylist())
+    for index in pairs.select_shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
         yield _example(pairs, "words give little away", index)
 
 
-def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
-    row = pairs.row(index)
-    lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-    return pairs.example(kind, index, lines, f"u' {row['uncertainty']:.3f}, partition {row['partition']}")
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
+    lines = [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")]
+    return pairs.build_example(kind, index, lines, f"u' {row['uncertainty']:.3f}, partition {row['partition']}")

@@ -14,7 +14,7 @@ from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partiti
 _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`data.corpora.Corpus.train`)
 
 
-def resnli_scores(
+def compute_resnli_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.uncertainty_partitions`.
@@ -49,16 +49,18 @@ def resnli_scores(
     return scores
 
 
-def resnli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_resnli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs from a training split do not count.
 
     If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
     gold = answers.gold(columns["label"])
-    return PredictionCredits(answers.predicted == gold, gold, range(len(gold)), counts=resnli_decisive(columns))
+    return PredictionCredits(
+        answers.predicted == gold, gold, range(len(gold)), counts=select_resnli_decisive_rows(columns)
+    )
 
 
-def resnli_decisive(columns: Columns) -> NDArray[np.bool_]:
+def select_resnli_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     """Select the rows that are not from a training split, shape (n,); all rows if the splits are unknown or none is."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
@@ -89,14 +91,14 @@ def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     return numbers * fewer // total, total
 
 
-def unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
+def select_unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
     """Select the pairs that are not from a training split, by the names of their splits, shape (n,)."""
     return np.array([not str(split).startswith(_TRAINING) for split in splits], dtype=bool)
 
 
 def _unseen(columns: Columns) -> NDArray[np.bool_]:
-    """Apply `unseen_pairs` to the column of splits; an empty array if there is no such column."""
-    return unseen_pairs(columns.get("source_split", ()))
+    """Apply `select_unseen_pairs` to the column of splits; an empty array if there is no such column."""
+    return select_unseen_pairs(columns.get("source_split", ()))
 
 
 def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:

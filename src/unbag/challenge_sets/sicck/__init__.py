@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.corpora import OFFICIAL
 
@@ -12,7 +12,7 @@ _PAPER: Final = "Akoju et al. 2023"
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
     """Build one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
     counterpart = Counterpart(_PAPER, "8", theirs, OFFICIAL, same_rows=True)
-    return Quantity(name, label, name, roles=roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
+    return Quantity(name, label, name, roles=build_roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
 
 
 SET: Final = ChallengeSet(

@@ -5,8 +5,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.challenge_sets.sicck.scores import gold_of
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
+from unbag.challenge_sets.sicck.scores import map_gold_label
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    mark_phrases,
+    select_top_rows,
+)
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.natural_logic import apply_reverse_rule
@@ -21,20 +28,22 @@ MARKS: Final[Mapping[str, str]] = {"modifier": "the modifier"}
 _NONE: Final = "none"
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and right four-way predictions, by the reverse rule."""
     both_ways = _BothWays(rows, answers)
     forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
     right = both_ways.answers[forth] == both_ways.gold[forth]
     for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
-        for index in top_rows(forth[wanted], both_ways.pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers):
+        for index in select_top_rows(
+            forth[wanted], both_ways.pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers
+        ):
             yield both_ways.example(kind, index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs with a four-way label."""
     both_ways = _BothWays(rows, answers)
-    for index in both_ways.pairs.shortest(both_ways.forth):
+    for index in both_ways.pairs.select_shortest(both_ways.forth):
         yield both_ways.example("modified", index)
 
 
@@ -42,7 +51,7 @@ class _BothWays:
     """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
-        self.pairs = Pairs(rows, answers)
+        self.pairs = PredictedPairs(rows, answers)
         reverse = read_numbers(rows, "reverse").astype(bool)
         names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
         back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
@@ -52,14 +61,14 @@ class _BothWays:
         predicted = self.pairs.names
         self.answers = np.full(len(gold), "", dtype=object)
         self.answers[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
-        self.gold = np.array([gold_of(str(label), answers) for label in gold], dtype=object)
+        self.gold = np.array([map_gold_label(str(label), answers) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
         """Build an example with the four-way prediction and the two three-way predictions behind it."""
-        row = self.pairs.row(index)
+        row = self.pairs.get_row(index)
         phrase = None if row["modifier"] == _NONE else row["modifier"]
         lines = [
-            Line(
+            ExampleLine(
                 side,
                 row[side],
                 mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier"),
@@ -68,4 +77,4 @@ class _BothWays:
         ]
         predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
         note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
-        return self.pairs.example(kind, index, lines, note, (str(self.gold[index]), str(self.answers[index])))
+        return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.answers[index])))

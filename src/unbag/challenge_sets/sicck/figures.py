@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
 
@@ -13,16 +13,16 @@ _NAMES: Final = {"f1": "macro F1", "precision": "macro precision", "recall": "ma
 _MEANING: Final = {"accuracy": "share of correct pairs"}
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the four measures on all pairs."""
     for name in MEASURES:
         yield _NAMES.get(name, name), _MEANING.get(name, "mean over the labels"), scores[name]
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build figures of macro F1 by type of modifier and by modified part, and of accuracy by modifier."""
     return [
-        group_figure(
+        build_group_figure(
             group,
             _points(column),
             title=f"{'Macro F1' if column != 'modifier' else 'Accuracy'} by {name}",

@@ -15,7 +15,7 @@ GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 
 
-def sicck_scores(
+def compute_sicck_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.natural_logic`: four-way labels by the reverse rule, intervals over seeds.
@@ -39,7 +39,7 @@ def sicck_scores(
     return dict(
         natural_logic(
             apply_reverse_rule(predicted[scored], predicted[back]),
-            [gold_of(columns["four_way"][row], answers) for row in scored],
+            [map_gold_label(columns["four_way"][row], answers) for row in scored],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
             source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
@@ -48,12 +48,12 @@ def sicck_scores(
     )
 
 
-def sicck_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_sicck_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct label. Pairs of one seed are resampled together."""
     scored, back = _scored(columns)
     answered = answers.names
     predicted = apply_reverse_rule(answered[scored], answered[back])
-    gold = np.array([gold_of(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
+    gold = np.array([map_gold_label(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
     return PredictionCredits(predicted == gold, numbers, source, names=names.tolist())
@@ -68,7 +68,7 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     return match_reversed_rows(pairs, columns["reverse"], four)
 
 
-def gold_of(label: str, answers: SetPredictions) -> str:
+def map_gold_label(label: str, answers: SetPredictions) -> str:
     """Map a four-way label to the closest label in a model's label space."""
     if NOT_CONTRADICTION in answers.label_space:
         return label if label == CONTRADICTION else NOT_CONTRADICTION

@@ -9,7 +9,13 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import SET
-from unbag.challenge_sets.views.tables import exclusion_summary, interval, new_table, result_table, value
+from unbag.challenge_sets.views.tables import (
+    create_result_table,
+    create_table,
+    format_interval,
+    format_value,
+    summarize_exclusions,
+)
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.scoring.natural_logic import MEASURES
 
@@ -37,26 +43,26 @@ _NEUTRAL: Final = {
 _MIN_PAIRS: Final = 100  # from 100 pairs the standard error of a share is below .05
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build the table of the four measures, by modifier type and by part, and the table of neutral pairs."""
     scores = result.scores
-    grid = result_table(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
+    grid = create_result_table(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
-    grid.add_row("all", *map(value, overall), f"{scores['n_examples']:,}")
+    grid.add_row("all", *map(format_value, overall), f"{scores['n_examples']:,}")
     for column, names in (("modifier_type", _TYPES), ("part", _PARTS)):
         grid.add_section()
         for name, words in names.items():
             if name in (groups := scores["by"][column]):
                 group = groups[name]
-                grid.add_row(words, *(value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
+                grid.add_row(words, *(format_value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
     neutral = _neutral(scores["by"])
-    intervals = f"F1 {interval(scores['f1'])}, accuracy {interval(scores['accuracy'])}, 95 % over seeds"
-    return Group(grid, *neutral, Text(f"{intervals}; seeds: {exclusion_summary(result.data)}", style="dim"))
+    intervals = f"F1 {format_interval(scores['f1'])}, accuracy {format_interval(scores['accuracy'])}, 95 % over seeds"
+    return Group(grid, *neutral, Text(f"{intervals}; seeds: {summarize_exclusions(result.data)}", style="dim"))
 
 
 def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:
     """Build the table of the predictions for neutral pairs, if there are neutral pairs."""
-    grid = new_table(
+    grid = create_table(
         "Neutral pairs and their predicted labels (Table 10, section 5)",
         *("", "pairs", "neutral", "wrong", "contradiction", "forward", "reverse"),
     )
@@ -84,11 +90,11 @@ def _constant_f1(by_label: Mapping[str, Any]) -> float:
     return float(2 * share / (1 + share) / len(gold))
 
 
-def reading(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Summarize macro F1 beside that of the best constant prediction, and the best and worst type of modifier."""
     scores = result.scores
     pairs = f"{scores['n_examples']:,} pairs (a constant prediction: {_constant_f1(scores['by_label']):.2f})"
-    f1 = f"macro F1 {interval(scores['f1'])} on {pairs}"
+    f1 = f"macro F1 {format_interval(scores['f1'])} on {pairs}"
     groups = {name: scores["by"]["modifier_type"].get(name) for name in _TYPES}
     large = {name: group["f1"] for name, group in groups.items() if group is not None and group["f1"].n >= _MIN_PAIRS}
     if len(large) < 2:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 
 _PAPER: Final = "Nie et al. 2019"
@@ -17,7 +17,7 @@ def _accuracy(kind: str, theirs: str) -> Quantity:
         f"accuracy_{kind}",
         f"accuracy, {KINDS[kind]}",
         f"by_subset.{kind}.accuracy",
-        roles=roles("quoted", "compared", "beside_papers", "harness"),
+        roles=build_roles("quoted", "compared", "beside_papers", "harness"),
         counterparts=(Counterpart(_PAPER, "2", theirs, "snli"),),
     )
 
@@ -37,7 +37,7 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.soswap_addamod.soswap_addamod:SoswapAddamod",
     columns=("source_id", "kind"),
     quantities=(
-        Quantity("accuracy", "accuracy", "accuracy", roles=roles("quoted", "harness")),
+        Quantity("accuracy", "accuracy", "accuracy", roles=build_roles("quoted", "harness")),
         _accuracy("soswap", "SOSwap C"),
         _accuracy("addamod", "AddAmod N"),
     ),

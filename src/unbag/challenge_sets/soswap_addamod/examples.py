@@ -6,7 +6,14 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.soswap_addamod import KINDS
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, mark_phrases, top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    mark_phrases,
+    select_top_rows,
+)
 from unbag.data.columns import read_column
 from unbag.data.predictions import SetPredictions
 
@@ -18,28 +25,30 @@ MARKS: Final[Mapping[str, str]] = {"moved": "moved words"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the most confident wrong and right predictions for each kind of pair."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():
         for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
-            for index in top_rows(np.flatnonzero(wanted & (kinds == name)), pairs.confidence):
+            for index in select_top_rows(np.flatnonzero(wanted & (kinds == name)), pairs.confidence):
                 yield _example(pairs, f"{words}, most confident {outcome}", index)
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest pairs."""
-    pairs = Pairs(rows, answers)
-    for index in pairs.shortest(np.arange(len(pairs.gold))):
-        yield _example(pairs, KINDS[pairs.row(index)["kind"]], index)
+    pairs = PredictedPairs(rows, answers)
+    for index in pairs.select_shortest(np.arange(len(pairs.gold))):
+        yield _example(pairs, KINDS[pairs.get_row(index)["kind"]], index)
 
 
-def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
-    row = pairs.row(index)
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
     sides = ("premise", "hypothesis")
-    return pairs.example(
-        kind, index, [Line(side, row[side], mark_phrases(row[side], _moved(row, side), "moved")) for side in sides]
+    return pairs.build_example(
+        kind,
+        index,
+        [ExampleLine(side, row[side], mark_phrases(row[side], _moved(row, side), "moved")) for side in sides],
     )
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from unbag.challenge_sets.soswap_addamod import KINDS
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
 from unbag.scoring.bootstrap import Estimate
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy on each kind of pair, and the share of each predicted label."""
     for kind, name in KINDS.items():
         if kind in (parts := scores["by_subset"]):
@@ -17,11 +17,11 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
                 yield f"{name}: {label}", "share of predictions", share
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build the figures of the shares of predicted labels, one per kind of pair."""
     right = {"soswap": "contradiction", "addamod": "neutral"}
     return [
-        group_figure(
+        build_group_figure(
             group,
             _shares(kind),
             title=f"Predictions for {name}",

@@ -10,7 +10,7 @@ from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.skill import PredictionCredits
 
 
-def soswap_addamod_scores(
+def compute_soswap_addamod_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.label_distribution` by kind of pair. Rows without an answer count as the label `none`.
@@ -36,7 +36,7 @@ def soswap_addamod_scores(
     )
 
 
-def soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
     gold = answers.gold(columns["label"])
     return PredictionCredits(answers.predicted == gold, gold, columns["source_id"])

@@ -8,31 +8,34 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
-from unbag.challenge_sets.views.tables import exclusion_summary, interval, result_table, share
+from unbag.challenge_sets.views.tables import create_result_table, format_interval, format_share, summarize_exclusions
 from unbag.data.labels import ENTAILMENT
 
 
-def table(result: Result) -> RenderableType:
+def build_table(result: Result) -> RenderableType:
     """Build the table of label shares and accuracy with intervals, one column per kind of pair."""
     parts = _parts(result)
-    grid = result_table(SET.title, result, "predicted [95 %]", *(KINDS[kind] for kind in parts))
+    grid = create_result_table(SET.title, result, "predicted [95 %]", *(KINDS[kind] for kind in parts))
     for label in result.scores["shares"]:
-        grid.add_row(label, *(interval(part["shares"][label]) for part in parts.values()))
-    grid.add_row("right", *(interval(part["accuracy"]) for part in parts.values()))
+        grid.add_row(label, *(format_interval(part["shares"][label]) for part in parts.values()))
+    grid.add_row("right", *(format_interval(part["accuracy"]) for part in parts.values()))
     pairs = ", ".join(f"{part['n_examples']:,} {KINDS[kind]}" for kind, part in parts.items())
-    return Group(grid, Text(f"{pairs} pairs, of {exclusion_summary(result.data)}", style="dim"))
+    return Group(grid, Text(f"{pairs} pairs, of {summarize_exclusions(result.data)}", style="dim"))
 
 
-def reading(result: Result) -> str:
+def summarize_result(result: Result) -> str:
     """Summarize the accuracy per kind of pair, and the share of pairs predicted as entailment."""
     parts = _parts(result)
     right = " and ".join(
-        f"{share(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs" for kind, part in parts.items()
+        f"{format_share(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs"
+        for kind, part in parts.items()
     )
     # A single kind has a single gold label, so a constant prediction is perfect on it.
     alone = "" if len(parts) > 1 else " (a constant prediction can reach 100 % on one kind)"
     entailed = result.scores["shares"].get(ENTAILMENT)
-    wrong = f"; entailment, never the gold label, is predicted for {share(entailed)}" if entailed is not None else ""
+    wrong = (
+        f"; entailment, never the gold label, is predicted for {format_share(entailed)}" if entailed is not None else ""
+    )
     return f"correct on {right}{alone}{wrong}."
 
 

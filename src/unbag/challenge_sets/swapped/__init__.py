@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, build_roles
 from unbag.challenge_sets.papers.counterparts import Counterpart
 
 _PAPER: Final = "ReSNLI 2019"
@@ -22,15 +22,17 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
     columns=("source_id", "swapped"),
     quantities=(  # over neutral pairs and contradictions, which are exchanged; the last one over the whole set
-        Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=roles("quoted", "harness")),
-        Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=roles("quoted", "harness")),
-        Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness"), limits=DIFFERENCE),
-        Quantity("agreement", "same prediction both ways", "agreement", roles=roles("quoted", "compared", "harness")),
+        Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=build_roles("quoted", "harness")),
+        Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=build_roles("quoted", "harness")),
+        Quantity("drop", "drop", "drop", False, build_roles("quoted", "compared", "harness"), limits=DIFFERENCE),
+        Quantity(
+            "agreement", "same prediction both ways", "agreement", roles=build_roles("quoted", "compared", "harness")
+        ),
         Quantity(
             "accuracy_after_whole",
             "accuracy on the whole set, Table 1",
             "overall.accuracy_after",
-            roles=roles("beside_papers"),
+            roles=build_roles("beside_papers"),
             counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),
         ),
     ),

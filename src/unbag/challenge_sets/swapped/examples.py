@@ -6,7 +6,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top_rows
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    ExampleLine,
+    PredictedPairs,
+    ReportExample,
+    round_probability,
+    select_top_rows,
+)
 from unbag.data.columns import read_column, read_numbers
 from unbag.data.predictions import SetPredictions
 
@@ -18,12 +25,12 @@ MARKS: Final[Mapping[str, str]] = {}
 """Meaning of marked words, by the kind of mark."""
 
 
-def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over exchanged pairs whose prediction became wrong, became right, or stayed wrong."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))
-    key[after] = rounded_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
+    key[after] = round_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))
     kinds = (
         ("right, then wrong", pairs.right[before] & ~pairs.right[after]),
@@ -31,16 +38,16 @@ def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
         ("wrong both times", ~pairs.right[before] & ~pairs.right[after]),
     )
     for kind, wanted in kinds:
-        for index in top_rows(after[wanted], key):
+        for index in select_top_rows(after[wanted], key):
             yield _example(pairs, kind, index, was[index])
 
 
-def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Iterate over the shortest exchanged pairs."""
-    pairs = Pairs(rows, answers)
+    pairs = PredictedPairs(rows, answers)
     after, before = _exchanged(rows)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))
-    for index in pairs.shortest(after):
+    for index in pairs.select_shortest(after):
         yield _example(pairs, "exchanged", index, was[index])
 
 
@@ -52,7 +59,7 @@ def _exchanged(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return after, np.array([originals[names[index]] for index in after.tolist()], dtype=np.int64)
 
 
-def _example(pairs: Pairs, kind: str, index: int, was: int) -> ReportExample:
-    row = pairs.row(index)
-    lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-    return pairs.example(kind, index, lines, before=pairs.prediction(was, "as given"), where="exchanged")
+def _example(pairs: PredictedPairs, kind: str, index: int, was: int) -> ReportExample:
+    row = pairs.get_row(index)
+    lines = [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")]
+    return pairs.build_example(kind, index, lines, before=pairs.get_prediction(was, "as given"), where="exchanged")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.figures import Figure, Group, group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -16,15 +16,15 @@ _MEANINGS: Final = {
 }
 
 
-def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the set's quantities with their labels, meanings and values."""
     return iter_measures(SET, _MEANINGS, scores)
 
 
-def figures(group: Group) -> list[Figure | None]:
+def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build the figure of accuracy as given and exchanged, by label."""
     return [
-        group_figure(
+        build_group_figure(
             group,
             _points,
             title="Accuracy as given and exchanged",

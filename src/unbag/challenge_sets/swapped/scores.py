@@ -12,7 +12,7 @@ from unbag.scoring.skill import PredictionCredits
 from unbag.scoring.swap_consistency import swap_consistency
 
 
-def swapped_scores(
+def compute_swapped_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute `scoring.swap_consistency`, before and after the exchange.
@@ -52,12 +52,12 @@ def swapped_scores(
     )
 
 
-def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
+def select_swapped_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     """Select the exchanged pairs, shape (n,)."""
     return to_boolean_array(columns["swapped"])
 
 
-def swapped_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_swapped_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct prediction of the exchanged pair.
 
     Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not

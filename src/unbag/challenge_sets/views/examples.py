@@ -27,20 +27,20 @@ PROBABILITY_DECIMALS: Final = 3
 """Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
 
 
-class Mark(NamedTuple):
-    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
+class TextMark(NamedTuple):
+    """Highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
 
     start: int
     end: int
     kind: str
 
 
-class Line(NamedTuple):
+class ExampleLine(NamedTuple):
     """A sentence of an example: its name (`premise`, …), its text and its highlighted words."""
 
     name: str
     text: str
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TextMark, ...] = ()
 
 
 class OriginalPrediction(NamedTuple):
@@ -77,7 +77,7 @@ class ReportExample:
 
     kind: str
     id: str
-    lines: tuple[Line, ...]
+    lines: tuple[ExampleLine, ...]
     gold: str
     answer: str
     probability: float | None
@@ -101,7 +101,7 @@ class ReportExample:
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """The selected examples of one result.
+    """Selected examples of one result.
 
     Attributes:
         set: Name of the challenge set.
@@ -121,15 +121,15 @@ class ExampleSelection:
     candidates: tuple[ReportExample, ...] = ()
 
 
-class Pairs:
-    """The rows of a set with the predictions of one model, from which a set's module selects examples."""
+class PredictedPairs:
+    """Rows of a set with the predictions of one model, from which examples are selected."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows
         self.answers = answers
         self.gold = answers.gold(read_numbers(rows, "label"))
         self.right: NDArray[np.bool_] = answers.predicted == self.gold
-        self.confidence = rounded_probability(answers.probabilities.max(axis=1))
+        self.confidence = round_probability(answers.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
 
     @cached_property
@@ -137,7 +137,7 @@ class Pairs:
         """Name of each predicted label, shape (n,)."""
         return self.answers.names
 
-    def row(self, index: int) -> dict[str, Any]:
+    def get_row(self, index: int) -> dict[str, Any]:
         """Read one row as a dict from column names to values."""
         row: dict[str, Any] = self.rows[int(index)]
         return row
@@ -150,17 +150,17 @@ class Pairs:
             probabilities=self.answers.probabilities[one], unanswered=None if unanswered is None else unanswered[one]
         )
 
-    def prediction(self, index: int, where: str = "") -> OriginalPrediction:
+    def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and its probability."""
         answer = str(self._answer(index).names[0])
         has_probability = self.answers.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 
-    def example(
+    def build_example(
         self,
         kind: str,
         index: int,
-        lines: Iterable[Line],
+        lines: Iterable[ExampleLine],
         note: str = "",
         labels: tuple[str, str] | None = None,
         **more: Any,
@@ -176,13 +176,13 @@ class Pairs:
                 probability.
             more: Other attributes of `ReportExample`.
         """
-        prediction = self.prediction(index)
+        prediction = self.get_prediction(index)
         gold, answer = labels or (self.answers.label_space[self.gold[index]], prediction.answer)
         probability = None if labels else prediction.probability
         short_lines = tuple(shorten_line(line, MAX_CHARACTERS) for line in lines)
-        return ReportExample(kind, self.row(index)["id"], short_lines, gold, answer, probability, note, **more)
+        return ReportExample(kind, self.get_row(index)["id"], short_lines, gold, answer, probability, note, **more)
 
-    def shortest(self, rows: NDArray[Any]) -> list[int]:
+    def select_shortest(self, rows: NDArray[Any]) -> list[int]:
         """Select at most `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
 
         Args:
@@ -199,36 +199,36 @@ class Pairs:
         return shortest
 
 
-def shorten_line(line: Line, longest: int) -> Line:
+def shorten_line(line: ExampleLine, longest: int) -> ExampleLine:
     """Cut a sentence to at most `longest` characters, and drop the marks outside the rest.
 
-    >>> shorten_line(Line("premise", "A man in a blue coat sleeps.", (Mark(2, 5, "moved"),)), 12)
-    Line(name='premise', text='A man in a b…', marks=(Mark(start=2, end=5, kind='moved'),))
-    >>> shorten_line(Line("premise", "A man in a blue coat sleeps.", (Mark(21, 27, "moved"),)), 12).text
+    >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
+    ExampleLine(name='premise', text='A man in a b…', marks=(TextMark(start=2, end=5, kind='moved'),))
+    >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(21, 27, "moved"),)), 12).text
     '…at sleeps.'
     """
     if len(line.text) <= longest:
         return line
-    first = line.marks[0] if line.marks else Mark(0, 0, "")
+    first = line.marks[0] if line.marks else TextMark(0, 0, "")
     start = 0 if first.end <= longest else max(0, first.start - longest // 4)
     end = start + longest
     before, after = "…" if start else "", "…" if end < len(line.text) else ""
     moved = start - len(before)
     marks = tuple(
-        Mark(mark.start - moved, mark.end - moved, mark.kind)
+        TextMark(mark.start - moved, mark.end - moved, mark.kind)
         for mark in line.marks
         if start <= mark.start and mark.end <= end
     )
-    return Line(line.name, f"{before}{line.text[start:end]}{after}", marks)
+    return ExampleLine(line.name, f"{before}{line.text[start:end]}{after}", marks)
 
 
-def rounded_probability(values: NDArray[Any]) -> NDArray[np.float64]:
+def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
     """Round probabilities to `PROBABILITY_DECIMALS`, so that all processors show and sort by the same values."""
     exact: NDArray[np.float64] = values.astype(np.float64)
     return np.round(exact, PROBABILITY_DECIMALS)
 
 
-def top_rows(
+def select_top_rows(
     rows: NDArray[Any], *keys: NDArray[Any], per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
     """Select at most `PER_KIND` rows with the highest keys. Ties keep the order of the rows.
@@ -240,7 +240,8 @@ def top_rows(
         per_group: Maximum number of rows per group.
         groups: Group of every row, n hashable values; None for no groups.
 
-    >>> top_rows(np.array([0, 1, 2, 3]), np.array([0.1, 0.9, 0.8, 0.7]), per_group=1, groups=["a", "b", "b", "a"])
+    >>> keys = np.array([0.1, 0.9, 0.8, 0.7])
+    >>> select_top_rows(np.arange(4), keys, per_group=1, groups=["a", "b", "b", "a"])
     [1, 3]
     """
     selected: list[int] = []
@@ -257,14 +258,14 @@ def top_rows(
 
 
 TOGETHER: Final = "together"
-"""Kind of the marks of `unmoved_runs`."""
+"""Kind of the marks of `mark_unmoved_runs`."""
 
 
-def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[Mark, ...]:
+def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
     """Mark the occurrences of phrases in a text as whole words, in any case. If occurrences overlap, the longest wins.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
-    (Mark(start=2, end=5, kind='misleads'), Mark(start=9, end=12, kind='misleads'))
+    (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
     """
     candidates = []
     for phrase in phrases:
@@ -277,25 +278,25 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[M
     for start, end in sorted(candidates, key=lambda span: (span[0] - span[1], span)):  # longest first
         if all(end <= other or start >= until for other, until in selected):
             selected.append((start, end))
-    return tuple(Mark(start, end, kind) for start, end in sorted(selected))
+    return tuple(TextMark(start, end, kind) for start, end in sorted(selected))
 
 
-def unmoved_runs(original: str, permuted: str) -> tuple[Mark, ...]:
+def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
     """Mark the runs of words of a permuted sentence that are also adjacent in the original.
 
     Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 
-    >>> [mark[:2] for mark in unmoved_runs("An old man reads a book.", "a book reads An old man .")]
+    >>> [mark[:2] for mark in mark_unmoved_runs("An old man reads a book.", "a book reads An old man .")]
     [(0, 6), (13, 23)]
     """
     words = [match.span() for match in re.finditer(r"\S+", permuted)]
-    runs: list[Mark] = []
+    runs: list[TextMark] = []
     for (start, end), (then, until) in pairwise(words):
         pair = rf"(?<!\w){re.escape(permuted[start:end])}\s*{re.escape(permuted[then:until])}(?!\w)"
         if not re.search(pair, original):
             continue
         if runs and runs[-1].end == end:
-            runs[-1] = Mark(runs[-1].start, until, TOGETHER)
+            runs[-1] = TextMark(runs[-1].start, until, TOGETHER)
         else:
-            runs.append(Mark(start, until, TOGETHER))
+            runs.append(TextMark(start, until, TOGETHER))
     return tuple(runs)

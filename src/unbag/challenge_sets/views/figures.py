@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.challenge_sets.views.tables import interval
+from unbag.challenge_sets.views.tables import format_interval
 from unbag.scoring.bootstrap import Estimate
 
 
@@ -22,13 +22,13 @@ def iter_measures(
         scores: Scores of a result on the set.
     """
     for quantity in challenge_set.quantities:
-        if (estimate := quantity.value(scores)) is not None:
+        if (estimate := quantity.get_estimate(scores)) is not None:
             yield quantity.label, meanings[quantity.name], estimate
 
 
 @dataclass(frozen=True)
-class Model:
-    """A model of the report.
+class FigureModel:
+    """Model in the report.
 
     Attributes:
         name: Name in the report.
@@ -42,16 +42,16 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredModel:
     """The result of one model on the rows of a group, with its selected examples, if they were stored."""
 
-    model: Model
+    model: FigureModel
     result: Result
     selection: ExampleSelection | None
 
 
 @dataclass(frozen=True)
-class Group:
+class ResultGroup:
     """A set built from one corpus with one choice of options, and the models that predicted its rows.
 
     Attributes:
@@ -62,7 +62,7 @@ class Group:
 
     key: str
     title: str
-    scored: tuple[Scored, ...]
+    scored: tuple[ScoredModel, ...]
 
     @property
     def set(self) -> str:
@@ -78,8 +78,8 @@ class Group:
 _MOST_ROWS: Final = 25  # rows of a readable table
 
 
-class Point(NamedTuple):
-    """A value with its interval.
+class FigurePoint(NamedTuple):
+    """Point with a value and its interval.
 
     Attributes:
         x: Position: a number on a curve, otherwise a name.
@@ -93,8 +93,8 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Series:
-    """The points of one model, or of a reference such as the annotators.
+class FigureSeries:
+    """Points of one model, or of a reference such as the annotators.
 
     Attributes:
         name: Name of the model in the report, or of the reference.
@@ -105,7 +105,7 @@ class Series:
     """
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[FigurePoint, ...]
     is_reference: bool = False
     number: int = 0
     is_hollow: bool = False
@@ -113,7 +113,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of shares between 0 and 1, as a curve or as dots beside names.
+    """Figure of shares between 0 and 1: a curve, or dots beside names.
 
     Attributes:
         title: Title.
@@ -130,7 +130,7 @@ class Figure:
     x: str
     y: str
     kind: Literal["curve", "dots"]
-    series: tuple[Series, ...]
+    series: tuple[FigureSeries, ...]
     order: tuple[str, ...] = ()
 
     @property
@@ -141,14 +141,14 @@ class Figure:
 
 
 class TextTable(NamedTuple):
-    """A table as text: caption, column headers, and rows that begin with their header."""
+    """Table as text: caption, column headers, and rows that begin with their header."""
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-def measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
+def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
     """Build a table of numbers, with one column per model.
 
     Args:
@@ -156,7 +156,7 @@ def measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], 
         columns: By the name of each model, its numbers as text, by their name and meaning. The rows are all numbers, in
             order of first appearance; a model without one has a dash.
 
-    >>> measures_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
+    >>> build_measures_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
     (('n', 'rows', '1', '–'),)
     """
     rows = dict.fromkeys(key for cells in columns.values() for key in cells)
@@ -167,7 +167,7 @@ def measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], 
     )
 
 
-def table(figure: Figure) -> TextTable:
+def build_figure_table(figure: Figure) -> TextTable:
     """Convert a figure to a table, for screen readers. A long curve is sampled at evenly spaced positions."""
     ticks = figure.places
     if len(ticks) > _MOST_ROWS:
@@ -176,23 +176,23 @@ def table(figure: Figure) -> TextTable:
     cells: dict[tuple[str, float | str], list[str]] = {}
     for series in figure.series:
         for point in series.points:
-            cells.setdefault((series.name, point.x), []).append(f"{point.of} {interval(point.estimate)}".strip())
+            cells.setdefault((series.name, point.x), []).append(f"{point.of} {format_interval(point.estimate)}".strip())
     rows = [
         (_text(tick), *("; ".join(cells.get((series.name, tick), ["–"])) for series in figure.series)) for tick in ticks
     ]
     return TextTable(f"{figure.title}: {figure.y}", (figure.x, *(series.name for series in figure.series)), tuple(rows))
 
 
-def without_interval(value: float | None, n: int = 0) -> Estimate:
+def build_point_estimate(value: float | None, n: int = 0) -> Estimate:
     """Build an estimate without an interval."""
     return Estimate(value, None, None, n)
 
 
-def group_figure(
-    group: Group,
+def build_group_figure(
+    group: ResultGroup,
     points: Callable[[Any], Iterable[tuple[float | str, Estimate]]],
     *,
-    references: Sequence[Series] = (),
+    references: Sequence[FigureSeries] = (),
     **attributes: Any,
 ) -> Figure | None:
     """Build a figure with one series per model of a group; None if no model has values.
@@ -205,9 +205,11 @@ def group_figure(
     """
     series = []
     for scored in group.scored:
-        values = tuple(Point(x, estimate) for x, estimate in points(scored.result.scores) if estimate.value is not None)
+        values = tuple(
+            FigurePoint(x, estimate) for x, estimate in points(scored.result.scores) if estimate.value is not None
+        )
         if values:
-            series.append(Series(scored.model.name, values))
+            series.append(FigureSeries(scored.model.name, values))
     return Figure(series=(*series, *references), **attributes) if series else None
 
 

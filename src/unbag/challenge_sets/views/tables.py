@@ -10,7 +10,7 @@ from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 
-def result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
+def create_result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
     """Build an empty table with the model, the title of the set and the corpus as heading.
 
     Args:
@@ -19,10 +19,10 @@ def result_table(title: str, result: Result, *columns: str, words: int = 1) -> T
         columns: Headers of the columns.
         words: Number of leading text columns (default: 1). The others hold numbers and are right-aligned.
     """
-    return new_table(" · ".join([result.model["name"], title, result.corpus]), *columns, words=words)
+    return create_table(" · ".join([result.model["name"], title, result.corpus]), *columns, words=words)
 
 
-def new_table(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
+def create_table(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
     """Build an empty table with `words` left-aligned text columns, followed by right-aligned columns of numbers."""
     table = Table(
         *columns,
@@ -38,40 +38,40 @@ def new_table(title: str, *columns: str, words: int = 1, caption: str | None = N
     return table
 
 
-def interval(estimate: Estimate) -> str:
+def format_interval(estimate: Estimate) -> str:
     """Format a value with its interval; a dash if there are no examples."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
-        return value(estimate)
+        return format_value(estimate)
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def value(estimate: Estimate | None) -> str:
+def format_value(estimate: Estimate | None) -> str:
     """Format a value; a dash if there are no examples, empty without an estimate."""
     return "" if estimate is None else "–" if estimate.value is None else f"{estimate.value:.3f}"
 
 
-def count(estimate: Estimate) -> str:
+def format_count(estimate: Estimate) -> str:
     """Format the number of examples of an estimate; a dash if there is no value.
 
-    >>> count(Estimate(0.5, None, None, 1200)), count(Estimate(None, None, None, 0))
+    >>> format_count(Estimate(0.5, None, None, 1200)), format_count(Estimate(None, None, None, 0))
     ('1,200', '–')
     """
     return "–" if estimate.value is None else f"{estimate.n:,}"
 
 
-def with_direction(label: str, higher_is_better: bool | None) -> str:
+def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
     """Append an arrow to a label: up if higher is better, down if lower is better, none if that is unspecified.
 
-    >>> with_direction("P^c", higher_is_better=False)
+    >>> add_direction_arrow("P^c", higher_is_better=False)
     'P^c ↓'
     """
     return label if higher_is_better is None else f"{label} {'↑' if higher_is_better else '↓'}"
 
 
-def exclusion_summary(data: Mapping[str, Any]) -> str:
+def summarize_exclusions(data: Mapping[str, Any]) -> str:
     """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator.
 
-    >>> exclusion_summary({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
+    >>> summarize_exclusions({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
     '9 sentences; excluded 2 repeated'
     """
     parts = [f"{n:,} {reason}" for reason, n in data["excluded"].items() if n]
@@ -80,23 +80,23 @@ def exclusion_summary(data: Mapping[str, Any]) -> str:
     if "human" not in data:
         return rows
     human = Estimate(*(data["human"][name] for name in ("share", "low", "high", "pairs")))
-    return f"{rows}. One annotator gives the gold label of {interval(human)} of the {human.n:,} unchanged pairs"
+    return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
 
 
 MARGIN: Final = 0.05
 """Margin of accuracy: a change counts as negligible only if its whole interval is within ± this margin."""
 
 
-def change(drop: Estimate) -> str:
+def describe_change(drop: Estimate) -> str:
     """Describe a drop of accuracy in words.
 
-    >>> change(Estimate(0.178, 0.14, 0.2, 900)), change(Estimate(-0.1, -0.2, -0.06, 900))
+    >>> describe_change(Estimate(0.178, 0.14, 0.2, 900)), describe_change(Estimate(-0.1, -0.2, -0.06, 900))
     ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
-    >>> change(Estimate(0.045, -0.08, 0.17, 90))
+    >>> describe_change(Estimate(0.045, -0.08, 0.17, 90))
     'a change of −4.5 points [−17.0, +8.0], inconclusive: too few pairs'
-    >>> change(Estimate(0.01, -0.01, 0.03, 9000))
+    >>> describe_change(Estimate(0.01, -0.01, 0.03, 9000))
     'a change of −1.0 points [−3.0, +1.0], at most 5 in either direction'
-    >>> change(Estimate(0.0, 0.0, 0.0, 9000))
+    >>> describe_change(Estimate(0.0, 0.0, 0.0, 9000))
     'a change of 0.0 points [0.0, 0.0], at most 5 in either direction'
     """
     if drop.value is None:
@@ -104,32 +104,34 @@ def change(drop: Estimate) -> str:
     if drop.low is None or drop.high is None:
         return f"a change of {_signed(-drop.value)} points"
     if drop.low > 0:
-        return f"a fall of {points(drop.value)} points [{points(drop.low)}, {points(drop.high)}]"
+        return f"a fall of {format_points(drop.value)} points [{format_points(drop.low)}, {format_points(drop.high)}]"
     if drop.high < 0:
-        return f"a rise of {points(-drop.value)} points [{points(-drop.high)}, {points(-drop.low)}]"
+        return (
+            f"a rise of {format_points(-drop.value)} points [{format_points(-drop.high)}, {format_points(-drop.low)}]"
+        )
     size = f"a change of {_signed(-drop.value)} points [{_signed(-drop.high)}, {_signed(-drop.low)}]"
     if max(-drop.low, drop.high) <= MARGIN:
         return f"{size}, at most {100 * MARGIN:g} in either direction"
     return f"{size}, inconclusive: too few pairs"
 
 
-def share(estimate: Estimate) -> str:
+def format_share(estimate: Estimate) -> str:
     """Format a share in per cent with its interval.
 
-    >>> share(Estimate(0.909, 0.902, 0.915, 3697)), share(Estimate(None, None, None, 0))
+    >>> format_share(Estimate(0.909, 0.902, 0.915, 3697)), format_share(Estimate(None, None, None, 0))
     ('90.9 % [90.2, 91.5]', 'none')
     """
     if estimate.value is None:
         return "none"
     if estimate.low is None or estimate.high is None:
-        return f"{points(estimate.value)} %"
-    return f"{points(estimate.value)} % [{points(estimate.low)}, {points(estimate.high)}]"
+        return f"{format_points(estimate.value)} %"
+    return f"{format_points(estimate.value)} % [{format_points(estimate.low)}, {format_points(estimate.high)}]"
 
 
-def points(value: float) -> str:
+def format_points(value: float) -> str:
     """Format a share in percentage points with one decimal.
 
-    >>> points(-0.0804), points(0.3225)
+    >>> format_points(-0.0804), format_points(0.3225)
     ('−8.0', '32.3')
     """
     # Rounded to three decimals first, as tables show the share: both then agree at halves. `+ 0.0` turns -0.0 into 0.0.
@@ -137,4 +139,4 @@ def points(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return points(value) if value <= 0 else f"+{points(value)}"
+    return format_points(value) if value <= 0 else f"+{format_points(value)}"

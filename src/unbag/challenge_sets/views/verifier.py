@@ -11,46 +11,52 @@ from unbag.challenge_sets.base import VERIFICATION, VERIFIER
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import (
     Figure,
-    Group,
-    Point,
-    Scored,
-    Series,
+    FigurePoint,
+    FigureSeries,
+    ResultGroup,
+    ScoredModel,
     TextTable,
-    group_figure,
-    measures_table,
-    without_interval,
+    build_group_figure,
+    build_measures_table,
+    build_point_estimate,
 )
-from unbag.challenge_sets.views.tables import interval, new_table, points, share, with_direction
+from unbag.challenge_sets.views.tables import (
+    add_direction_arrow,
+    create_table,
+    format_interval,
+    format_points,
+    format_share,
+)
 from unbag.scoring.bootstrap import Estimate
 
 _IN_TERMINAL: Final = ("auroc", "balanced_accuracy", "false_entailment", "false_contradiction")
 _ONE_HALF: Final = "on one half of the sources"
 
 
-def verification_of(result: Result) -> Mapping[str, Any] | None:
+def get_verification_scores(result: Result) -> Mapping[str, Any] | None:
     """Look up the scores of a verifier; None if the set has none, or rows of one kind only."""
     found: Mapping[str, Any] | None = result.scores.get(VERIFICATION)
     return found
 
 
-def table(result: Result) -> Table | None:
+def build_verifier_table(result: Result) -> Table | None:
     """Build the table of the rates at the model's own threshold and of AUROC; None without scores of a verifier."""
-    scores = verification_of(result)
+    scores = get_verification_scores(result)
     if scores is None:
         return None
     counts = f"{scores['n_entailed']:,} entailed pairs, {scores['n_not_entailed']:,} others"
-    grid = new_table(f"Verifier: {counts}", "", "n", "value [95 %]")
+    grid = create_table(f"Verifier: {counts}", "", "n", "value [95 %]")
     for quantity in VERIFIER:
-        estimate = quantity.value(result.scores)
+        estimate = quantity.get_estimate(result.scores)
         if quantity.name in _IN_TERMINAL and estimate is not None:
-            label = with_direction(quantity.label, quantity.higher_is_better)
-            grid.add_row(label, f"{estimate.n:,}", interval(estimate))
+            label = add_direction_arrow(quantity.label, quantity.higher_is_better)
+            grid.add_row(label, f"{estimate.n:,}", format_interval(estimate))
     return grid
 
 
-def sentences(result: Result) -> list[str]:
+def describe_thresholds(result: Result) -> list[str]:
     """Describe the threshold for each target false-entailment rate; one sentence if the model has no probabilities."""
-    scores = verification_of(result)
+    scores = get_verification_scores(result)
     if scores is None:
         return []
     if not scores["safe_thresholds"]:
@@ -66,11 +72,13 @@ def _threshold_sentence(row: Mapping[str, Any]) -> str:
                 f"{target}: needs at least {row['needed']:,} not-entailed pairs in each half, got {row['available']:,}."
             )
         return f"{target}: no threshold has an upper limit this low on the {row['available']:,} pairs of one half."
-    chosen = f"{target} (upper limit {points(row['bound'])} % {_ONE_HALF}): threshold {_threshold(row['threshold'])}"
+    chosen = (
+        f"{target} (upper limit {format_points(row['bound'])} % {_ONE_HALF}): threshold {_threshold(row['threshold'])}"
+    )
     if row["confirmed"] is None:
         return f"{chosen}; the other half has no not-entailed pair to confirm it."
-    recall = "" if row["recall"] is None else f", recall {points(row['recall'].value)} %"
-    return f"{chosen}; on the other half {share(row['confirmed'])}{recall}."
+    recall = "" if row["recall"] is None else f", recall {format_points(row['recall'].value)} %"
+    return f"{chosen}; on the other half {format_share(row['confirmed'])}{recall}."
 
 
 def _threshold(value: float) -> str:
@@ -99,7 +107,7 @@ _MEANINGS: Final = {
 """What each number of `VERIFIER` is."""
 
 
-def measures(group: Group) -> TextTable | None:
+def build_verifier_measures(group: ResultGroup) -> TextTable | None:
     """Build the table of all numbers, one column per model; None if no model has scores of a verifier."""
     columns = {
         scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(scores)}
@@ -107,14 +115,14 @@ def measures(group: Group) -> TextTable | None:
     }
     if not columns:
         return None
-    return measures_table("As a verifier: values with 95 % intervals", columns)
+    return build_measures_table("As a verifier: values with 95 % intervals", columns)
 
 
 def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for quantity in VERIFIER:
-        if (estimate := quantity.value({VERIFICATION: scores})) is not None:
-            label = with_direction(quantity.label, quantity.higher_is_better)
-            yield label, _MEANINGS[quantity.name], interval(estimate)
+        if (estimate := quantity.get_estimate({VERIFICATION: scores})) is not None:
+            label = add_direction_arrow(quantity.label, quantity.higher_is_better)
+            yield label, _MEANINGS[quantity.name], format_interval(estimate)
     if scores["calibration"] is not None:
         found = scores["calibration"]
         parts = (
@@ -133,7 +141,7 @@ def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "AURC, random order", "the error rate", f"{found['random']:.3f}"
 
 
-def thresholds(group: Group) -> TextTable | None:
+def build_threshold_table(group: ResultGroup) -> TextTable | None:
     """Build the table of thresholds by target false-entailment rate; None if no model gives probabilities."""
     several = len(group.scored) > 1
     rows = [
@@ -158,21 +166,21 @@ def thresholds(group: Group) -> TextTable | None:
 def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     if row["threshold"] is not None:
         found = (row["confirmed"], row["recall"])
-        confirmed, recall = ("–" if each is None else interval(each) for each in found)
+        confirmed, recall = ("–" if each is None else format_interval(each) for each in found)
         return _threshold(row["threshold"]), f"{row['bound']:.3f}", confirmed, recall
     if row["available"] < row["needed"]:
         return f"none: {row['available']:,} of {row['needed']:,} pairs", "–", "–", "–"
     return "none reaches it", "–", "–", "–"
 
 
-def figures(group: Group) -> list[Figure]:
+def build_verifier_figures(group: ResultGroup) -> list[Figure]:
     """Build the reliability diagram, the risk-coverage curve and the two rates of the threshold sweep."""
-    diagonal = tuple(Point(x, without_interval(x)) for x in (0.0, 1.0))
+    diagonal = tuple(FigurePoint(x, build_point_estimate(x)) for x in (0.0, 1.0))
     candidates = (
-        group_figure(
+        build_group_figure(
             group,
             _reliability,
-            references=(Series("calibrated", diagonal, is_reference=True),),
+            references=(FigureSeries("calibrated", diagonal, is_reference=True),),
             title="Reliability diagram",
             about="Share of entailed pairs by probability of entailment, in bins of equally many pairs. A calibrated "
             "model is on the diagonal.",
@@ -180,7 +188,7 @@ def figures(group: Group) -> list[Figure]:
             y="entailed pairs",
             kind="curve",
         ),
-        group_figure(
+        build_group_figure(
             group,
             _risk,
             title="Risk-coverage curve",
@@ -190,7 +198,7 @@ def figures(group: Group) -> list[Figure]:
             kind="curve",
         ),
         *(
-            group_figure(
+            build_group_figure(
                 group,
                 partial(_sweep, name=name),
                 title=f"{title} by threshold",
@@ -208,9 +216,9 @@ def figures(group: Group) -> list[Figure]:
     return [each for each in candidates if each is not None]
 
 
-def _scored(group: Group) -> Iterator[tuple[Scored, Mapping[str, Any]]]:
+def _scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, Mapping[str, Any]]]:
     for scored in group.scored:
-        scores = verification_of(scored.result)
+        scores = get_verification_scores(scored.result)
         if scores is not None:
             yield scored, scores
 
@@ -231,10 +239,10 @@ def _sweep(scores: Any, name: str) -> list[tuple[float, Estimate]]:
 
 
 def _curve(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, Estimate]]:
-    return [(at, without_interval(value)) for at, value in zip(x, y, strict=True)]
+    return [(at, build_point_estimate(value)) for at, value in zip(x, y, strict=True)]
 
 
-def _areas(group: Group) -> str:
+def _areas(group: ResultGroup) -> str:
     """Describe the area under the curve of each model, beside that of a perfect and of a random order."""
     parts = []
     for scored, scores in _scored(group):

@@ -20,7 +20,7 @@ VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
 """File of word vectors."""
 BUILT_SETS: Final = {name: _FOLDER / f"demo-{name}.parquet" for name in ("soswap_addamod", "recombined", "negation")}
 """Files of the sets of the validation pairs that are bundled, because their builders need a parser, by name. They are
-written by `challenge_sets.request.export`."""
+written by `challenge_sets.request.export_challenge_set`."""
 
 
 def get_demo_file(split: str) -> Path:

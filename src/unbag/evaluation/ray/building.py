@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
-from unbag.challenge_sets.request import Request, records, to_built_set, validated_builder
+from unbag.challenge_sets.request import SetRequest, build_split_records, create_validated_builder, to_built_set
 from unbag.data.columns import count_distinct
 from unbag.data.sources import PairSource
 from unbag.evaluation.ray.cluster import connect_to_cluster, pack_outcome, unpack_outcome, validate_ray
@@ -52,18 +52,19 @@ class SplitPart(NamedTuple):
     spans: list[Any]
 
 
-def build_on_cluster(request: Request, output: str | Path) -> dict[str, Any]:
-    """Build a challenge set as a folder of Parquet files, like `request.export`. Returns its record.
+def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
+    """Build a challenge set as a folder of Parquet files, like `request.export_challenge_set`. Returns its record.
 
-    Rows, order, ids and hash equal those of `request.export` on any cluster. A stopped build resumes from the existing
-    parts.
+    Rows, order, ids and hash equal those of `request.export_challenge_set` on any cluster. A stopped build resumes from
+    the existing parts.
 
     Args:
         request: Request for the whole set.
         output: Path or URL of a folder that all nodes can access.
 
     Raises:
-        ValueError: As in `request.build`, or if the request samples examples or the folder has other files.
+        ValueError: As in `request.build_requested_set`, or if the request samples examples or the folder has other
+            files.
         ImportError: If the extra `ray` is not installed.
     """
     if request.max_examples is not None:
@@ -71,7 +72,7 @@ def build_on_cluster(request: Request, output: str | Path) -> dict[str, Any]:
     if str(output).endswith(".parquet"):
         raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")
     validate_ray()
-    folder, builder = StorageFolder(output), validated_builder(request)
+    folder, builder = StorageFolder(output), create_validated_builder(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _create_build_folder(tmp)
         # Before Ray starts: builders may fork this process, and forking is unsafe once Ray has started its threads.
@@ -93,13 +94,13 @@ def build_on_cluster(request: Request, output: str | Path) -> dict[str, Any]:
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
         built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
-        _, record = records(built, rows)
+        _, record = build_split_records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
 
 
 def _build_parts(
-    ray: Any, request: Request, builder: Any, split: Any, parts: Sequence[SplitPart], folder: StorageFolder
+    ray: Any, request: SetRequest, builder: Any, split: Any, parts: Sequence[SplitPart], folder: StorageFolder
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
@@ -162,8 +163,8 @@ def _write_part(
 def _open_builder(builder_spec: str) -> tuple[Any, tuple[PairSource, ...]]:
     """Open a builder and its sources, once per process."""
     name, config, options = json.loads(builder_spec)
-    builder = loading.builder(name, config, **options)
-    sources = tuple(builder.sources())
+    builder = loading.create_builder(name, config, **options)
+    sources = tuple(builder.open_sources())
     for source in sources:
         _ = source.spans  # indexes the rows of a text file, so that a part does not read all preceding lines
     return builder, sources
@@ -208,7 +209,7 @@ def _validate_unique_ids(
     builder: Any, part_counts: Sequence[Mapping[str, Mapping[str, int]]], rows: Mapping[str, Any]
 ) -> None:
     """Validate that no source id occurs in two parts. Duplicates within a part raise when the part is built."""
-    sources = builder.sources()
+    sources = builder.open_sources()
     if not any(source.has_ids for source in sources):
         return
     used = sum(counts[_USED][_USED] for counts in part_counts)

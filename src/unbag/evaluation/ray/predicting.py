@@ -23,7 +23,7 @@ from unbag.evaluation.ray.cluster import (
     unpack_outcome,
     validate_ray,
 )
-from unbag.inference.prediction_store import ChunkRows, ChunkShard, Predictions, Store
+from unbag.inference.prediction_store import ChunkRows, ChunkShard, PredictionStore, StoredPredictions
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import PredictionJob, Progress, predict_chunk_shard
 from unbag.utils.storage import StorageFolder
@@ -151,7 +151,7 @@ class RayEngine:
         folder: str | Path,
         *,
         progress: Progress | None = None,
-    ) -> Predictions:
+    ) -> StoredPredictions:
         """Predict all rows like `inference.runner.predict_rows`, with actors that write to the same folder.
 
         Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
@@ -166,13 +166,15 @@ class RayEngine:
             ValueError: As in `predict_rows`, or if a node cannot access the folder or loads another model.
         """
         ray = self.ray
-        job = PredictionJob.of(rows, predictor, folder)
+        job = PredictionJob.from_rows(rows, predictor, folder)
         store = job.store
-        store.describe(job.material)
+        store.write_manifest(job.material)
         store.clean()
-        todo = job.missing()
-        chunk_shards = store.chunk_shards(todo, job.shards_per_chunk(count_workers(ray, predictor.num_gpus)))
-        reused = done = store.rows - sum(job.size(each) for each in store.chunk_shards(todo))
+        todo = job.list_missing_chunks()
+        chunk_shards = store.list_chunk_shards(
+            todo, job.choose_shards_per_chunk(count_workers(ray, predictor.num_gpus))
+        )
+        reused = done = store.rows - sum(job.estimate_rows(each) for each in store.list_chunk_shards(todo))
         if progress is not None:
             progress(done, store.rows)
         if chunk_shards:
@@ -190,20 +192,20 @@ class RayEngine:
                 )
                 with translate_ray_errors():
                     for each in outcomes.iter_rows():
-                        done = min(done + job.size(unpack_outcome(each["outcome"])), store.rows)
+                        done = min(done + job.estimate_rows(unpack_outcome(each["outcome"])), store.rows)
                         if progress is not None:
                             progress(done, store.rows)
             finally:
                 store.folder.remove(marker)
             # If actors finish the shards of a chunk at the same time, none of them finds all shards and joins them.
-            for chunk in store.missing():
+            for chunk in store.list_missing_chunks():
                 job.join_shards(chunk)
-        return Predictions(store, reused=reused)
+        return StoredPredictions(store, reused=reused)
 
 
 def _pack(job: PredictionJob, chunk_shard: ChunkShard) -> pa.Table:
     """Pack a chunk shard and the rows of its chunk into one row for Ray to send to an actor."""
-    rows = job.chunk(chunk_shard.chunk)
+    rows = job.load_chunk(chunk_shard.chunk)
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, rows.table.schema) as stream:
         stream.write_table(rows.table)
@@ -227,7 +229,7 @@ class _ActorTask(NamedTuple):
     model: str
     options: Mapping[str, Any]
     identity: Mapping[str, str] | None
-    store: Store
+    store: PredictionStore
     marker: str
     folder: str
 

@@ -20,11 +20,17 @@ except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
-from unbag.inference.llm.prompts import Prompt, fingerprint
+from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import ModelError, collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, select_batches, token_batches
+from unbag.inference.tokenization import (
+    CPU_BATCH_TOKENS,
+    GPU_BATCH_TOKENS,
+    build_token_batches,
+    pad_sequences,
+    select_batches,
+)
 from unbag.inference.transformer import DTYPES, Dtype, resolve_device
 from unbag.utils.redaction import extract_first_line
 
@@ -110,7 +116,7 @@ class CausalPredictor:
         lm: LoadedModel,
         *,
         device: str,
-        prompt: Prompt | PromptFile,
+        prompt: DefaultPrompt | PromptFile,
         apply_chat_template: bool | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
@@ -141,7 +147,7 @@ class CausalPredictor:
             "kind": "causal",
             "model": lm.name,
             "revision": lm.revision,
-            "prompt": f"sha256:{fingerprint(self._rendered('{premise}', '{hypothesis}'), prompt.sha256)}",
+            "prompt": f"sha256:{compute_prompt_hash(self._rendered('{premise}', '{hypothesis}'), prompt.sha256)}",
             "num_fewshot": str(prompt.num_fewshot),
             "apply_chat_template": str(self.apply_chat_template),
             "words": ",".join(self._words),
@@ -235,8 +241,10 @@ class CausalPredictor:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in select_batches(token_batches(sizes, self.batch_tokens), done, share):
-            for subset, scores in self._splitter.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
+        for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, share):
+            for subset, scores in self._splitter.predict_in_batches(
+                rows, sizes, partial(self._log_likelihoods_of, questions)
+            ):
                 values = scores.softmax(dim=-1).numpy()
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
@@ -245,8 +253,10 @@ class CausalPredictor:
         scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in token_batches(sizes, self.batch_tokens):
-            for subset, values in self._splitter.predict(rows, sizes, partial(self._log_likelihoods_of, questions)):
+        for rows in build_token_batches(sizes, self.batch_tokens):
+            for subset, values in self._splitter.predict_in_batches(
+                rows, sizes, partial(self._log_likelihoods_of, questions)
+            ):
                 scores[subset] = values.numpy()
         return scores
 
@@ -294,7 +304,8 @@ class CausalPredictor:
         while (over := question.length - self.max_length) > 0:
             if not premise and not hypothesis:
                 raise ModelError(
-                    f"the prompt alone has {question.length} tokens, the model reads {self.max_length}; use fewer "
+                    f"expected a prompt of at most {self.max_length} tokens, the maximum length of the model, got "
+                    f"{question.length}; use fewer "
                     "few-shot examples (--num-fewshot)"
                 )
             if len(premise) >= len(hypothesis):
@@ -336,8 +347,8 @@ class CausalPredictor:
         """Compute the logits of b texts at some positions, shape (b, len(needed), vocabulary)."""
         device = self.model.device
         # Padding at the end is invisible to the tokens before it, because attention is causal.
-        ids = torch.from_numpy(pad(texts, self._pad_id, "right")).to(device)
-        mask = torch.from_numpy(pad([[1] * (len(head) + len(text)) for text in texts], 0, "right")).to(device)
+        ids = torch.from_numpy(pad_sequences(texts, self._pad_id, "right")).to(device)
+        mask = torch.from_numpy(pad_sequences([[1] * (len(head) + len(text)) for text in texts], 0, "right")).to(device)
         options: dict[str, Any] = {"use_cache": False}
         if head:
             cache = copy.deepcopy(self._head_cache)  # the model appends to the cache in place

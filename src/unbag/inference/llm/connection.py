@@ -14,7 +14,15 @@ try:
 except ImportError as error:
     raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
-__all__ = ["KEY", "RETRIES", "Connection", "EndpointError", "iter_responses", "message", "openai"]
+__all__ = [
+    "KEY",
+    "RETRIES",
+    "EndpointConnection",
+    "EndpointError",
+    "iter_responses",
+    "openai",
+    "shorten_client_error",
+]
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -28,11 +36,11 @@ _LONGEST_URL: Final = 2_000  # characters; the client rejects URLs of some ten t
 
 
 class EndpointError(ValueError):
-    """Endpoint that is unreachable or rejects a request, or whose responses have another format."""
+    """Error for an endpoint that is unreachable, rejects a request, or returns an unexpected format."""
 
 
-class Connection(NamedTuple):
-    """A client of an endpoint.
+class EndpointConnection(NamedTuple):
+    """Client of an endpoint.
 
     Attributes:
         client: Client, which retries after temporary errors.
@@ -43,8 +51,8 @@ class Connection(NamedTuple):
     base_url: str
 
     @classmethod
-    def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "Connection":
-        """Build the client of an address; sends nothing.
+    def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "EndpointConnection":
+        """Create a client for a URL. No request is sent.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
         requests have a placeholder, which local servers accept.
@@ -63,7 +71,7 @@ class Connection(NamedTuple):
             )
         except Exception as error:  # the HTTP client's error for an invalid host name derives from Exception directly
             raise EndpointError(
-                f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
+                f"--base-url: expected a URL such as http://localhost:8000/v1, got {address!r:.200} "
                 f"({extract_first_line(error)}); correct it"
             ) from error
         return cls(client, str(client.base_url).rstrip("/"))
@@ -76,7 +84,7 @@ class Connection(NamedTuple):
             error: Refusal.
             ending: Usual end of the address.
         """
-        what = f"{self.base_url} responded with {error.status_code} to {model}: {message(error)}"
+        what = f"{self.base_url} responded with {error.status_code} to {model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key that may use it"
         if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
@@ -115,19 +123,19 @@ def iter_responses(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def message(error: Exception) -> str:
-    """Shorten the message of an error of the client to its first line."""
+def shorten_client_error(error: Exception) -> str:
+    """Shorten the message of a client error to its first line."""
     return extract_first_line(error, longest=300)
 
 
 def _validate_url(base_url: str | None) -> str:
     if not base_url:
-        raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, got none")
+        raise EndpointError("expected the URL of the endpoint, such as --base-url http://localhost:8000/v1, got none")
     # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
     for position, character in enumerate(base_url, start=1):
         if character == " " or not character.isprintable():
             raise EndpointError(  # the message omits the address, which may hold a password
-                f"--base-url: expected an address such as http://localhost:8000/v1, got {character!r} as its character "
+                f"--base-url: expected a URL such as http://localhost:8000/v1, got {character!r} as its character "
                 f"{position}; remove it"
             )
     try:
@@ -140,11 +148,11 @@ def _validate_url(base_url: str | None) -> str:
         is_address = False
     if not is_address or len(base_url) > _LONGEST_URL:
         raise EndpointError(
-            f"--base-url: expected an address such as http://localhost:8000/v1, got {redact(base_url)!r:.200}"
+            f"--base-url: expected a URL such as http://localhost:8000/v1, got {redact(base_url)!r:.200}"
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise EndpointError(  # the address is recorded with the results
-            f"--base-url: expected an address without name, password or ?…, got one with them for {parts.hostname}; "
+            f"--base-url: expected a URL without user name, password or query, got one for {parts.hostname}; "
             f"set the key as {KEY} in the environment"
         )
     return base_url

@@ -19,10 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.inference.label_probe import PAIRS
-from unbag.inference.llm.connection import RETRIES, Connection, EndpointError, iter_responses, message, openai
+from unbag.inference.llm.connection import (
+    RETRIES,
+    EndpointConnection,
+    EndpointError,
+    iter_responses,
+    openai,
+    shorten_client_error,
+)
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
-from unbag.inference.llm.prompts import Prompt, fingerprint
-from unbag.inference.llm.reading import first_token_probabilities, parse_json_label, parse_label, value_token
+from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
+from unbag.inference.llm.reading import compute_label_probabilities, find_value_token, parse_json_label, parse_label
 from unbag.inference.predictor import (
     collect_batches,
     group_equal_pairs,
@@ -34,7 +41,7 @@ from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
 
-class Answer(NamedTuple):
+class EndpointResponse(NamedTuple):
     """Response of an endpoint.
 
     Attributes:
@@ -52,8 +59,8 @@ class Answer(NamedTuple):
     tokens_out: int
 
 
-class AnswerCache:
-    """Responses by request, in one SQLite file; safe for several threads and processes.
+class EndpointResponseCache:
+    """SQLite cache of responses by request, safe for concurrent threads and processes.
 
     The key is a hash of the endpoint's URL and the whole request, with model and parameters. A provider may replace a
     model under the same name without a trace: delete the file to send the requests again.
@@ -65,15 +72,15 @@ class AnswerCache:
     def __init__(self, path: Path) -> None:
         self._cache = SqliteCache(path, "kept_answers", wal=True)
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> EndpointResponse | None:
         """Load the response to a request; None if it is not stored."""
         values = self._cache.get([key])
         if key not in values:
             return None
         text, top, *rest = json.loads(values[key])
-        return Answer(text, tuple((token, log) for token, log in top), *rest)
+        return EndpointResponse(text, tuple((token, log) for token, log in top), *rest)
 
-    def put(self, key: str, answer: Answer) -> None:
+    def put(self, key: str, answer: EndpointResponse) -> None:
         """Store a response, unless another process has stored one for the same request."""
         self._cache.put([(key, json.dumps(answer, ensure_ascii=False))], replace=False)
 
@@ -81,7 +88,7 @@ class AnswerCache:
         return len(self._cache)
 
 
-def request_key(base_url: str, request: Mapping[str, Any]) -> str:
+def compute_request_key(base_url: str, request: Mapping[str, Any]) -> str:
     """Compute the cache key of a request to an endpoint."""
     content = json.dumps([base_url, request], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
@@ -91,8 +98,8 @@ _MILLION = 1_000_000
 
 
 @dataclass
-class Spending:
-    """Requests and tokens of one run, as the endpoint counts them; safe for several threads.
+class EndpointUsage:
+    """Number of requests and tokens in a run, as reported by the endpoint. Thread-safe.
 
     Attributes:
         price_in: Price of a million prompt tokens, in any currency; None if unknown.
@@ -102,8 +109,8 @@ class Spending:
         tokens_in: Prompt tokens of the requests of this run.
         tokens_out: Response tokens of the requests of this run.
 
-    >>> spending = Spending(price_in=2.0, price_out=8.0)
-    >>> spending.add(Answer("Yes", (), "stop", tokens_in=1_000_000, tokens_out=500_000))
+    >>> spending = EndpointUsage(price_in=2.0, price_out=8.0)
+    >>> spending.add(EndpointResponse("Yes", (), "stop", tokens_in=1_000_000, tokens_out=500_000))
     >>> spending.cost, str(spending)
     (6.0, '1 request answered (0 more kept from earlier runs), 1,000,000 tokens in, 500,000 out: 6.0000')
     """
@@ -116,15 +123,15 @@ class Spending:
     tokens_out: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: EndpointResponse) -> None:
         """Count a new response."""
         with self._lock:
             self.answered += 1
             self.tokens_in += answer.tokens_in
             self.tokens_out += answer.tokens_out
 
-    def add_kept(self) -> None:
-        """Count a response from the cache."""
+    def add_cached(self) -> None:
+        """Record a response that was read from the cache."""
         with self._lock:
             self.kept += 1
 
@@ -152,7 +159,7 @@ _THINKING_TIMEOUT: Final = 900.0
 logger = logging.getLogger(__name__)
 
 
-class Form(NamedTuple):
+class RequestForm(NamedTuple):
     """Parameters of a request, apart from the prompt."""
 
     name: str
@@ -166,18 +173,18 @@ class Form(NamedTuple):
 
 
 FORMS: Final = (
-    Form("logprobs-20", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}),
-    Form("logprobs-5", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 5}),
-    Form("text", {"max_tokens": 8, "temperature": 0}),
+    RequestForm("logprobs-20", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}),
+    RequestForm("logprobs-5", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 5}),
+    RequestForm("text", {"max_tokens": 8, "temperature": 0}),
     # Reasoning models accept neither `max_tokens` nor a temperature.
-    Form("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
+    RequestForm("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
 )
 """Forms of a request, from the most informative one to the one that every endpoint accepts."""
 
 _JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
 
 
-def forms_of(prompt: Prompt | PromptFile) -> tuple[Form, ...]:
+def list_request_forms(prompt: DefaultPrompt | PromptFile) -> tuple[RequestForm, ...]:
     """List the forms of requests for a prompt. For answers in JSON, forms with a JSON schema come first.
 
     `response_format` is that of https://platform.openai.com/docs/guides/structured-outputs, which vLLM, SGLang,
@@ -212,18 +219,18 @@ class EndpointPredictor:
 
     The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
     endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
-    (`reading.first_token_probabilities`). Otherwise, or if they are on other words, the words of the response determine
-    the label (`reading.parse_label`), with probability 1. A response that names no label is an abstention: all
-    probabilities are equal.
+    (`reading.compute_label_probabilities`). Otherwise, or if they are on other words, the words of the response
+    determine the label (`reading.parse_label`), with probability 1. A response that names no label is an abstention:
+    all probabilities are equal.
 
-    Every response is stored on disk as it arrives (`AnswerCache`), and equal prompts are sent once. So a run that was
-    killed continues without paying twice.
+    Every response is stored on disk as it arrives (`EndpointResponseCache`), and equal prompts are sent once. So a run
+    that was killed continues without paying twice.
 
     Attributes:
         label_space: Labels of the columns of `predict`.
         identity: Everything that determines the probabilities, by name. It does not change if the provider replaces the
             model under the same name.
-        form: Form of the requests, the first of `forms_of` the prompt that the endpoint accepts.
+        form: Form of the requests, the first of `list_request_forms` the prompt that the endpoint accepts.
         has_probabilities: Whether the form requests probabilities.
         spending: Requests and tokens so far.
     """
@@ -231,11 +238,11 @@ class EndpointPredictor:
     def __init__(
         self,
         model: str,
-        connection: Connection,
+        connection: EndpointConnection,
         *,
-        prompt: Prompt | PromptFile,
-        cache: AnswerCache,
-        spending: Spending,
+        prompt: DefaultPrompt | PromptFile,
+        cache: EndpointResponseCache,
+        spending: EndpointUsage,
         concurrency: int = CONCURRENCY,
     ) -> None:
         self.model = model
@@ -252,7 +259,7 @@ class EndpointPredictor:
             "kind": "endpoint",
             "model": model,
             "base_url": self._base_url,
-            "prompt": f"sha256:{prompt.sha256 or fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
+            "prompt": f"sha256:{prompt.sha256 or compute_prompt_hash(prompt.messages('{premise}', '{hypothesis}'))}",
             "num_fewshot": str(prompt.num_fewshot),
             "form": self.form.name,
             "parameters": json.dumps(self.form.parameters),
@@ -268,7 +275,7 @@ class EndpointPredictor:
         prompt: str | Path | None = None,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
-        spending: Spending | None = None,
+        spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "EndpointPredictor":
         """Connect to an endpoint, and find the form of requests that it accepts.
@@ -294,14 +301,14 @@ class EndpointPredictor:
         chosen = choose_prompt(prompt, num_fewshot)
         if concurrency < 1:
             raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
-        connection = Connection.open(base_url, retries=retries)
-        answers = AnswerCache(cache or get_cache_folder("answers") / "answers.sqlite")
+        connection = EndpointConnection.open(base_url, retries=retries)
+        answers = EndpointResponseCache(cache or get_cache_folder("answers") / "answers.sqlite")
         return cls(
             model,
             connection,
             prompt=chosen,
             cache=answers,
-            spending=spending or Spending(),
+            spending=spending or EndpointUsage(),
             concurrency=concurrency,
         )
 
@@ -343,20 +350,20 @@ class EndpointPredictor:
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
 
-    def _probabilities(self, answer: Answer) -> list[float]:
-        probabilities = first_token_probabilities(answer.top, self.prompt.words)
+    def _probabilities(self, answer: EndpointResponse) -> list[float]:
+        probabilities = compute_label_probabilities(answer.top, self.prompt.words)
         return probabilities or one_hot_probabilities(self._label(answer), self.label_space)
 
-    def _label(self, answer: Answer) -> str | None:
+    def _label(self, answer: EndpointResponse) -> str | None:
         """Read the label of an answer from its words; None if it names none."""
         if self.prompt.json_field is None:
             return parse_label(answer.text, self.prompt.words)
         return parse_json_label(answer.text, self.prompt.json_field, self.prompt.words)
 
-    def _negotiate_form(self) -> Form:
+    def _negotiate_form(self) -> RequestForm:
         """Find the first form of a request that the endpoint accepts and that gives a readable response."""
         premise, hypothesis, _ = PAIRS["en"][0]
-        forms = forms_of(self.prompt)
+        forms = list_request_forms(self.prompt)
         for form in forms:
             last = form is forms[-1]
             try:
@@ -364,13 +371,14 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
-                        f"{self._base_url} rejects every form of a request: {message(error)}; check --base-url "
+                        f"{self._base_url} rejects every form of a request: {shorten_client_error(error)}; check "
+                        "--base-url "
                         "and the model's name"
                     ) from None
                 continue
             if form.requests_probabilities and not answer.top:
                 continue  # the endpoint ignores the unknown parameter
-            readable = first_token_probabilities(answer.top, self.prompt.words) or self._label(answer)
+            readable = compute_label_probabilities(answer.top, self.prompt.words) or self._label(answer)
             if readable or last or answer.finish != "length":  # `length`: truncated within a sentence or a thought
                 break
         if "max_completion_tokens" in form.parameters:
@@ -380,24 +388,24 @@ class EndpointPredictor:
             )
         return form
 
-    def _ask(self, pair: tuple[str, str], form: Form) -> Answer:
+    def _ask(self, pair: tuple[str, str], form: RequestForm) -> EndpointResponse:
         """Get the response to one pair, from the cache or the endpoint."""
         request = {"model": self.model, "messages": self.prompt.messages(*pair), **form.parameters}
-        key = request_key(self._base_url, request)
+        key = compute_request_key(self._base_url, request)
         if cached := self._cache.get(key):
-            self.spending.add_kept()
+            self.spending.add_cached()
             return cached
         try:
             answer = self._answer(request, form)
         except openai.BadRequestError as error:
             if error.code != "content_filter":
                 raise
-            answer = Answer("", (), "content_filter", 0, 0)  # a filtered pair is an abstention
+            answer = EndpointResponse("", (), "content_filter", 0, 0)  # a filtered pair is an abstention
         self._cache.put(key, answer)
         self.spending.add(answer)
         return answer
 
-    def _answer(self, request: dict[str, Any], form: Form) -> Answer:
+    def _answer(self, request: dict[str, Any], form: RequestForm) -> EndpointResponse:
         create = self._connection.client.chat.completions.with_raw_response.create
         body = ""
         for _ in range(_MALFORMED_TRIES):
@@ -409,7 +417,8 @@ class EndpointPredictor:
                 raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
             except openai.OpenAIError as error:
                 raise EndpointError(
-                    f"cannot reach {self._base_url}: {message(error)}; run the same command again to continue"
+                    f"cannot reach {self._base_url}: {shorten_client_error(error)}; run the same command again to "
+                    "continue"
                 ) from None
             try:
                 return _parse_completion(json.loads(body), self.prompt.json_field)
@@ -421,14 +430,14 @@ class EndpointPredictor:
         )
 
 
-def _parse_completion(completion: Any, json_field: str | None = None) -> Answer:
-    """Parse a chat completion; raises one of several built-in errors, which the caller catches, for anything else."""
+def _parse_completion(completion: Any, json_field: str | None = None) -> EndpointResponse:
+    """Parse a chat completion. Raises a built-in error, which the caller catches, for any other object."""
     choice = completion["choices"][0]
     text = choice["message"].get("content") or ""
     if not isinstance(text, str):
         raise TypeError(f"expected text, got {text!r}")
     tokens = (choice.get("logprobs") or {}).get("content") or []
-    place = 0 if json_field is None else value_token([str(each["token"]) for each in tokens], json_field)
+    place = 0 if json_field is None else find_value_token([str(each["token"]) for each in tokens], json_field)
     first = tokens[place] if tokens and place is not None else {}
     # In JSON, the quotation mark may be part of the value's first token.
     top = tuple(
@@ -437,4 +446,4 @@ def _parse_completion(completion: Any, json_field: str | None = None) -> Answer:
     )
     usage = completion.get("usage") or {}
     counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
-    return Answer(text, top, str(choice.get("finish_reason")), *counts)
+    return EndpointResponse(text, top, str(choice.get("finish_reason")), *counts)

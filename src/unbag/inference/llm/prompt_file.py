@@ -28,7 +28,7 @@ from jinja2 import meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from unbag.data.labels import LABEL_SPACES, LabelError, find_label_space, resolve_label
-from unbag.inference.llm.prompts import DEFAULT_WORDS, Messages, Prompt, Words
+from unbag.inference.llm.prompts import DEFAULT_WORDS, DefaultPrompt, Messages, Words
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import validate_file
 
@@ -40,7 +40,7 @@ _FIELDS: Final = ("words", "json", "system")
 
 
 class PromptError(ValueError):
-    """File that is no prompt."""
+    """Error for a file that is not a valid prompt."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ class PromptFile:
         return [*system, {"role": "user", "content": body}]
 
 
-def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> Prompt | PromptFile:
+def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPrompt | PromptFile:
     """Choose the prompt of a file, or our own with a number of few-shot examples.
 
     Raises:
         ValueError: If both are given, the file is no prompt, or the number is not one of `prompts.SHOTS`.
     """
     if path is None:
-        return Prompt(num_fewshot)
+        return DefaultPrompt(num_fewshot)
     if num_fewshot:
         raise PromptError(f"--num-fewshot: expected none with --prompt, got {num_fewshot}; write examples in {path}")
     return PromptFile.load(path)

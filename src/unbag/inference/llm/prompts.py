@@ -40,7 +40,7 @@ SHOTS: Final = (0, 3, 6)
 
 
 @dataclass(frozen=True)
-class Prompt:
+class DefaultPrompt:
     """Prompt for a language model.
 
     Attributes:
@@ -50,7 +50,7 @@ class Prompt:
         json_field: Field of a JSON answer; None, since the answer is text.
         sha256: Hash of the prompt's file; None, since this prompt has none.
 
-    >>> print(Prompt().text("A dog runs.", "It moves.").partition("word.")[2])
+    >>> print(DefaultPrompt().text("A dog runs.", "It moves.").partition("word.")[2])
     <BLANKLINE>
     <BLANKLINE>
     Premise: A dog runs.
@@ -88,7 +88,7 @@ class Prompt:
         return turns
 
 
-def fingerprint(prompt: str | Messages, file_hash: str | None = None) -> str:
+def compute_prompt_hash(prompt: str | Messages, file_hash: str | None = None) -> str:
     """Compute the sha256 of a prompt and the words of the labels, so that any change of the wording changes it.
 
     Args:

@@ -81,8 +81,8 @@ def _length(item: tuple[str, str]) -> int:
     return -len(item[0])
 
 
-def first_token_probabilities(top: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS) -> list[float] | None:
-    """Compute the probability of each label from the likeliest first tokens of a response.
+def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS) -> list[float] | None:
+    """Compute the probability of each label from the most likely first tokens of a response.
 
     A token counts for the label of which it begins a word, in any case and with spaces before it (` Yes`, `yes`, `Y`).
     Tokens outside the list count as 0. The probabilities are then normalized to sum to 1.
@@ -95,7 +95,7 @@ def first_token_probabilities(top: Sequence[tuple[str, float]], words: Words = D
         One number per label in the order of `words`, or None if the labels' words have less than `LEAST_MASS`.
 
     >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))]
-    >>> [round(share, 6) for share in first_token_probabilities(top)]
+    >>> [round(share, 6) for share in compute_label_probabilities(top)]
     [0.75, 0.0, 0.25]
     """
     mass: dict[str, list[float]] = {label: [] for label in words}
@@ -111,14 +111,14 @@ def first_token_probabilities(top: Sequence[tuple[str, float]], words: Words = D
     return [share / total for share in shares] if total >= LEAST_MASS else None
 
 
-def value_token(tokens: Sequence[str], field: str) -> int | None:
+def find_value_token(tokens: Sequence[str], field: str) -> int | None:
     """Find the token that begins the value of a field in a JSON answer; None if there is none.
 
     Args:
         tokens: Tokens of the answer, in their order.
         field: Name of the field, whose value is text.
 
-    >>> value_token(['{"', 'verdict', '":', ' "', 'Yes', '"}'], "verdict")
+    >>> find_value_token(['{"', 'verdict', '":', ' "', 'Yes', '"}'], "verdict")
     4
     """
     before = re.compile(rf'"{re.escape(field)}"\s*:\s*"?\Z')

@@ -24,7 +24,7 @@ def collected_scores(
 
     Args:
         records: Records from the harness.
-        score: Function `<name>_scores` of the set.
+        score: Function `compute_<name>_scores` of the set.
         columns: Columns that the function needs in addition to the label.
         paths: Path of each score in the result of the function, by score name.
     """

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.challenge_sets.request import Request, export, validated_builder
+from unbag.challenge_sets.request import SetRequest, create_validated_builder, export_challenge_set
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY
-from unbag.inference.llm.prompts import Prompt
+from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.tasks import HarnessTask
 from unbag.utils.files import atomic_write
@@ -48,7 +48,7 @@ class ExportedTasks:
 
 
 def export_tasks(
-    harness: str, requests: Sequence[Request], folder: Path, *, hub: str | None = None, num_fewshot: int = 0
+    harness: str, requests: Sequence[SetRequest], folder: Path, *, hub: str | None = None, num_fewshot: int = 0
 ) -> ExportedTasks:
     """Export challenge sets as tasks of a harness.
 
@@ -73,9 +73,9 @@ def export_tasks(
         raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice")
     if hub is not None:
         validate_push_repo(hub)
-    Prompt(num_fewshot)  # validates the number before anything is built
+    DefaultPrompt(num_fewshot)  # validates the number before anything is built
     tasks = [_on_hub(request, hub, names) if hub else _built(request, folder) for request in requests]
-    texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(num_fewshot))
+    texts: Mapping[str, str] = HARNESSES[harness](tasks, DefaultPrompt(num_fewshot))
     for path, text in texts.items():
         with atomic_write(folder / path) as tmp:
             tmp.write_text(text, encoding="utf-8")
@@ -90,29 +90,29 @@ _COMMANDS: Final = {
 }
 
 
-def _built(request: Request, folder: Path) -> HarnessTask:
+def _built(request: SetRequest, folder: Path) -> HarnessTask:
     file = folder / "data" / request.name / f"{_SPLIT}.parquet"
     if "data" in request.options and any(
-        NOT_ENTAILMENT in source.labels for source in validated_builder(request).sources()
+        NOT_ENTAILMENT in source.labels for source in create_validated_builder(request).open_sources()
     ):
         raise ValueError(
             f"{request.options['data']}: expected pairs with three labels, as in the tasks, got two "
             f"({', '.join(TWO_WAY)})"
         )
-    export(request, file)
+    export_challenge_set(request, file)
     return HarnessTask(request.name, str(file.parent.resolve()), None, _SPLIT)
 
 
-def _on_hub(request: Request, hub: str, names: Sequence[str]) -> HarnessTask:
+def _on_hub(request: SetRequest, hub: str, names: Sequence[str]) -> HarnessTask:
     from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
         raise ValueError(f"--hub: expected an organization for {len(names)} sets, got the repository {hub}")
-    if request.own_names or request.config is None or request.max_examples is not None:
+    if request.user_data_names or request.config is None or request.max_examples is not None:
         raise ValueError(
             "--hub: expected a complete config of a published set, got your own data or a sample; omit --hub to build "
             "the rows into the folder"
         )
-    builder = loading.builder(request.name, request.config, **request.options)
-    split = builder.EVALUATED or builder.split_name(next(iter(builder.sources())))
+    builder = loading.create_builder(request.name, request.config, **request.options)
+    split = builder.EVALUATED or builder.get_split_name(next(iter(builder.open_sources())))
     return HarnessTask(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from unbag.data.labels import LABELS, get_label_id
-from unbag.inference.llm.prompts import INSTRUCTION, WORDS, Prompt
+from unbag.inference.llm.prompts import INSTRUCTION, WORDS, DefaultPrompt
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 _SHELL = '''
@@ -79,7 +79,7 @@ def {task}() -> Task:
 """
 
 
-def build_files(tasks: Sequence[HarnessTask], prompt: Prompt) -> dict[str, str]:
+def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build `unbag_tasks.py`, and `<set>/eval.yaml` for sets on the Hub whose score is accuracy."""
     code = build_scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
     contents = {}

@@ -7,7 +7,7 @@ lighteval would bootstrap each score over rows, which would separate the rows of
 
 from collections.abc import Sequence
 
-from unbag.inference.llm.prompts import Prompt
+from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 _SHELL = '''
@@ -78,7 +78,7 @@ TASKS_TABLE = [
 '''
 
 
-def build_files(tasks: Sequence[HarnessTask], prompt: Prompt) -> dict[str, str]:
+def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build the file `unbag_tasks.py` with all tasks."""
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks

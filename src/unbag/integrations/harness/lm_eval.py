@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from unbag.data.labels import LABELS
-from unbag.inference.llm.prompts import WORDS, Prompt
+from unbag.inference.llm.prompts import WORDS, DefaultPrompt
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 
 _CODE = "unbag_scores"
@@ -45,7 +45,7 @@ def {function}(records: Sequence[Record]) -> float:
 """
 
 
-def build_files(tasks: Sequence[HarnessTask], prompt: Prompt) -> dict[str, str]:
+def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
     """Build the task files by path: `unbag_<set>.yaml`, the group `unbag.yaml`, and `unbag_scores.py`."""
     code = build_scoring_source(tasks) + _SHELL
     contents = {}
@@ -62,7 +62,7 @@ def _function(task: HarnessTask, score: str) -> str:
     return f"{task.name}_{score.replace('.', '_')}"
 
 
-def _yaml(task: HarnessTask, prompt: Prompt) -> str:
+def _yaml(task: HarnessTask, prompt: DefaultPrompt) -> str:
     """Build the YAML of a task. Strings are JSON, which is valid YAML. Tags, which JSON does not have, are appended."""
     question = prompt.text("{{premise}}", "{{hypothesis}}")
     lines = {

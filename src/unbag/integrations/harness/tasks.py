@@ -50,12 +50,14 @@ class HarnessTask(NamedTuple):
     @property
     def described(self) -> ChallengeSet:
         """Description of the set."""
-        return challenge_sets.get(self.name)
+        return challenge_sets.get_challenge_set(self.name)
 
     @property
     def scores(self) -> dict[str, bool]:
         """Names of the set's scores, and whether higher values are better."""
-        return {quantity.name: quantity.higher_is_better for quantity in self.described.quantities_with_role("harness")}
+        return {
+            quantity.name: quantity.higher_is_better for quantity in self.described.list_quantities_with_role("harness")
+        }
 
 
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
@@ -66,9 +68,9 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
         paths={
-            name: {quantity.name: quantity.path for quantity in each.quantities_with_role("harness")}
+            name: {quantity.name: quantity.path for quantity in each.list_quantities_with_role("harness")}
             for name, each in described.items()
         },
-        functions=", ".join(f"{name!r}: {name}_scores" for name in described),
+        functions=", ".join(f"{name!r}: compute_{name}_scores" for name in described),
     )
     return f"{build_source_notice()}{bundle_modules([*_BUNDLED, *modules])}{tables}"

@@ -14,7 +14,7 @@ from typing import Any, Final
 import vl_convert
 from markupsafe import Markup
 
-from unbag.challenge_sets.views.figures import Figure, Series
+from unbag.challenge_sets.views.figures import Figure, FigureSeries
 
 _COLOURS: Final = 6  # colors in the style sheet; fewer than shapes, so that models with the same color differ in shape
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
@@ -54,7 +54,7 @@ _CONFIG: Final = {
 }
 
 
-def choose_style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
+def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
     """Choose color, shape and dash of a series. For a model, they depend on its position in the report."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
@@ -236,7 +236,7 @@ _OUTLINES: Final = {
 }
 
 
-def draw_swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
+def draw_swatch(series: FigureSeries, models: Sequence[str], *, line: bool) -> Markup:
     """Draw the legend symbol of a series as an SVG element."""
     colour, shape, dash = choose_style(series, models)
     pattern = "" if dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, dash))}"'

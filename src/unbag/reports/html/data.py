@@ -11,7 +11,7 @@ from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.challenge_sets.views.figures import Group, Model, Scored
+from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.evaluation import report_examples
 from unbag.evaluation.verdict import SetVerdict, compute_model_verdict
 from unbag.scoring.bootstrap import to_json
@@ -39,12 +39,12 @@ class ReportData:
         skipped: Sets without results.
     """
 
-    models: tuple[Model, ...]
-    groups: tuple[Group, ...]
+    models: tuple[FigureModel, ...]
+    groups: tuple[ResultGroup, ...]
     skipped: tuple[SkippedSet, ...] = ()
 
     @property
-    def subject(self) -> Model:
+    def subject(self) -> FigureModel:
         """Main model of the report, which is the first one."""
         return self.models[0]
 
@@ -53,7 +53,7 @@ class ReportData:
         """Names of the models."""
         return [model.name for model in self.models]
 
-    def of_model(self, model: Model) -> list[tuple[Group, Scored]]:
+    def of_model(self, model: FigureModel) -> list[tuple[ResultGroup, ScoredModel]]:
         """List the results of one model and their groups."""
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]
 
@@ -73,11 +73,11 @@ def load_report_data(folders: Sequence[Path]) -> ReportData:
     if not scored:
         raise ValueError(f"{', '.join(map(str, folders))}: expected results, got none; run `unbag evaluate` first")
     models = _models([result for result, _ in scored])
-    groups: dict[tuple[str, ...], dict[str, Scored]] = {}
+    groups: dict[tuple[str, ...], dict[str, ScoredModel]] = {}
     for result, selection in scored:
         key = (result.set, str(result.data["sha256"]), json.dumps(to_json(result.config), sort_keys=True))
         model = models[_identity(result)]
-        groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
+        groups.setdefault(key, {})[model.name] = ScoredModel(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # a stable sort
     skipped = [each for _, of_folder in read for each in of_folder]
     evaluated = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
@@ -91,7 +91,7 @@ def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], l
     path = folder / results.FILE
     if not path.is_file():
         raise ValueError(f"{folder}: expected a {results.FILE}, got none; pass a folder written by `unbag evaluate`")
-    scored, skipped = results.read_with_skipped(path)
+    scored, skipped = results.read_results_with_skipped(path)
     has_examples = (folder / report_examples.FILE).is_file()
     selections = report_examples.read_selections(folder / report_examples.FILE) if has_examples else []
     by_result = {(each.set, each.model, each.sha256): each for each in selections}
@@ -104,29 +104,29 @@ def _identity(result: Result) -> str:
     return json.dumps(identity, sort_keys=True)
 
 
-def _models(all_results: Sequence[Result]) -> dict[str, Model]:
+def _models(all_results: Sequence[Result]) -> dict[str, FigureModel]:
     """Build the models by identity. Models with the same name are numbered."""
-    models: dict[str, Model] = {}
+    models: dict[str, FigureModel] = {}
     for result in all_results:
         identity = _identity(result)
         if identity not in models:
             name = str(result.model["name"])
             same = sum(model.record["name"] == name for model in models.values())
             record = dict(json.loads(identity))
-            models[identity] = Model(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
+            models[identity] = FigureModel(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
     return models
 
 
-def _name_groups(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Group]:
+def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[FigureModel]) -> list[ResultGroup]:
     position = {model.name: number for number, model in enumerate(order)}
-    named: list[Group] = []
+    named: list[ResultGroup] = []
     for members in groups:
         scored = tuple(sorted(members.values(), key=lambda each: position[each.model.name]))
-        group = Group("", "", scored)
+        group = ResultGroup("", "", scored)
         same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
         number = f" ({same + 1})" if same else ""
         named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
-    return sorted(named, key=lambda group: challenge_sets.get(group.set).report_order)
+    return sorted(named, key=lambda group: challenge_sets.get_challenge_set(group.set).report_order)
 
 
 Standings = Mapping[str, Mapping[str, SetVerdict]]
@@ -143,7 +143,7 @@ def compute_standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
     return by_model
 
 
-def select_subject_result(group: Group, gathered: ReportData) -> Scored:
+def select_subject_result(group: ResultGroup, gathered: ReportData) -> ScoredModel:
     """Select the result of the report's main model in a group, or else of the first model in the group."""
     own = [scored for scored in group.scored if scored.model == gathered.subject]
     return (own or list(group.scored))[0]

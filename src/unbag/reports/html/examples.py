@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from unbag import challenge_sets
-from unbag.challenge_sets.views.examples import Line, ReportExample, shorten_line
-from unbag.challenge_sets.views.figures import Group, Scored, Series
+from unbag.challenge_sets.views.examples import ExampleLine, ReportExample, shorten_line
+from unbag.challenge_sets.views.figures import FigureSeries, ResultGroup, ScoredModel
 from unbag.reports.html.charts import draw_swatch
 from unbag.reports.html.data import ReportData, Standings, select_subject_result
 from unbag.scoring.bootstrap import Estimate
@@ -77,11 +77,11 @@ def view_example(example: ReportExample) -> ExampleView:
     return ExampleView(example, lines, tuple(answers))
 
 
-def split_at_marks(line: Line) -> tuple[MarkedText, ...]:
+def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks, into pairs of text and type of mark ("" for no mark).
 
-    >>> from unbag.challenge_sets.views.examples import Mark
-    >>> split_at_marks(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
+    >>> from unbag.challenge_sets.views.examples import TextMark
+    >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
     parts, end = [], 0
@@ -104,7 +104,7 @@ def format_percent(probability: float | None) -> str:
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def iter_scored_results(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
+def iter_scored_results(gathered: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
     """Iterate over all results, model by model."""
     for model in gathered.models:
         yield from gathered.of_model(model)
@@ -114,10 +114,10 @@ def iter_gallery_examples(gathered: ReportData) -> Iterator[GalleryExample]:
     """Iterate over the selected examples of all models."""
     # The pairs of `plain` come last, because errors on them reveal the least about word order.
     for group, each in sorted(
-        iter_scored_results(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control
+        iter_scored_results(gathered), key=lambda pair: challenge_sets.get_challenge_set(pair[0].set).is_control
     ):
         for example in each.selection.examples if each.selection else ():
-            title = f"{challenge_sets.get(group.set).title}, {group.title}"
+            title = f"{challenge_sets.get_challenge_set(group.set).title}, {group.title}"
             yield GalleryExample(title, each.model.name, view_example(example))
 
 
@@ -128,14 +128,14 @@ def list_mark_types(gathered: ReportData) -> list[tuple[str, str]]:
     }
     meanings: dict[str, str] = {}
     for group in gathered.groups:
-        meanings |= challenge_sets.get(group.set).module("examples").MARKS
+        meanings |= challenge_sets.get_challenge_set(group.set).import_set_module("examples").MARKS
     return [(kind, meaning) for kind, meaning in meanings.items() if kind in used]
 
 
 def collect_selection_rules(gathered: ReportData) -> dict[str, str]:
     """Collect the selection rule of the examples of each set, by set title."""
     return {
-        challenge_sets.get(group.set).title: each.selection.rule
+        challenge_sets.get_challenge_set(group.set).title: each.selection.rule
         for group, each in iter_scored_results(gathered)
         if each.selection
     }
@@ -178,7 +178,7 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
     """
     used: set[frozenset[str]] = set()
     selected = {}
-    for group in sorted(gathered.groups, key=lambda group: challenge_sets.get(group.set).is_control):
+    for group in sorted(gathered.groups, key=lambda group: challenge_sets.get_challenge_set(group.set).is_control):
         pairs = [pair for pair in _pairs(group, gathered) if _sentences(pair) not in used]
         if pairs:
             most = max(SHORT, min(map(_length, pairs)))
@@ -187,7 +187,7 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
     return selected
 
 
-def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
+def _pairs(group: ResultGroup, gathered: ReportData) -> list[FeaturedPair]:
     """List the candidate pairs shared by all models with candidates; empty if the main model has none."""
     subject = select_subject_result(group, gathered).model.name
     by_model = {
@@ -272,14 +272,14 @@ def build_cards(gathered: ReportData, stand: Standings, readings: Mapping[str, s
     return [_card(group, pairs.get(group.key), gathered, stand, readings) for group in order]
 
 
-def _place(group: Group, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
+def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
     is_wide = pair is not None and pair.example.before is not None
     least_first = tuple(-float(part) for part in compute_feature_rank(pair)) if pair else ()
-    return is_wide, challenge_sets.get(group.set).is_control, pair is None, least_first
+    return is_wide, challenge_sets.get_challenge_set(group.set).is_control, pair is None, least_first
 
 
 def _card(
-    group: Group,
+    group: ResultGroup,
     pair: FeaturedPair | None,
     gathered: ReportData,
     stand: Standings,
@@ -293,11 +293,11 @@ def _card(
     low, high = _number(own.score.low), _number(own.score.high)
     return ReportCard(
         key=group.key,
-        title=challenge_sets.get(group.set).title,
+        title=challenge_sets.get_challenge_set(group.set).title,
         data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
         example=view_example(_shorten_lines(pair.example)) if pair else None,
         predictions=tuple(
-            (draw_swatch(Series(name, ()), names, line=False), short[name], view_example(each).answers)
+            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], view_example(each).answers)
             for name, each in answers
         ),
         number=_number(own.score.value),
@@ -319,7 +319,7 @@ def _short_names(gathered: ReportData) -> dict[str, str]:
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
-def _score(stand: Standings, name: str, group: Group) -> Estimate:
+def _score(stand: Standings, name: str, group: ResultGroup) -> Estimate:
     return stand[name][group.key].score
 
 

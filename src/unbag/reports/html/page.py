@@ -16,20 +16,20 @@ from markupsafe import Markup
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.challenge_sets.papers.counterparts import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
     Figure,
-    Group,
-    Point,
-    Series,
+    FigurePoint,
+    FigureSeries,
+    ResultGroup,
     TextTable,
-    measures_table,
-    table,
-    without_interval,
+    build_figure_table,
+    build_measures_table,
+    build_point_estimate,
 )
-from unbag.challenge_sets.views.tables import exclusion_summary, interval
+from unbag.challenge_sets.views.tables import format_interval, summarize_exclusions
 from unbag.evaluation import verdict
 from unbag.evaluation.prompt_spread import spread_over_prompts
 from unbag.reports import papers as paper_tables
@@ -45,7 +45,7 @@ _OTHER: Final = "published, other rows or training"
 _MOST: Final = 16  # names in one figure
 
 
-def iter_paper_figures(group: Group, described: ChallengeSet) -> Iterator[Figure]:
+def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[Figure]:
     """Iterate over figures that compare metrics of a set with published results on the same corpus.
 
     A published result has a solid marker if it is on the same rows (all rows of a set that is not rebuilt) and involves
@@ -53,17 +53,21 @@ def iter_paper_figures(group: Group, described: ChallengeSet) -> Iterator[Figure
     or may differ, because the training data of models on the Hub are not recorded.
     """
     is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
-    for quantity in described.quantities_with_role("beside_papers"):
-        theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
+    for quantity in described.list_quantities_with_role("beside_papers"):
+        theirs = list_published_scores(quantity.counterparts, group.corpus)[:_MOST]
         if not theirs:
             continue
-        ours = [(each.model.name, quantity.value(each.result.scores)) for each in group.scored]
-        series = [Series(name, (Point(name, one),)) for name, one in ours if one is not None and one.value is not None]
+        ours = [(each.model.name, quantity.get_estimate(each.result.scores)) for each in group.scored]
+        series = [
+            FigureSeries(name, (FigurePoint(name, one),))
+            for name, one in ours
+            if one is not None and one.value is not None
+        ]
         full = [one for one in theirs if one.is_comparable and not is_sampled]
         for name, some in ((_SAME, full), (_OTHER, [one for one in theirs if one not in full])):
-            points = tuple(Point(one.model, without_interval(one.value), one.source) for one in some)
+            points = tuple(FigurePoint(one.model, build_point_estimate(one.value), one.source) for one in some)
             if points:
-                series.append(Series(name, points, is_reference=True, is_hollow=name == _OTHER))
+                series.append(FigureSeries(name, points, is_reference=True, is_hollow=name == _OTHER))
         sources = ", ".join(dict.fromkeys(one.source for one in theirs))
         other = " Hollow bars: other rows, or a model whose training data differ or may differ."
         yield Figure(
@@ -158,7 +162,9 @@ def render_page(gathered: ReportData) -> str:
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
-        models=[(draw_swatch(Series(each.name, ()), gathered.names, line=True), each) for each in gathered.models],
+        models=[
+            (draw_swatch(FigureSeries(each.name, ()), gathered.names, line=True), each) for each in gathered.models
+        ],
         lead=format_lead(gathered, stand),
         cards=build_cards(gathered, stand, _readings(gathered)),
         scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
@@ -177,7 +183,7 @@ def render_page(gathered: ReportData) -> str:
 
 def _format_sets(skipped: Iterable[SkippedSet]) -> str:
     """List the titles of skipped sets, with the model if only that model lacks a result."""
-    titles = ((challenge_sets.display_name(each.set), each.model) for each in skipped)
+    titles = ((challenge_sets.get_display_name(each.set), each.model) for each in skipped)
     return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
 
 
@@ -190,9 +196,13 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
     """Build the figure with the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
-        Series(
+        FigureSeries(
             name,
-            tuple(Point(titles[key], each.score) for key, each in stand[name].items() if each.score.value is not None),
+            tuple(
+                FigurePoint(titles[key], each.score)
+                for key, each in stand[name].items()
+                if each.score.value is not None
+            ),
         )
         for name in gathered.names
     ]
@@ -216,7 +226,7 @@ def build_prompt_table(gathered: ReportData) -> TextTable | None:
     models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
     rows = []
     for each in spreads:
-        title = f"{challenge_sets.display_name(each.set)}: {each.label}"
+        title = f"{challenge_sets.get_display_name(each.set)}: {each.label}"
         about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
         ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
         rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
@@ -224,9 +234,9 @@ def build_prompt_table(gathered: ReportData) -> TextTable | None:
     return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
 
 
-def _title_of(group: Group, gathered: ReportData) -> str:
+def _title_of(group: ResultGroup, gathered: ReportData) -> str:
     several = sum(each.set == group.set for each in gathered.groups) > 1
-    return challenge_sets.display_name(group.set) + (f", {group.title}" if several else "")
+    return challenge_sets.get_display_name(group.set) + (f", {group.title}" if several else "")
 
 
 def _asset(name: str) -> str:
@@ -234,7 +244,7 @@ def _asset(name: str) -> str:
 
 
 def _reading(result: Result) -> str:
-    reading: str = challenge_sets.get(result.set).module("table").reading(result)
+    reading: str = challenge_sets.get_challenge_set(result.set).import_set_module("table").summarize_result(result)
     return reading
 
 
@@ -252,15 +262,15 @@ def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Rende
     models = gathered.names
     legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
-    return RenderedFigure(figure.title, figure.about, pictures, legend, table(figure))
+    return RenderedFigure(figure.title, figure.about, pictures, legend, build_figure_table(figure))
 
 
-def _section(group: Group, gathered: ReportData) -> ReportSection:
-    described = challenge_sets.get(group.set)
+def _section(group: ResultGroup, gathered: ReportData) -> ReportSection:
+    described = challenge_sets.get_challenge_set(group.set)
     first = group.scored[0].result
-    every = (*described.module("figures").figures(group), *iter_paper_figures(group, described))
+    every = (*described.import_set_module("figures").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
-    paper = next((each for each in papers.papers() if each.short == described.figures_from), None)
+    paper = next((each for each in papers.load_papers() if each.short == described.figures_from), None)
     beside = len(group.scored) <= _BESIDE
     return ReportSection(
         key=group.key,
@@ -277,40 +287,42 @@ def _section(group: Group, gathered: ReportData) -> ReportSection:
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
         verifier=_verifier(group, gathered),
-        published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
-        note=exclusion_summary(first.data),
+        published=tuple(_published(each) for each in papers.list_paper_tables() if each.set == group.set),
+        note=summarize_exclusions(first.data),
     )
 
 
-def _verifier(group: Group, gathered: ReportData) -> VerifierSection | None:
-    measures = verifier.measures(group)
+def _verifier(group: ResultGroup, gathered: ReportData) -> VerifierSection | None:
+    measures = verifier.build_verifier_measures(group)
     if measures is None:
         return None
-    thresholds = verifier.thresholds(group)
+    thresholds = verifier.build_threshold_table(group)
     # The table of thresholds replaces the sentences, except for models without probabilities.
     readings = [
-        (each.model.name, " ".join(verifier.sentences(each.result)))
+        (each.model.name, " ".join(verifier.describe_thresholds(each.result)))
         for each in group.scored
-        if not (verifier.verification_of(each.result) or {}).get("safe_thresholds")
+        if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
     return VerifierSection(
-        is_open=challenge_sets.get(group.set).is_control,
+        is_open=challenge_sets.get_challenge_set(group.set).is_control,
         readings=tuple((name, reading) for name, reading in readings if reading),
         measures=measures,
         thresholds=thresholds,
-        figures=tuple(_drawn(each, gathered) for each in verifier.figures(group)),
+        figures=tuple(_drawn(each, gathered) for each in verifier.build_verifier_figures(group)),
     )
 
 
-def _measures(group: Group, described: ChallengeSet) -> TextTable:
+def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
     columns = {
         scored.model.name: {
-            (name, meaning): interval(estimate)
-            for name, meaning, estimate in described.module("figures").measures(scored.result.scores)
+            (name, meaning): format_interval(estimate)
+            for name, meaning, estimate in described.import_set_module("figures").iter_set_measures(
+                scored.result.scores
+            )
         }
         for scored in group.scored
     }
-    return measures_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
+    return build_measures_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
 
 
 def _published(one: papers.PaperTable) -> TextTable:
@@ -325,7 +337,7 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
         result = scored.result
         data = {f"data {name}": value for name, value in result.data.items() if name != "excluded"}
         yield {
-            "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
+            "title": f"{scored.model.name} · {challenge_sets.get_challenge_set(group.set).title} · {group.title}",
             "rerun": build_reproduce_command(result),
             "facts": [
                 *((f"model {name}", _fact(value)) for name, value in result.model.items() if value != {}),
@@ -336,7 +348,7 @@ def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
 
 
 def _fact(value: Any) -> str:
-    return interval(value) if isinstance(value, Estimate) else str(value)
+    return format_interval(value) if isinstance(value, Estimate) else str(value)
 
 
 def _versions(gathered: ReportData) -> list[tuple[str, str]]:

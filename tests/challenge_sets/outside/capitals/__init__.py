@@ -1,6 +1,6 @@
 """A challenge set of somebody else: pairs in capitals."""
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
 
 SET = ChallengeSet(
     name="capitals",
@@ -15,7 +15,7 @@ SET = ChallengeSet(
             "accuracy",
             "accuracy in capitals",
             "accuracy",
-            roles=roles("quoted", "compared", "beside_papers", "harness"),
+            roles=build_roles("quoted", "compared", "beside_papers", "harness"),
         ),
     ),
     sample=5,

@@ -6,7 +6,7 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets.builder import ChallengeSetBuilder
-from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.data.columns import PAIR, iter_tables
 from unbag.data.labels import get_label_id
 
@@ -30,7 +30,7 @@ class Capitals(ChallengeSetBuilder):
     SCHEMA = pa.schema([*PAIR, ("letters", pa.int64())])
     CITATION = ""
 
-    def tables(self, source, examples):
+    def iter_tables(self, source, examples):
         rows = (
             {
                 "id": example.source_id,
@@ -45,4 +45,4 @@ class Capitals(ChallengeSetBuilder):
         return iter_tables(rows, self.SCHEMA)
 
 
-Capitals.BUILDER_CONFIGS = source_configs(CapitalsConfig, Capitals.VERSION)
+Capitals.BUILDER_CONFIGS = build_source_configs(CapitalsConfig, Capitals.VERSION)

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from unbag.challenge_sets.views.examples import Line, Pairs, top_rows
+from unbag.challenge_sets.views.examples import ExampleLine, PredictedPairs, select_top_rows
 
 RULE = "Up to twelve shouted pairs."
 MARKS = {}
 
 
-def choose(rows, answers):
-    pairs = Pairs(rows, answers)
-    for place in top_rows(np.flatnonzero(~pairs.right), pairs.confidence):
-        row = pairs.row(place)
-        yield pairs.example("wrong", place, [Line(side, row[side]) for side in ("premise", "hypothesis")])
+def select_examples(rows, answers):
+    pairs = PredictedPairs(rows, answers)
+    for place in select_top_rows(np.flatnonzero(~pairs.right), pairs.confidence):
+        row = pairs.get_row(place)
+        yield pairs.build_example("wrong", place, [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")])

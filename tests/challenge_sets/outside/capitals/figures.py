@@ -1,15 +1,15 @@
 """What the report shows."""
 
-from unbag.challenge_sets.views.figures import group_figure
+from unbag.challenge_sets.views.figures import build_group_figure
 
 
-def measures(scores):
+def iter_set_measures(scores):
     yield "accuracy", "share of pairs right", scores["accuracy"]
 
 
-def figures(group):
+def build_figures(group):
     return [
-        group_figure(
+        build_group_figure(
             group,
             lambda scores: [("all", scores["accuracy"])],
             title="Accuracy in capitals",

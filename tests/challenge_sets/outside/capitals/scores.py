@@ -7,7 +7,7 @@ from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 
 
-def capitals_scores(
+def compute_capitals_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.accuracy`."""

@@ -28,21 +28,21 @@ Exclusions. `SoswapExclusion` lists the reasons; the reported one is the first t
 
 from typing import NamedTuple
 
-from unbag.challenge_sets.perturbations.soswap.checks import check_phrases, check_verb
+from unbag.challenge_sets.perturbations.soswap.checks import find_phrase_exclusion, find_verb_exclusion
 from unbag.challenge_sets.perturbations.soswap.clause import SoswapExclusion, find_clause
 from unbag.challenge_sets.perturbations.soswap.phrases import (
-    conjugate_finite,
-    finite_verb,
-    object_span,
-    person_of,
-    subject_span,
+    conjugate_finite_verb,
+    determine_person,
+    find_finite_verb,
+    find_object_span,
+    find_subject_span,
 )
 from unbag.challenge_sets.perturbations.soswap.written import check_written
 from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
-class Swap(NamedTuple):
+class SwappedSentence(NamedTuple):
     """A swapped sentence.
 
     Attributes:
@@ -58,7 +58,7 @@ class Swap(NamedTuple):
     repaired: bool
 
 
-def soswap(parse: Parse, *, written: bool = False) -> Swap | SoswapExclusion:
+def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSentence | SoswapExclusion:
     """Swap the subject and object of a sentence, or determine why this is not possible.
 
     Args:
@@ -72,22 +72,24 @@ def soswap(parse: Parse, *, written: bool = False) -> Swap | SoswapExclusion:
         return clause
     if not has_matching_determiners(parse):
         return SoswapExclusion.DETERMINER
-    subject = subject_span(parse, clause)
+    subject = find_subject_span(parse, clause)
     if isinstance(subject, SoswapExclusion):
         return subject
-    object_ = object_span(parse, clause)
+    object_ = find_object_span(parse, clause)
     if isinstance(object_, SoswapExclusion):
         return object_
-    if reason := check_verb(parse, clause, subject, object_) or check_phrases(parse, clause, subject, object_):
+    if reason := find_verb_exclusion(parse, clause, subject, object_) or find_phrase_exclusion(
+        parse, clause, subject, object_
+    ):
         return reason
     if written and (reason := check_written(parse, clause, subject, object_)):
         return reason
     words = list(parse.words)
-    person = person_of(parse, clause.object, object_)
+    person = determine_person(parse, clause.object, object_)
     for verb in clause.verbs:
-        finite = finite_verb(parse, verb)
+        finite = find_finite_verb(parse, verb)
         if finite is not None:
-            words[finite] = conjugate_finite(parse, finite, person)
+            words[finite] = conjugate_finite_verb(parse, finite, person)
     _change_case(words, clause.subject, subject, OBJECTIVE)
     _change_case(words, clause.object, object_, SUBJECTIVE)
     repaired = words != list(parse.words)
@@ -105,7 +107,7 @@ def soswap(parse: Parse, *, written: bool = False) -> Swap | SoswapExclusion:
     spaces = list(parse.spaces)
     # The space after a phrase belongs to its position: a phrase before a full stop has no space, wherever it came from.
     spaces[subject.stop - 1], spaces[object_.stop - 1] = spaces[object_.stop - 1], spaces[subject.stop - 1]
-    return Swap(
+    return SwappedSentence(
         hypothesis="".join(words[i] + " " * spaces[i] for i in order),
         subject=parse.text(subject.start, subject.stop),
         object=parse.text(object_.start, object_.stop),
@@ -113,7 +115,7 @@ def soswap(parse: Parse, *, written: bool = False) -> Swap | SoswapExclusion:
     )
 
 
-def swap_lemmas(parse: Parse) -> tuple[str, ...]:
+def list_swap_lemmas(parse: Parse) -> tuple[str, ...]:
     """List the lemmas that a swap depends on: the verb, and the subject and object if they are nouns."""
     clause = find_clause(parse)
     if isinstance(clause, SoswapExclusion):

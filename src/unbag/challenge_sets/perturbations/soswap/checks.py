@@ -8,9 +8,9 @@ from unbag.challenge_sets.perturbations.soswap.clause import (
     SoswapExclusion,
     TransitiveClause,
     is_animate,
-    is_of_the_body,
+    is_body_part_preposition,
 )
-from unbag.challenge_sets.perturbations.soswap.phrases import agrees, finite_verb
+from unbag.challenge_sets.perturbations.soswap.phrases import find_finite_verb, has_number_agreement
 from unbag.data.text.grammar import (
     BODY_PARTS,
     DIRECTIONS,
@@ -34,7 +34,9 @@ _INDEFINITE: Final = frozenset(
 _DETERMINERS: Final = frozenset("a an the one some this that these those".split())
 
 
-def check_phrases(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
+def find_phrase_exclusion(
+    parse: Parse, clause: TransitiveClause, subject: range, object_: range
+) -> SoswapExclusion | None:
     """Check a clause's subject and object; return the reason for exclusion, or None."""
     words = parse.lower_words
     if any(word.endswith(("self", "selves")) for word in words):
@@ -58,7 +60,11 @@ def check_phrases(parse: Parse, clause: TransitiveClause, subject: range, object
         is_pronoun_only = len(span) == 1 and personal == [head]
         if personal and not is_pronoun_only and head in (*personal, *(parse.heads[i] for i in personal)):
             return SoswapExclusion.PRONOUN
-        if is_pronoun_only and parse.tags[clause.verbs[0]] == "VBG" and finite_verb(parse, clause.verbs[0]) is None:
+        if (
+            is_pronoun_only
+            and parse.tags[clause.verbs[0]] == "VBG"
+            and find_finite_verb(parse, clause.verbs[0]) is None
+        ):
             return SoswapExclusion.PRONOUN  # a caption without a finite verb: "him chasing a dog"
     if not NEGATIONS.isdisjoint(words[i] for i in object_):
         return SoswapExclusion.NEGATED  # "gray shorts and no shirt"
@@ -70,7 +76,7 @@ def check_phrases(parse: Parse, clause: TransitiveClause, subject: range, object
         return reason
     if not _has_determiner(parse, clause.subject):
         # Without a finite verb, the swapped caption would read as one compound: cement pouring workers.
-        is_caption = parse.pos[clause.subject] == "NOUN" and finite_verb(parse, clause.verbs[0]) is None
+        is_caption = parse.pos[clause.subject] == "NOUN" and find_finite_verb(parse, clause.verbs[0]) is None
         if parse.tags[clause.subject] == "NN" or (is_caption and parse.tags[clause.verbs[0]] == "VBG"):
             return SoswapExclusion.BARE
     # Taggers mark the first word of a sentence without an article as a name ("Dogs run"). Two names in a row are real.
@@ -110,11 +116,11 @@ def _check_object(parse: Parse, clause: TransitiveClause, object_: range) -> Sos
 def _is_loosely_attached(parse: Parse, clause: TransitiveClause, object_: range) -> bool:
     """Check whether a phrase after the object may belong to the object, or one in the object may belong to the verb."""
     after = object_.stop
-    if after < len(parse.words) and parse.lower_words[after] == "with" and not is_of_the_body(parse, after):
+    if after < len(parse.words) and parse.lower_words[after] == "with" and not is_body_part_preposition(parse, after):
         if parse.lemmas[clause.verb].lower() in WITHOUT_TOOL:
             return True  # "carries a plate | with food"
     return any(
-        is_of_the_body(parse, i)
+        is_body_part_preposition(parse, i)
         or (parse.pos[i] == "PRON" and parse.deps[i] != "poss" and parse.lower_words[i] in PERSONAL)
         for i in range(clause.object + 1, after)
     )
@@ -130,7 +136,9 @@ def _content_words(words: Sequence[str], span: range) -> list[str]:
     return [OBJECTIVE.get(words[i], words[i]) for i in span if words[i] not in _DETERMINERS]
 
 
-def check_verb(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
+def find_verb_exclusion(
+    parse: Parse, clause: TransitiveClause, subject: range, object_: range
+) -> SoswapExclusion | None:
     """Check a clause's verb; return the reason for exclusion, or None."""
     bearer = clause.verbs[0]
     # Only auxiliaries and adverbs may stand between a subject and its verb. An auxiliary before the subject makes a
@@ -153,13 +161,13 @@ def check_verb(parse: Parse, clause: TransitiveClause, subject: range, object_: 
             return SoswapExclusion.MODAL
     if _is_participle(parse, bearer, clause.verb, object_):
         return SoswapExclusion.BROKEN
-    finites = [finite for verb in clause.verbs if (finite := finite_verb(parse, verb)) is not None]
+    finites = [finite for verb in clause.verbs if (finite := find_finite_verb(parse, verb)) is not None]
     if any(parse.words[finite][0] in "'’" or parse.lower_words[finite] == "ai" for finite in finites):
         return SoswapExclusion.CONTRACTED
     # Verbs that differ in number cannot share a subject, so the parse is wrong.
     if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
         return SoswapExclusion.BROKEN
-    if not all(agrees(parse, finite, clause.subject) for finite in finites):
+    if not all(has_number_agreement(parse, finite, clause.subject) for finite in finites):
         return SoswapExclusion.DISAGREES
     # "gives her a flower" has an indirect object before the direct one; "gives a flower to her" does not.
     if any(

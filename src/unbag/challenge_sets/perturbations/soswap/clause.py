@@ -20,7 +20,7 @@ def is_animate(parse: Parse, head: int) -> bool:
     return parse.lemmas[head].lower() in ANIMATE or parse.lower_words[head] in ANIMATE
 
 
-def is_of_the_body(parse: Parse, preposition: int) -> bool:
+def is_body_part_preposition(parse: Parse, preposition: int) -> bool:
     """Check whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
     inner = parse.child(preposition, "pobj")
     return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS

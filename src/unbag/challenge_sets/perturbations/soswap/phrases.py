@@ -8,7 +8,7 @@ from unbag.challenge_sets.perturbations.soswap.clause import (
     SoswapExclusion,
     TransitiveClause,
     is_animate,
-    is_of_the_body,
+    is_body_part_preposition,
 )
 from unbag.data.text.grammar import ARTICLES, CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
 from unbag.data.text.parses import GrammaticalPerson, Parse, conjugate_verb
@@ -22,7 +22,7 @@ _COLLECTIVE: Final = frozenset(
 """Collective nouns, whose verb may be plural."""
 
 
-def finite_verb(parse: Parse, verb: int) -> int | None:
+def find_finite_verb(parse: Parse, verb: int) -> int | None:
     """Find the token that agrees with a verb's subject: the first auxiliary or the verb; None if neither is finite."""
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb]
     first = auxiliaries[0] if auxiliaries else verb
@@ -31,18 +31,18 @@ def finite_verb(parse: Parse, verb: int) -> int | None:
     # Taggers sometimes mistake a plural verb for an infinitive.
     if parse.tags[first] == "VB" and not auxiliaries:
         above = parse.heads[verb]
-        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or finite_verb(parse, above) == above:
+        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or find_finite_verb(parse, above) == above:
             return first
     return first if parse.lower_words[first] in ("was", "were") else None
 
 
-def conjugate_finite(parse: Parse, finite: int, person: GrammaticalPerson) -> str:
-    """Conjugate a verb from `finite_verb` to agree with another subject."""
+def conjugate_finite_verb(parse: Parse, finite: int, person: GrammaticalPerson) -> str:
+    """Conjugate a verb from `find_finite_verb` to agree with another subject."""
     third = parse.tags[finite] == "VBZ"
     return conjugate_verb(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
 
 
-def person_of(parse: Parse, head: int, span: range) -> GrammaticalPerson:
+def determine_person(parse: Parse, head: int, span: range) -> GrammaticalPerson:
     """Determine the person of the verb that agrees with a phrase as its subject."""
     word = parse.lower_words[head]
     if word in ("i", "me"):
@@ -59,7 +59,7 @@ def person_of(parse: Parse, head: int, span: range) -> GrammaticalPerson:
         return GrammaticalPerson.PLURAL
     if word in _OF_MANY:
         inner = _of_complement(parse, head)
-        return GrammaticalPerson.SINGULAR if inner is None else person_of(parse, inner, span)
+        return GrammaticalPerson.SINGULAR if inner is None else determine_person(parse, inner, span)
     counted = any(parse.deps[i] == "nummod" and parse.lower_words[i] not in ("one", "1") for i in children)
     counted = counted and not any(parse.lower_words[i] in ARTICLES for i in children)  # "a four wheeler" is singular
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
@@ -74,7 +74,7 @@ def _of_complement(parse: Parse, head: int) -> int | None:
     return None if of is None else parse.child(of, "pobj")
 
 
-def agrees(parse: Parse, finite: int, subject: int) -> bool:
+def has_number_agreement(parse: Parse, finite: int, subject: int) -> bool:
     """Check whether a verb agrees with its subject in number, as far as both are certain.
 
     A disagreement means that the parser misread the verb or the subject.
@@ -86,7 +86,7 @@ def agrees(parse: Parse, finite: int, subject: int) -> bool:
     return (
         parse.tags[finite] not in ("VB", "VBP")
         or collective
-        or person_of(parse, subject, whole) is not GrammaticalPerson.SINGULAR
+        or determine_person(parse, subject, whole) is not GrammaticalPerson.SINGULAR
     )
 
 
@@ -96,7 +96,7 @@ _OF_THINGS: Final = frozenset("contain depict describe feature hang read say sho
 _BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".split())
 
 
-def subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
+def find_subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
     """Determine the tokens of a clause's subject, or the reason for exclusion.
 
     Parsers sometimes read "A man in a coat and jeans holds …" as two subjects, "a man in a coat" and "jeans". The
@@ -104,7 +104,7 @@ def subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclus
     """
     inside = parse.subtree(clause.subject)
     nested = any(parse.deps[i] in ("prep", "acl") for i in parse.children(clause.subject))
-    if parse.deps[inside[-1]] == "cc" and nested and finite_verb(parse, clause.verbs[0]) is not None:
+    if parse.deps[inside[-1]] == "cc" and nested and find_finite_verb(parse, clause.verbs[0]) is not None:
         for other in parse.children(parse.heads[clause.subject]):
             more = parse.subtree(other)
             if parse.deps[other] == "nsubj" and more[0] == inside[-1] + 1:
@@ -112,7 +112,7 @@ def subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclus
     return _span(parse, clause.subject, inside)
 
 
-def object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
+def find_object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
     """Determine the tokens of a clause's object, or the reason for exclusion.
 
     Final phrases that may also belong to the verb are not part of the result. They stay in place, which is grammatical
@@ -138,7 +138,7 @@ def _may_be_the_verbs(parse: Parse, clause: TransitiveClause, i: int) -> bool:
     """Check whether a dependent of the object may belong to the verb instead."""
     if parse.tags[i] == "VBG" and parse.deps[i] == "conj":
         return parse.tags[clause.verb] == "VBG"
-    if is_animate(parse, clause.object) and not is_of_the_body(parse, i):
+    if is_animate(parse, clause.object) and not is_body_part_preposition(parse, i):
         return False
     if parse.tags[i] == "VBG" and parse.deps[i] == "acl":
         return parse.lemmas[i].lower() not in _OF_THINGS
@@ -146,7 +146,7 @@ def _may_be_the_verbs(parse: Parse, clause: TransitiveClause, i: int) -> bool:
     if parse.deps[i] != "prep" or word in _OF_NOUNS:
         return False
     verb = parse.lemmas[clause.verb].lower()
-    return verb != "use" and (word != "with" or verb not in WITHOUT_TOOL or is_of_the_body(parse, i))
+    return verb != "use" and (word != "with" or verb not in WITHOUT_TOOL or is_body_part_preposition(parse, i))
 
 
 def _span(parse: Parse, head: int, inside: list[int]) -> range | SoswapExclusion:
