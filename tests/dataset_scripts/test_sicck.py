@@ -161,7 +161,7 @@ def test_two_label_models_are_scored_on_three(file):
         ("official", {"combinations": True}, "'official', which modifies no sentences"),
         (None, {"data": "x.csv", "file": "y.csv"}, "expected a file with the config 'official' only"),
         (None, {"data": "x.csv", "language": "zh"}, "expected English pairs"),
-        (None, {}, "expected one of a corpus, data and text"),
+        (None, {}, "expected one of corpus, data and text"),
     ],
 )
 def test_invalid_options_raise(config, options, words):
