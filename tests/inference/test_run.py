@@ -217,7 +217,7 @@ def test_no_rows(tmp_path):
 def test_what_cannot_be_predicted_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"without \['source_id'\]"):
         run(tmp_path, rows=ROWS.remove_columns("source_id"))
-    with pytest.raises(ValueError, match="column .hypothesis., got none in row 50"):
+    with pytest.raises(ValueError, match=r"column .hypothesis., got none in row 50"):
         run(tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True))
     with pytest.raises(ValueError, match="at least 1 row per chunk"):
         predict_rows(ROWS, Counting(), tmp_path, chunk_rows=0)
