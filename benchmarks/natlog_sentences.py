@@ -43,7 +43,7 @@ def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
 def timed(labeller: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[list[NatlogVerdict], dict[str, Any]]:
     """Label pairs, and measure the pairs per second."""
     begun = time.perf_counter()
-    verdicts = list(labeller.labels([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
+    verdicts = list(labeller.iter_verdicts([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
     return verdicts, {"pairs_per_second": round(len(pairs) / (time.perf_counter() - begun), 1)}
 
 

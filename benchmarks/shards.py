@@ -1,4 +1,4 @@
-"""A large evaluation by three unconnected processes, one of which is killed, compared with one uninterrupted process.
+"""A large evaluation by three independent processes, one of which is killed, compared with one uninterrupted process.
 
     python benchmarks/shards.py                              a million pairs on this machine
     python benchmarks/shards.py --rows 100000 --to s3://BUCKET/runs

@@ -17,10 +17,10 @@ def test_a_thing_that_is_not_there_is_named_with_those_that_are():
 
 
 def test_a_trainer_says_how_to_run_it_and_what_it_needs():
-    assert scripts.files("trainers")
-    for name in scripts.files("trainers"):
+    assert scripts.list_script_files("trainers")
+    for name in scripts.list_script_files("trainers"):
         text = (scripts.ROOT / "trainers" / f"{name}.py").read_text()
         assert text.startswith("# /// script\n"), "`hf jobs uv run` reads what it needs there"
-    assert set(scripts.files("trainers")) - {"debias"} < set(recipes()), "the recipe of a file has its name"
+    assert set(scripts.list_script_files("trainers")) - {"debias"} < set(recipes()), "the recipe of a file has its name"
     with pytest.raises(ValueError, match=r"trainers: expected one of .*finetune.*, got 'magic'"):
         scripts.file("trainers", "magic")

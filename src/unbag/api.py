@@ -110,7 +110,7 @@ def evaluate(
             the same model are added to the folder; a folder with results of another model is rejected. Without a
             folder, results are temporary until `Report.save`, and predictions are stored in the user's cache folder
             (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
-        shard: Shard of this process, such as `0/3`, for unconnected processes with one shared `output_dir`. The first
+        shard: Shard of this process, such as `0/3`, for independent processes with one shared `output_dir`. The first
             shard that finds all predictions complete scores them.
         predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
             `prediction`, and the probability of each label. Stored predictions are reused.

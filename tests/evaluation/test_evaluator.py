@@ -406,11 +406,11 @@ def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(
             file = tmp_path / "predictions.csv"
             lines = [f"{ids[place]},{LABELS[place % 3]}" for place in order]
             file.write_text("\n".join(["id,prediction", *lines]))
-            found = prediction_files.read_predictions(file, ids).probabilities
+            found = prediction_files.read_prediction_file(file, ids).probabilities
             assert found.argmax(axis=1).tolist() == [place % 3 for place in range(50)]
             file.write_text("\n".join(["id,prediction", *lines, f"{ids[3]},neutral"]))
             with pytest.raises(DataError, match="expected each id once, got 'row-3' again"):
-                prediction_files.read_predictions(file, ids)
+                prediction_files.read_prediction_file(file, ids)
             file.write_text("\n".join(["id,prediction", *lines[1:], "other,neutral"]))
             with pytest.raises(DataError, match="expected an id that occurs in the set, got 'other'"):
-                prediction_files.read_predictions(file, ids)
+                prediction_files.read_prediction_file(file, ids)

@@ -10,7 +10,7 @@ from tests.evaluation.test_evaluator import request_  # noqa: F401  a few pairs 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.evaluation.sharded import score_tasks
+from unbag.evaluation.sharded import score_sharded_predictions
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import StoreError
 from unbag.inference.shards import Shard, predict_shard
@@ -60,7 +60,7 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
 def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
     monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda *_: pytest.fail("a model was asked"))
-    found = score_tasks(StorageFolder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
+    found = score_sharded_predictions(StorageFolder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
     assert len(found) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
 
@@ -71,9 +71,9 @@ def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, r
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
     (predictions / key).remove("part-00000.parquet")
     with pytest.raises(StoreError, match=r"expected all 1 chunks, got 1 missing \(0\); rerun a shard"):
-        score_tasks(predictions, output_dir=tmp_path / "again")
+        score_sharded_predictions(predictions, output_dir=tmp_path / "again")
     failures = []
-    [plain] = score_tasks(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
+    [plain] = score_sharded_predictions(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
     assert plain.set == "plain"
     assert [(each.set, each.model) for each in failures] == [("permuted", "coin")]
     _, skipped = results.read_results_with_skipped(tmp_path / "again" / "results.json")
@@ -157,7 +157,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
         )
     with pytest.raises(ValueError, match="got a folder without tasks"):
-        score_tasks(StorageFolder(tmp_path / "nothing"), output_dir=tmp_path)
+        score_sharded_predictions(StorageFolder(tmp_path / "nothing"), output_dir=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,10 @@ def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
     ):
         (predictions / "tasks").write("000-000.json", spoilt)
         with pytest.raises(ValueError, match=r"000-000\.json: expected a task"):
-            score_tasks(predictions, output_dir=tmp_path / "again")
+            score_sharded_predictions(predictions, output_dir=tmp_path / "again")
     later = {**task, "further": 1, "request": {**task["request"], "further": 1}}
     (predictions / "tasks").write("000-000.json", json.dumps(later).encode())
-    assert len(score_tasks(predictions, output_dir=tmp_path / "again")) == 2
+    assert len(score_sharded_predictions(predictions, output_dir=tmp_path / "again")) == 2
     (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 3}).encode())
     with pytest.raises(ValueError, match="with version 2, got version 3; rerun the shards"):
-        score_tasks(predictions, output_dir=tmp_path / "again")
+        score_sharded_predictions(predictions, output_dir=tmp_path / "again")

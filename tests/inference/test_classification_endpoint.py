@@ -166,7 +166,7 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
             LabelError,
             "names only",
         ),
-        ("classify", Classifier(), {}, EndpointError, "--separator: expected the text between premise and hypothesis"),
+        ("classify", Classifier(), {}, EndpointError, "--separator: expected a separator, got no value"),
         ("predict", Classifier(), {"separator": "[SEP]"}, EndpointError, "--separator: expected none, since /predict"),
         ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model with one output, got none"),
         (

@@ -13,7 +13,7 @@ from unbag.models.diin import TransitionLayer
 from unbag.models.embeddings import RELATIONS
 from unbag.models.g_tlstm import QueryScorer
 from unbag.models.tree_lstm import NodeStates, TreeLstmCell
-from unbag.training.initialization import own_options, parameters
+from unbag.training.initialization import build_options_class, parameters
 
 CAT_AND_DOG = [("cat", "dog")]
 """A pair of two tokens a side: the one each sentence begins with, and a word."""
@@ -259,7 +259,7 @@ def test_text_variants_differ_from_the_default_and_can_be_chosen_by_users(name, 
     without = config.from_dict({key: value for key, value in chosen.to_dict().items() if key not in options})
     assert options
     for option, value in options.items():
-        assert option in own_options(ARCHITECTURES[name]).__annotations__
+        assert option in build_options_class(ARCHITECTURES[name]).__annotations__
         assert getattr(config(), option) == getattr(without, option) != value
         assert getattr(chosen, option) == value
 

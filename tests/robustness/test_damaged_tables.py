@@ -16,7 +16,7 @@ from tests.robustness.damage import DAMAGES, do
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import SetRequest, export_challenge_set, read_exported_set
 from unbag.cli.app import normalize_cache_env
-from unbag.inference.prediction_files import read_predictions
+from unbag.inference.prediction_files import read_prediction_file
 from unbag.utils.safe_io import DataError
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -44,7 +44,7 @@ def test_a_later_row_that_is_spoilt_is_named(tmp_path, spoilt):
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in (SURE | {"id": "a"}, SPOILT[spoilt])))
     with pytest.raises(DataError, match=r"predictions.jsonl, line 2: ") as told:
-        read_predictions(path, ["a", "b"])
+        read_prediction_file(path, ["a", "b"])
     assert len(str(told.value)) < 1000
 
 
@@ -55,7 +55,7 @@ def test_a_later_label_that_is_spoilt_is_named(tmp_path, row):
     path = tmp_path / "predictions.jsonl"
     path.write_text(json.dumps({"id": "a", "prediction": "neutral"}) + "\n" + json.dumps(row) + "\n")
     with pytest.raises(DataError, match=r"predictions.jsonl, line 2: "):
-        read_predictions(path, ["a", "b"])
+        read_prediction_file(path, ["a", "b"])
 
 
 def why_not(read):
@@ -202,7 +202,7 @@ def test_noise_is_no_table_of_predictions(tmp_path):
         path = tmp_path / f"noise{random.Random(seed).choice(['.csv', '.tsv', '.jsonl', '.parquet'])}"
         path.write_bytes(random.Random(seed).randbytes(500))
         with pytest.raises(DataError, match=path.name):
-            read_predictions(path, ["a"])
+            read_prediction_file(path, ["a"])
     pq.write_table(pa.table({"id": ["a"], "prediction": [{"a": 1}]}), tmp_path / "odd.parquet")
     with pytest.raises(DataError, match=r"odd.parquet"):
-        read_predictions(tmp_path / "odd.parquet", ["a"])
+        read_prediction_file(tmp_path / "odd.parquet", ["a"])

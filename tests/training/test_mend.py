@@ -269,7 +269,7 @@ def test_mend_interpolate_needs_a_classifier_with_whole_weights(mend, options, t
         mend(no_evaluate=True, interpolate=True)
     assert not options["output_dir"].exists()
     network = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
-    with pytest.raises(ValueError, match="expected whole weights in each process, got FSDP"):
+    with pytest.raises(ValueError, match="expected unsharded weights, got FSDP"):
         interpolation.WeightLine(network, sharding="FSDP")
 
 

@@ -21,7 +21,7 @@ def main() -> None:
     arguments = options.parse_args()
     labeller = NatlogLabeler.load(arguments.pipeline)
     pairs = list(made())
-    verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+    verdicts = labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     counts: Counter[tuple[str, str, str]] = Counter()
     for pair, verdict in zip(pairs, verdicts, strict=True):
         # Neutral is "not entailed" here.

@@ -244,7 +244,9 @@ class ChallengeSet:
         # The mean over the draws of the control has less variance than one draw, which matters for small sets.
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
         control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
-        votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
+        votes = [
+            [int(answers.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())
+        ]
         beyond = skill_score(
             own,
             None if lexical is None else worth(lexical),

@@ -175,7 +175,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_names(self) -> None:
-        """Validate that the files, pipelines and corpora named by options exist, and the first labelled row of a file.
+        """Validate the first labelled row of a file, and that all files, pipelines and corpora in the options exist.
 
         Raises:
             ValueError: If the data, a pipeline, or a file or corpus in a list does not exist.

@@ -218,7 +218,7 @@ def is_built(dataset_builder: Any) -> bool:
 
 
 def build_evaluated_split(dataset_builder: Any) -> Any:
-    """Build or load from the cache the set of a builder, and return the split that models are evaluated on.
+    """Build the set of a builder, or load it from the cache, and return its evaluation split.
 
     Raises:
         ValueError: `UnsuitablePairsError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.

@@ -183,7 +183,7 @@ def evaluate(
     requests, unfit, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
-    place = output_dir or _default_place(models, requests, model_options, title, cross_domain=cross_domain)
+    place = output_dir or _default_output_dir(models, requests, model_options, title, cross_domain=cross_domain)
     validate_outlives_job("--output-dir", place, push_results, push_option=push.OPTION)
     plan = EvaluationPlan(
         models,
@@ -232,7 +232,7 @@ def _select_requests(
     return requests, unfit, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
 
 
-def _default_place(
+def _default_output_dir(
     models: Sequence[str],
     requests: "Sequence[SetRequest]",
     model_options: ModelOptions,
@@ -240,7 +240,7 @@ def _default_place(
     *,
     cross_domain: bool,
 ) -> str:
-    """Choose the default folder of a run. Baseline options are ignored for the cross-domain table, which has none."""
+    """Choose the default folder of a run. The cross-domain table has no baselines, so their options are ignored."""
     baselines = disabled_baselines(
         model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
     )

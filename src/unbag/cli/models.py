@@ -134,7 +134,7 @@ def interpolate(
         typer.Option(
             callback=comma_separated,
             metavar="LIST",
-            help="Weight of B, from 0 to 1; several, as in 0.3,0.5 (default: 0.5).",
+            help="Weights of B from 0 to 1, such as 0.3,0.5 (default: 0.5).",
         ),
     ] = None,
     offline: Offline = False,

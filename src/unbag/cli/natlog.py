@@ -123,9 +123,9 @@ def _seed(premise: str, hypothesis: str, label: str) -> "SeedPair":
     seed = SeedPair.from_pair(premise, hypothesis, resolve_label(label))
     if seed is None:
         raise ValueError(
-            f"--premise, --hypothesis: expected two sentences like 'a dog is chasing a cat' that can have the label "
-            f"{label} (subject, auxiliary, verb and object of one clause, without quantifier), got {premise!r} and "
-            f"{hypothesis!r}"
+            "--premise, --hypothesis: expected two clauses of subject, auxiliary, verb and object without quantifier, "
+            f"such as 'a dog is chasing a cat', got {premise!r} and {hypothesis!r}; use sentences that allow the label "
+            f"{label}"
         )
     return seed
 

@@ -150,7 +150,7 @@ def print_to_paste(text: str, form: "Format") -> None:
 
 
 def console(*, err: bool = False) -> "Console":
-    """Create a console that does not highlight numbers."""
+    """Create a console without number highlighting."""
     return terminal.create_console(stderr=err)
 
 

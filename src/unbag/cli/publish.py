@@ -71,11 +71,11 @@ class PublishingOptions:
 
     def repo(self, name: str) -> str:
         """Build the repository id from `--repo-id`; an organization gets the default name."""
-        return target_repo(self.repo_id, name)
+        return resolve_repo_id(self.repo_id, name)
 
 
-def target_repo(repo_id: str, name: str) -> str:
-    """Append a repository name to an organization. An id that already has a name is unchanged."""
+def resolve_repo_id(repo_id: str, name: str) -> str:
+    """Append a repository name to an organization. A complete repository id is returned unchanged."""
     from unbag.utils.hub_names import validate_push_repo
 
     return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from unbag.cli.publish import print_outcome, target_repo
+from unbag.cli.publish import print_outcome, resolve_repo_id
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
@@ -110,7 +110,7 @@ def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_js
     from unbag.hub.results_dataset import NAME, build_results_publication
 
     command = f"unbag publish results-dataset {place} --repo-id {repo_id} --yes"
-    _push(lambda: build_results_publication(target_repo(repo_id, NAME), results), command, as_json=as_json)
+    _push(lambda: build_results_publication(resolve_repo_id(repo_id, NAME), results), command, as_json=as_json)
 
 
 def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
@@ -127,7 +127,7 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
     from unbag.cli.publish import model_publication
 
     command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
-    _push(lambda: model_publication(folder, target_repo(repo_id, folder.resolve().name)), command, as_json=as_json)
+    _push(lambda: model_publication(folder, resolve_repo_id(repo_id, folder.resolve().name)), command, as_json=as_json)
 
 
 def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) -> None:

@@ -46,7 +46,9 @@ def run_folder(
     else:
         pairs = [] if title.startswith(CROSS) else [_pairs_name(requests)]
     return (
-        RUNS / _short("+".join(map(_readable, names))) / _short("-".join([title, *pairs, *_name_parts(non_defaults)]))
+        RUNS
+        / _short("+".join(map(_build_folder_name, names)))
+        / _short("-".join([title, *pairs, *_name_parts(non_defaults)]))
     )
 
 
@@ -56,9 +58,11 @@ def _pairs_name(requests: "Sequence[SetRequest]") -> str:
 
     first, *_ = requests
     if texts := first.options.get("text"):
-        return _readable(str(texts[0])) if len(texts) == 1 else f"{len(texts)}-texts-{_hash(json.dumps(texts))}"
+        return (
+            _build_folder_name(str(texts[0])) if len(texts) == 1 else f"{len(texts)}-texts-{_hash(json.dumps(texts))}"
+        )
     if "data" in first.options:
-        return _readable(str(first.options["data"]))
+        return _build_folder_name(str(first.options["data"]))
     # The config of the first set represents the others, unless their default configs use other pairs.
     default = {request.name: suite.build_suite_request(request.name).config for request in requests}
     others = [
@@ -119,12 +123,12 @@ def _name_parts(options: Mapping[str, Any]) -> list[str]:
     return [*parts.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
 
 
-def _readable(name: str) -> str:
+def _build_folder_name(name: str) -> str:
     """Build a unique, readable folder name for a model or a file.
 
-    >>> _readable("org/model"), _readable("./mine"), _readable("causal:org/lm")
+    >>> _build_folder_name("org/model"), _build_folder_name("./mine"), _build_folder_name("causal:org/lm")
     ('org__model', 'mine', 'causal--org__lm')
-    >>> _readable("../a/m") == _readable("/a/m")
+    >>> _build_folder_name("../a/m") == _build_folder_name("/a/m")
     False
     """
     name = name.removeprefix("./").rstrip("/") or name

@@ -24,7 +24,7 @@ def score(
     predictions: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="File of predictions with an id, and a prediction or one column per label."
+            metavar="FILE", help="Predictions file: column id, and column prediction or one column per label."
         ),
     ] = None,
     run_dir: Annotated[
@@ -117,13 +117,15 @@ def score(
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     """Score the complete sets of a sharded run and print the results."""
     from unbag.evaluation.result_folder import open_local_result_folder
-    from unbag.evaluation.sharded import score_tasks
+    from unbag.evaluation.sharded import score_sharded_predictions
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import StorageFolder
 
     failures: list[Failure] = []
     with open_local_result_folder(place) as folder:
-        results = score_tasks(StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
+        results = score_sharded_predictions(
+            StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append
+        )
         show_results(results, folder, as_json=as_json, place=place)
     print_failures(failures, with_model=len({failure.model for failure in failures}) > 1, is_named=True)
     if failures:

@@ -17,7 +17,7 @@ _SHOWN: Final = ("kind", "model_file", "dtype", "device")
 def speed(
     pairs: PairOptions,
     model_options: ModelOptions,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model on this machine, as in `unbag evaluate`.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Local model, as in `unbag evaluate`.")],
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of the measurement.")] = 3,
     form: Shown = "table",
     as_json: AsJson = False,

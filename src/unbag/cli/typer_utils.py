@@ -66,7 +66,7 @@ class TextCommand(TyperCommand):
     """Command whose option `--text` accepts several values, as in the shell expansion of `--text docs/*.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the option before each additional value before click parses them."""
+        """Repeat the option name in front of each additional value, then parse the arguments with click."""
         repeated: list[str] = []
         following = False
         for n, arg in enumerate(args):

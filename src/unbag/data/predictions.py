@@ -47,7 +47,7 @@ class SetPredictions(NamedTuple):
 
     def gold(self, labels: ArrayLike) -> NDArray[np.intp]:
         """Convert ids of gold labels to positions in `label_space`, shape (n,)."""
-        gold: NDArray[np.intp] = self.folded[np.asarray(labels, dtype=np.intp)]
+        gold: NDArray[np.intp] = self.label_positions[np.asarray(labels, dtype=np.intp)]
         return gold
 
     def in_space(self, label_space: Sequence[str]) -> "SetPredictions":
@@ -73,8 +73,8 @@ class SetPredictions(NamedTuple):
         return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     @property
-    def folded(self) -> NDArray[np.intp]:
-        """Position in `label_space` of each of `data.labels.LABELS`, shape (3,)."""
+    def label_positions(self) -> NDArray[np.intp]:
+        """Position of each of `data.labels.LABELS` in `label_space`, shape (3,)."""
         return np.array([self.label_space.index(fold_label(label, self.label_space)) for label in LABELS])
 
 

@@ -45,7 +45,7 @@ from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.label_probe import validate_outputs
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
-from unbag.inference.prediction_files import detect_label_space, read_predictions
+from unbag.inference.prediction_files import detect_label_space, read_prediction_file
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
@@ -126,7 +126,7 @@ def evaluate_all(
         on_result: See `OnResult`.
         on_failure: See `OnFailure`. Default: the first failure ends the run.
         engine: Engine that loads and runs models. Default: the current process.
-        shard: Shard of this process, if unconnected processes share `predictions`.
+        shard: Shard of this process, if independent processes share `predictions`.
         predictions_csv: CSV file for all pairs with gold label, prediction and probabilities
             (`evaluation.prediction_table.PredictionTable`).
         model_options: Options of `unbag.evaluation.model_loading.load_predictor`: `revision`, `dtype`, `device`,
@@ -242,7 +242,7 @@ def evaluate_all(
         if on_set is not None:
             on_set(request.name)
         try:
-            item = _built(request)
+            item = _build_main_process_first(request)
             words = baseline.predict(item, store) if baseline and not is_waiting else BaselinePredictions()
         except Exception as error:
             failed(request.name, error)
@@ -345,7 +345,7 @@ def evaluate_file(
     detect_label_space(path)  # raises before the set is built
     result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
     built = build_requested_set(of) if isinstance(of, SetRequest) else of
-    file_predictions = read_predictions(path, read_column(built.rows, "id"))
+    file_predictions = read_prediction_file(path, read_column(built.rows, "id"))
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": file_predictions.sha256}
@@ -364,8 +364,8 @@ def evaluate_file(
     return result
 
 
-def _built(item: SetRequest | BuiltSet) -> BuiltSet:
-    """Build a set if necessary. The first process builds it before the others, which then load it."""
+def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:
+    """Build a set in the main process first; the other processes then load the cached set."""
     return (
         item
         if isinstance(item, BuiltSet)

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class BaselinePredictions(NamedTuple):
-    """Predictions of the lexical baseline on a set, and its identity. Both are None if it was not evaluated."""
+    """Predictions and identity of the lexical baseline on a set. Both are None if the baseline was not evaluated."""
 
     answers: SetPredictions | None = None
     identity: Mapping[str, str] | None = None

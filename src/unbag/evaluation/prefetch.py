@@ -82,7 +82,7 @@ def iter_model_requirements(
 
 
 def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
-    """Iterate over the requirements of the lexical baseline of a language (`evaluation.lexical_baseline`)."""
+    """Iterate over the requirements of a language's lexical baseline. See `evaluation.lexical_baseline`."""
     from unbag.baselines.lexical.words import ALL
     from unbag.evaluation.lexical_baseline import PAIRS
 

@@ -1,4 +1,4 @@
-"""Evaluation by unconnected processes (shards), which share the predictions; one of them scores.
+"""Sharded evaluation: independent processes each predict a part of the rows, and one process computes the scores.
 
     <predictions>/tasks/000-001.json   task of the first model on the second set, with the keys of its predictions
     <predictions>/claims/scoring.json  lease of the process that scores
@@ -6,7 +6,7 @@
                                        (`inference.shards`)
 
 Each process predicts the remaining chunk shards of each task and waits until all are stored. One process scores. Since
-the tasks are stored, `score_tasks` can score them without the models.
+the tasks are stored, `score_sharded_predictions` can score them without the models.
 """
 
 import json
@@ -151,12 +151,12 @@ class ShardedEvaluation:
             for job in (job for turn in predicted for job in turn.jobs):
                 for chunk in job.list_missing_chunks():  # corrupted after it was stored
                     job.predict(*job.store.list_chunk_shards([chunk]))
-            return score_tasks(
+            return score_sharded_predictions(
                 self._folder,
                 output_dir=output_dir,
                 skipped=failures,
-                only={turn.file for turn in predicted},
-                built=self._built,
+                task_names={turn.file for turn in predicted},
+                built_sets=self._built,
                 progress_callback=progress_callback,
                 on_result=on_result,
                 on_failure=lambda failure: on_failure(failure.set, failure.error, failure.model),
@@ -211,25 +211,25 @@ class StoredTask:
         return task
 
 
-def score_tasks(
+def score_sharded_predictions(
     predictions: StorageFolder,
     *,
     output_dir: Path,
     skipped: Sequence[Failure] = (),
-    only: Collection[str] | None = None,
-    built: Mapping[str, BuiltSet] | None = None,
+    task_names: Collection[str] | None = None,
+    built_sets: Mapping[str, BuiltSet] | None = None,
     progress_callback: OnProgress | None = None,
     on_result: Callable[[Result], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> list[Result]:
-    """Score the predictions of shards without the models, and write `results.json` and the examples to a folder.
+    """Score the predictions of all shards without loading the models. Writes `results.json` and the examples.
 
     Args:
         predictions: Folder of the predictions.
         output_dir: Folder to write to.
         skipped: Sets without a result, for the record.
-        only: Names of the tasks to score. Default: all.
-        built: Sets that are already built, by request.
+        task_names: Names of the tasks to score. Default: all.
+        built_sets: Sets that are already built, by request.
         progress_callback: See `utils.progress.OnProgress`; for the lexical baseline.
         on_result: See `evaluation.evaluator.OnResult`.
         on_failure: Called with each failure of a model on a set, such as missing predictions. Default: the first
@@ -246,10 +246,12 @@ def score_tasks(
         )
     done: list[Scored] = []
     failures = list(skipped)
-    items = dict(built or {})
+    items = dict(built_sets or {})
     baselines: dict[str, LexicalBaseline] = {}
     words: dict[tuple[str, str], BaselinePredictions] = {}
-    for task in (StoredTask.read(predictions / _TASKS, name) for name in names if only is None or name in only):
+    for task in (
+        StoredTask.read(predictions / _TASKS, name) for name in names if task_names is None or name in task_names
+    ):
         request, fitted_to = _request_key(task), json.dumps(task.fitted_to)
         try:
             predicted = StoredPredictions.from_folder(predictions / task.key)

@@ -134,8 +134,8 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             )
         if route.is_text and not separator:
             raise EndpointError(
-                f"--separator: expected the text between premise and hypothesis, since /{route.name} takes one text "
-                "per pair, got none; pass the separator tokens of the model, such as '[SEP]' or '</s></s>'"
+                f"--separator: expected a separator, got no value; /{route.name} takes one text per pair, so pass the "
+                "model's separator tokens, such as '[SEP]' or '</s></s>'"
             )
         if separator and not route.is_text:
             raise EndpointError(

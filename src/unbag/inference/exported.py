@@ -1,4 +1,4 @@
-"""Predictor for exported sequence classifiers: ONNX files by onnxruntime, OpenVINO files by openvino."""
+"""Predictor for exported sequence classifiers: ONNX files (onnxruntime) and OpenVINO files (openvino)."""
 
 import mmap
 from collections.abc import Callable, Mapping, Sequence

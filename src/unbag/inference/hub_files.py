@@ -104,7 +104,7 @@ def _classes(auto_map: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class ModelOrigin:
-    """Origin of a model.
+    """Source of a model: a Hub repository at one commit, or a local folder.
 
     Config, weights and tokenizer are read from one commit, even if the branch moves meanwhile.
 

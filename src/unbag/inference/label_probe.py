@@ -261,7 +261,7 @@ def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: s
     except ValueError:
         return None
     if n_outputs == 1:
-        right = _couples_of(outputs[:, 0], golds, list_two_label_orders())
+        right = _count_concordant_couples(outputs[:, 0], golds, list_two_label_orders())
         enough: float = ENOUGH_COUPLES
     else:
         predicted = outputs.argmax(axis=1).tolist()
@@ -288,17 +288,17 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 
 
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
-    """Count the couples that the score of one output ranks right, by order."""
+    """Count the couples that the score of one output ranks correctly, for each label order."""
     odds = compute_log_odds(answers.probabilities, answers.label_space)
-    return _couples_of(
+    return _count_concordant_couples(
         odds if declared == find_label_space(declared) else -odds, golds, list_candidate_orders(declared)
     )
 
 
-def _couples_of(
+def _count_concordant_couples(
     scores: NDArray[Any], golds: Sequence[str], orders: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], float]:
-    """Count the couples that a score ranks right, by order: the label of high scores, then that of low ones."""
+    """Count the correctly ranked couples for each label order (label of high scores, label of low scores)."""
     counts = {}
     for order in orders:
         space = find_label_space(order)

@@ -61,7 +61,10 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
         raise ModelError(f"cannot read the config of {origin}: {extract_first_line(error)}") from error
     except Exception as error:  # an unknown architecture, one that needs custom code, or invalid values
         _raise_if_untrusted_code(origin, folder)
-        raise ModelError(f"{origin} is not a model that transformers knows: {_reason(error)}") from error
+        raise ModelError(
+            f"{origin}: expected a config that transformers can load, got an error ({_reason(error)}); check "
+            "config.json, or update transformers"
+        ) from error
     names = config.architectures or ()
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise ModelError(f"expected a list of names as architectures in the config of {origin}, got {names!r:.100}")
@@ -283,10 +286,10 @@ class LoadedModel:
     code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
-        """Compute the maximum number of tokens: `max_length`, or all that the model can read; None without a limit.
+        """Compute the maximum number of tokens: `max_length` if set, else the model's limit; None without a limit.
 
         Raises:
-            ModelError: If the model cannot read that many.
+            ModelError: If `max_length` is less than 1 or exceeds the model's limit.
         """
         limit = compute_length_limit(self.tokenizer, self.network)
         if max_length is not None and not 1 <= max_length <= (limit or max_length):
@@ -376,7 +379,7 @@ def build_classifier(
     label_map: Mapping[str, str] | None,
     threshold: Threshold | None = None,
 ) -> Classifier:
-    """Build a classifier from a network and a tokenizer in memory.
+    """Build a classifier from a loaded model and its tokenizer.
 
     Args:
         network: Sequence classifier. It is set to evaluation mode.

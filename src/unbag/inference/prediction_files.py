@@ -27,8 +27,8 @@ class FilePredictions(NamedTuple):
     sha256: str
 
 
-def read_predictions(path: Path, ids: Any) -> FilePredictions:
-    """Read the prediction of each row of a set, from a file with its rows in any order.
+def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
+    """Read a predictions file, and order the predictions by the row ids of a set.
 
     Args:
         path: A csv, tsv, jsonl or parquet file with the column `id`, and either `prediction` (a label's name) or a

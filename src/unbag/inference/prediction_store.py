@@ -183,7 +183,7 @@ class PredictionStore:
         has_probabilities: bool,
         truncated: int,
     ) -> None:
-        """Write a chunk atomically, and remove its unfinished files.
+        """Write a chunk atomically, then remove the partial files of its shards.
 
         Args:
             chunk: Number of the chunk.

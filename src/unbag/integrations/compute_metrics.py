@@ -74,9 +74,8 @@ def _check(outputs: NDArray[Any], label_ids: Any, expected: NDArray[np.intp], or
     if label_ids is not None and not np.array_equal(label_ids, expected):
         row = int(np.argmax(np.asarray(label_ids) != expected))
         raise ValueError(
-            f"labels: expected the labels of the set's rows in order, as output indices ({', '.join(order)}), got "
-            f"{np.asarray(label_ids)[row]} instead of {expected[row]} in row {row}; evaluate the same rows, with the "
-            "model's label ids"
+            f"labels: expected {expected[row]} in row {row} (label ids: {', '.join(order)}), got "
+            f"{np.asarray(label_ids)[row]}; pass the rows of the set in order, with the model's label ids"
         )
 
 

@@ -281,8 +281,8 @@ def _by_bin(
     """
     if len(values) != len(rows.codes):
         raise ValueError(
-            f"permutation_acceptance: expected columns of the same length as predictions ({len(rows.codes)}), got "
-            f"{len(values)} values of a column for bins"
+            f"permutation_acceptance: expected bin columns of the same length as predictions ({len(rows.codes)}), "
+            f"got a column of length {len(values)}"
         )
     permuted = ~rows.is_original & ~np.isnan(values)
     if not permuted.any():

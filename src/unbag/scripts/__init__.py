@@ -39,8 +39,8 @@ def module(kind: str, name: str) -> Any:
     return import_module(f"unbag.scripts.{kind}.{folder(kind, name).name}.{name}")
 
 
-def files(kind: str) -> list[str]:
-    """List the scripts of a kind with one file per script: `trainers`."""
+def list_script_files(kind: str) -> list[str]:
+    """List the scripts of a kind that has one file per script, such as `trainers`."""
     return sorted(path.stem for path in (ROOT / kind).glob("*.py"))
 
 
@@ -50,6 +50,6 @@ def file(kind: str, name: str) -> Any:
     Raises:
         ValueError: If no script has that name.
     """
-    if name not in files(kind):
-        raise ValueError(f"{kind}: expected one of {', '.join(files(kind))}, got {name!r}")
+    if name not in list_script_files(kind):
+        raise ValueError(f"{kind}: expected one of {', '.join(list_script_files(kind))}, got {name!r}")
     return import_module(f"unbag.scripts.{kind}.{name}")

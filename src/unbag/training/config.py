@@ -184,7 +184,7 @@ class TrainConfig:
     hypothesis_only: bool = option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
     augment: tuple[str, ...] = option(
-        "Kinds of added pairs, such as soswap=1500 contrast; the guide lists all.", _PAIRS, default=()
+        "Added pairs: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
     )
     augment_pairs: int = option(
         "Pairs per epoch of an augmentation without a number (as in soswap=1500).", _PAIRS, default=20_000
@@ -391,7 +391,7 @@ class HexOptions:
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
     width: int | None = option("Width of branch g (default: the embedding width).", _HEX, default=None)
-    unscaled: bool = option("Do not scale g to a root mean square of 1 per pair.", _HEX, default=False)
+    unscaled: bool = option("Do not scale the output of g to a root mean square of 1 per pair.", _HEX, default=False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = option(
         "Fraction of steps with plain cross-entropy first; use 0 for a fine-tuned model.", _HEX, default=0.2

@@ -133,8 +133,8 @@ def _require_free(output_dir: Path) -> None:
 _PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
-def own_options(kind: Architecture) -> type:
-    """Build a class that declares the config fields that a user may set, with their types."""
+def build_options_class(kind: Architecture) -> type:
+    """Build a class that declares the config fields that users can set, with their types."""
     ours = [each for each in kind.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
     free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in kind.options}
@@ -142,7 +142,7 @@ def own_options(kind: Architecture) -> type:
 
 
 def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
-    declared = own_options(kind)
+    declared = build_options_class(kind)
     if unknown := sorted(set(texts) - set(declared.__annotations__)):
         options = ", ".join(sorted(declared.__annotations__))
         raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")

@@ -35,7 +35,7 @@ class WeightLine:
         """
         if sharding is not None:
             raise ValueError(
-                f"{OPTION}: expected whole weights in each process, got {sharding}; train without {OPTION}, then use "
+                f"{OPTION}: expected unsharded weights, got {sharding}; train without {OPTION}, then run "
                 "`unbag models interpolate`"
             )
         if not has_classification_head(network.config):

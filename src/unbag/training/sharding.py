@@ -66,8 +66,8 @@ def configure(
         if plugin.fsdp_version == 1 and (state_dict_type := plugin.state_dict_type.name) != "FULL_STATE_DICT":
             raise ValueError(
                 f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, got {state_dict_type}; set "
-                "it, or use fsdp_version: 2. With fsdp_version: 1 accelerate would not reload the optimizer, and an "
-                "interrupted run would have other weights"
+                "FULL_STATE_DICT or fsdp_version: 2. Otherwise accelerate does not reload the optimizer, and a resumed "
+                "run ends with different weights"
             )
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         config = accelerator.state.deepspeed_plugin.deepspeed_config

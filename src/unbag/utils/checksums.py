@@ -94,7 +94,7 @@ def find_corruption(folder: Path) -> str | None:
 
 
 def quarantine_path(path: Path, why: str) -> None:
-    """Rename a corrupted file or folder and log a warning. Replaces an earlier corrupted one.
+    """Rename a corrupted file or folder and log a warning. Replaces the renamed copy of an earlier corruption.
 
     Args:
         path: Corrupted file or folder.

@@ -1,4 +1,4 @@
-"""Errors from outside Python: full disks, and panics of Rust libraries.
+"""Detection of system and native errors: full disks, and panics of Rust libraries.
 
 A panic is not an `Exception`, so `except Exception` does not catch it.
 """

@@ -216,7 +216,7 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
         )
     try:
         if "\0" in str(path):
-            raise ValueError(f"expected {wanted} to write, got the name {str(path)!r}")
+            raise ValueError(f"expected an output path for {wanted} without null characters, got {str(path)!r}")
         if path.exists() or path.is_symlink():
             kind = stat.S_IFMT(path.stat().st_mode)
             if kind != (stat.S_IFDIR if folder else stat.S_IFREG):

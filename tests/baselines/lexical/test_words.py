@@ -41,7 +41,7 @@ def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, ra
     tokens = list(tokenize(sentence).texts)
     random.shuffle(tokens)
     reader = AllWordsSelector("en")
-    assert set(reader.read([" ".join(tokens)]).values()) == set(reader.read([sentence]).values())
+    assert set(reader.select_words([" ".join(tokens)]).values()) == set(reader.select_words([sentence]).values())
 
 
 def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
@@ -50,16 +50,16 @@ def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
     # "like" is a preposition twice and a verb once; "Left" an adjective once and a verb once, both of which count.
     reader.count(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
     sentence = "They like the left dog, not a mouse."
-    assert reader.read([sentence]) == {sentence: ("dog", "left", "not")}, "a word that was never tagged does not count"
+    assert reader.select_words([sentence]) == {sentence: ("dog", "left", "not")}, "a word without a tag does not count"
     reader.count(["I_PRP like_VBP", "I_PRP like_VBP"])
-    assert reader.read(["I like it"]) == {"I like it": ("like",)}
+    assert reader.select_words(["I like it"]) == {"I like it": ("like",)}
 
 
 def test_repeated_sentences_count_each_time(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
     reader = TypeWordSelector("any", "en")
     reader.count(["run_NN", "run_IN", "run_IN"])
-    assert reader.read(["run"]) == {"run": ()}
+    assert reader.select_words(["run"]) == {"run": ()}
 
 
 def test_equally_frequent_tags_are_decided_by_the_alphabet():
@@ -69,7 +69,7 @@ def test_equally_frequent_tags_are_decided_by_the_alphabet():
 def test_fitted_model_by_type_needs_no_tagger(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", None)
     record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
-    assert build_model_word_selector(record).read(["The dog."]) == {"The dog.": ("dog", "the")}
+    assert build_model_word_selector(record).select_words(["The dog."]) == {"The dog.": ("dog", "the")}
     assert isinstance(build_model_word_selector({"tags": None, "pipeline": ALL, "language": "en"}), AllWordsSelector)
 
 
@@ -99,7 +99,7 @@ def test_the_words_of_figure_2(shared, tmp_path, monkeypatch):
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     ]
-    read = build_word_selector(pipeline, "en").read(sentences)
+    read = build_word_selector(pipeline, "en").select_words(sentences)
     first, second, third, fourth = (read[sentence] for sentence in sentences)
     assert "sitting" in first
     assert {"not", "standing"} <= set(second)

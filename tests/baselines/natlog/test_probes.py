@@ -40,7 +40,7 @@ CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in
 @pytest.fixture(scope="module")
 def verdicts(parser, wordnet):
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    labels = labeller.labels([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
+    labels = labeller.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
     return dict(zip(PROBES, labels, strict=True))
 
 

@@ -52,9 +52,9 @@ def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis,
 @pytest.mark.parametrize(
     ("premise", "hypothesis", "why"),
     [
-        ("A man eats an apple.", "A man eats a bicycle.", "how 'apple' and 'bicycle' are related"),
+        ("A man eats an apple.", "A man eats a bicycle.", "the relation between 'apple' and 'bicycle'"),
         ("Is a dog barking?", "Is an animal barking?", "a question"),
-        ("We meet every other old friend.", "We meet every other friend.", "what 'every other' makes of 'old'"),
+        ("We meet every other old friend.", "We meet every other friend.", "the effect of 'every other' on 'old'"),
         ("He sang in no city.", "He sang.", "what becomes of the sentence without 'in no city'"),
         ("A small elephant slept.", "A small animal slept.", "how 'small' is measured for 'elephant' and 'animal'"),
         ("Every boy, who was tired, slept.", "Every boy slept.", "whether 'who was tired' restricts"),
@@ -94,7 +94,7 @@ def test_proof_generalises_before_it_excludes(labeller):
 def test_most_synthetic_pairs_get_a_correct_label(labeller):
     """Every eighth pair, of the development and the held-out pairs alike."""
     pairs = list(made())[::8]
-    verdicts = list(labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
+    verdicts = list(labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
     read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
     right = [(verdict.label == "entailment") is (pair.label == "entailment") for pair, verdict in read]
     assert len(read) / len(pairs) > 0.6

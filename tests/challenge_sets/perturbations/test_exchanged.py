@@ -36,7 +36,7 @@ class Labels:
     def __init__(self, relations):
         self.relations, self.asked = relations, 0
 
-    def labels(self, premises, hypotheses):
+    def iter_verdicts(self, premises, hypotheses):
         for pair in zip(premises, hypotheses, strict=True):
             self.asked += 1
             relation = self.relations.get(pair)

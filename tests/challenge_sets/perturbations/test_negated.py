@@ -115,7 +115,7 @@ def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premi
         pairs = list(sample_epoch(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
         labels = [pair.label for pair in pairs]
         assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
-        verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+        verdicts = labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
         assert [proved_label(verdict) for verdict in verdicts] == labels
         for pair in pairs:
             assert {get_vocabulary_half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}

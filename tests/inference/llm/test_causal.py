@@ -43,7 +43,7 @@ def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in
 def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, num_fewshot):
     folder = make_lm(kind, merges=merges, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
-    expected = by_definition(folder, [DefaultPrompt(num_fewshot).text(*pair) for pair in PAIRS], " ")
+    expected = by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
     assert predictor.identity["last_layer"] == "shared-head"
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
@@ -77,7 +77,7 @@ def test_the_chat_template_is_used_where_there_is_one(make_lm):
     )
     plain = CausalPredictor.load(folder, num_fewshot=3, apply_chat_template=False)
     assert plain.identity["prompt"] != predictor.identity["prompt"]
-    assert plain.prompt.text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
+    assert plain.prompt.build_text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
 
 
 def test_a_beginning_token_is_set_once(make_lm):
@@ -104,7 +104,7 @@ def test_models_that_forget_are_read_whole(make_lm):
     folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
     predictor = CausalPredictor.load(folder)
     assert predictor.identity["last_layer"] == "none"
-    expected = by_definition(folder, [DefaultPrompt().text(*pair) for pair in PAIRS], " ")
+    expected = by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
 

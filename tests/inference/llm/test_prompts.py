@@ -21,7 +21,7 @@ def test_the_words_differ_in_their_first_letters():
 
 
 def test_text_and_conversation_say_the_same():
-    text = DefaultPrompt(3).text("A dog runs.", "It moves.")
+    text = DefaultPrompt(3).build_text("A dog runs.", "It moves.")
     turns = DefaultPrompt(3).messages("A dog runs.", "It moves.")
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
     assert text.startswith(INSTRUCTION)
@@ -39,7 +39,7 @@ def test_every_wording_has_a_fingerprint_of_its_own():
     asked = [
         form
         for num_fewshot in SHOTS
-        for form in (DefaultPrompt(num_fewshot).text("a", "b"), DefaultPrompt(num_fewshot).messages("a", "b"))
+        for form in (DefaultPrompt(num_fewshot).build_text("a", "b"), DefaultPrompt(num_fewshot).messages("a", "b"))
     ]
     assert len({compute_prompt_hash(form) for form in asked}) == 2 * len(SHOTS)
 

@@ -14,7 +14,7 @@ from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
 from unbag.data.sources import open_data
 from unbag.evaluation import human_study, report_examples
-from unbag.inference.prediction_files import read_predictions
+from unbag.inference.prediction_files import read_prediction_file
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = Path(__file__).parent / "found"
@@ -66,8 +66,8 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "rows.jsonl": ("pairs.jsonl", lambda path: list(open_data(path).examples())),
     "rows.parquet": ("pairs.parquet", lambda path: list(open_data(path).examples())),
     "rows.csv.gz": ("pairs.csv.gz", lambda path: list(open_data(path).examples())),
-    "predictions.csv": ("answers.csv", lambda path: read_predictions(path, _IDS)),
-    "predictions.jsonl": ("answers.jsonl", lambda path: read_predictions(path, _IDS)),
+    "predictions.csv": ("answers.csv", lambda path: read_prediction_file(path, _IDS)),
+    "predictions.jsonl": ("answers.jsonl", lambda path: read_prediction_file(path, _IDS)),
     "vectors.txt": ("words.txt", read_word_vectors),
     "vectors.zip": ("words.zip", read_word_vectors),
     "results.json": (results.FILE, results.read_results),

@@ -187,11 +187,10 @@ def _read(location: TableLocation, language: str) -> EmbeddingTable:
         raise ValueError(
             f"{path / _WEIGHTS}: expected an embedding table, got inconsistent tensors ({extract_first_line(error)})"
         ) from error
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise ValueError(
-            f"{path / _WEIGHTS}: expected a two-dimensional table of finite numbers, got shape {vectors.shape} or "
-            "non-finite values"
-        )
+    if vectors.ndim != 2:
+        raise ValueError(f"{path / _WEIGHTS}: expected a 2-D array, got shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"{path / _WEIGHTS}: expected finite values, got NaN or infinity")
     return EmbeddingTable(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 

@@ -270,7 +270,7 @@ def _read_training_pairs(
             reader.count(_texts(chunk))
     for chunk in chunks():
         texts = _texts(chunk)
-        words = {text: _interned(content, shared) for text, content in reader.read(texts).items()}
+        words = {text: _interned(content, shared) for text, content in reader.select_words(texts).items()}
         for example in chunk:
             premise = () if recipe.hypothesis_only else words[example.premise]
             pairs.append((premise, words[example.hypothesis]))
@@ -442,7 +442,7 @@ class CrossFittedModel:
 
     def _read(self, examples: Iterable[Example]) -> None:
         texts = {text for example in examples for text in (example.premise, example.hypothesis)}
-        self._words |= self._reader.read(texts - self._words.keys())
+        self._words |= self._reader.select_words(texts - self._words.keys())
 
     def _pair(self, example: Example) -> tuple[Words, Words]:
         return () if self._hypothesis_only else self._words[example.premise], self._words[example.hypothesis]

@@ -46,7 +46,7 @@ class LexicalPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
-        words = self._reader.read({*premises, *hypotheses})
+        words = self._reader.select_words({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
         pairs = list(zip(sides, (words[text] for text in hypotheses), strict=True))
         return self._model.probabilities(pairs).astype(np.float32)

@@ -63,7 +63,9 @@ class ExampleScorer:
 
     def score(self, examples: Sequence[Example]) -> list[LexicalScore]:
         """Score examples with the models of their folds, in the order of the examples."""
-        words = self._reader.read({text for example in examples for text in (example.premise, example.hypothesis)})
+        words = self._reader.select_words(
+            {text for example in examples for text in (example.premise, example.hypothesis)}
+        )
         positions_by_fold: list[list[int]] = [[] for _ in self.models]
         for position, example in enumerate(examples):
             positions_by_fold[compute_fold(example, len(self.models), self._seed)].append(position)

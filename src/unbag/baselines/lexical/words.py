@@ -51,7 +51,7 @@ class WordSelector(Protocol):
         """Identifier of the tokenizer and tagger, which affect the words."""
         ...
 
-    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
+    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the words of each distinct sentence: lowercase, unique, sorted."""
         ...
 
@@ -67,7 +67,7 @@ class AllWordsSelector:
         self._language = language
         self.identity = f"all words by {build_tokenizer_identity(language)}"
 
-    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
+    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the words of each distinct sentence."""
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
@@ -82,7 +82,7 @@ class ContextWordSelector:
         self._tags = _ContentTags(pipeline, language)
         self.identity = f"words tagged {self._tags.identity}"
 
-    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
+    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the content words of each distinct sentence."""
         tagged = self._tags.of(sentences)
         return {sentence: select_content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
@@ -95,8 +95,8 @@ class ContextWordSelector:
 class TypeWordSelector:
     """Selection of words whose most frequent tag in the training pairs is a content-word tag.
 
-    Call `count` with all training sentences before the first `read`. The vocabulary of a fitted model contains only
-    such words, so `AllWordsSelector` can process new sentences without a tagger (`build_model_word_selector`).
+    Call `count` with all training sentences before the first `select_words`. The vocabulary of a fitted model contains
+    only such words, so `AllWordsSelector` can process new sentences without a tagger (`build_model_word_selector`).
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
@@ -109,7 +109,7 @@ class TypeWordSelector:
         self._tags = _ContentTags(pipeline, language)
         self._all = AllWordsSelector(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._types: frozenset[str] | None = None  # the counted words; None until the first `read` after a `count`
+        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count`
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
 
     def count(self, sentences: Iterable[str]) -> None:
@@ -121,7 +121,7 @@ class TypeWordSelector:
             for token, tag in tagged[sentence]:
                 self._counts[token.lower()][tag] += 1
 
-    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
+    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the content words of each distinct sentence, by word type."""
         if self._types is None:
             content = self._tags.content
@@ -129,7 +129,7 @@ class TypeWordSelector:
                 word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in content
             )
         types = self._types
-        every_word = self._all.read(sentences)
+        every_word = self._all.select_words(sentences)
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
@@ -153,7 +153,7 @@ class _ContentTags:
         self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
 
     def precompute(self, sentences: Iterable[str]) -> None:
-        precompute_tags(self.pipeline, sentences, is_fine=self._by_penn)
+        precompute_tags(self.pipeline, sentences, is_fine_grained=self._by_penn)
 
     def of(self, sentences: Iterable[str]) -> dict[str, Tagged]:
         return self._tagger.fine_tags(sentences) if self._by_penn else self._tagger.tags(sentences)

@@ -101,13 +101,13 @@ def _substitution(
     if pos == "PROPN" and two == "person":
         return Edit(EditKind.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
     if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.is_entry(one)):
-        raise UnsupportedPairError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
     if (premise.tags[i] in _COMPARED) is not (hypothesis.tags[j] in _COMPARED) and one[:3] == two[:3]:
-        raise UnsupportedPairError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
     related = words.relation(one, two, pos) or words.relation(one, two, hypothesis.pos[j])
     related = related or words.relation(premise.words[i].lower(), hypothesis.words[j].lower(), pos)
     if related is None:
-        raise UnsupportedPairError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+        raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
     relation = related.relation
     _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
@@ -161,16 +161,16 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
     relation = determiner_relation(one, two)
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
     if relation is None:
-        raise UnsupportedPairError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
+        raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r}")
     first, second = (frozenset(text.lower().split()) & _DETAILS for text in texts)
     if relation is Relation.EQUIVALENCE and first != second:
         if not (first < second or second < first):
-            raise UnsupportedPairError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
+            raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r}")
         relation = _FORWARD if second < first else Relation.REVERSE_ENTAILMENT
         return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
     is_number = relation is not Relation.EQUIVALENCE and max(one.number, two.number) > 1
     if is_number and premise.lemmas[i] in relations.UNITS:  # within two hours is not within one
-        raise UnsupportedPairError(f"how {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r} are related")
+        raise UnsupportedPairError(f"the relation between {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r}")
     if relation is Relation.EQUIVALENCE and (one.kind, one.number) == (two.kind, two.number):
         return []
     return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
@@ -195,7 +195,7 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
         return [Edit(EditKind.INSERT, "", two, _FORWARD, "what is so can be", i, j)]
     if one in possible and not two:
         return [Edit(EditKind.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "what is so can be", i, j)]
-    raise UnsupportedPairError(f"how {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} are related")
+    raise UnsupportedPairError(f"the relation between {one or premise.words[i]!r} and {two or hypothesis.words[j]!r}")
 
 
 def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
@@ -363,4 +363,4 @@ def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> No
                 and {premise.deps[one.left], hypothesis.deps[two.right]} <= _ATTRIBUTES
             )
             if places[0] == places[1] or (lemmas[0] & lemmas[1] and not attributes):
-                raise UnsupportedPairError(f"how {one.premise!r} and {two.hypothesis!r} are related")
+                raise UnsupportedPairError(f"the relation between {one.premise!r} and {two.hypothesis!r}")

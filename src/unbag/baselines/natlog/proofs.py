@@ -148,7 +148,7 @@ def _step(
         ]
     hidden = next((each.name for each in context if each.is_opaque), None)
     if hidden is not None and edit.relation is not Relation.EQUIVALENCE:
-        raise UnsupportedPairError(f"what {hidden!r} makes of {edit.premise or edit.hypothesis!r}")
+        raise UnsupportedPairError(f"the effect of {hidden!r} on {edit.premise or edit.hypothesis!r}")
     relation = reduce(lambda inner, operator: operator.project(inner), context, edit.relation)
     return ProofStep(edit, tuple(context), relation, frozenset({relation}))
 

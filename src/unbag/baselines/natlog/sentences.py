@@ -82,11 +82,11 @@ class NatlogLabeler:
 
     def label(self, premise: str, hypothesis: str) -> NatlogVerdict:
         """Label a single pair."""
-        [verdict] = self.labels([premise], [hypothesis])
+        [verdict] = self.iter_verdicts([premise], [hypothesis])
         return verdict
 
-    def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
-        """Label n pairs, and iterate over the verdicts in the order of the pairs."""
+    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
+        """Iterate over the verdicts of n pairs, in the order of the pairs."""
         for start in range(0, len(premises), _BATCH_SIZE):
             batch = [texts[start : start + _BATCH_SIZE] for texts in (premises, hypotheses)]
             distinct = list(dict.fromkeys([*batch[0], *batch[1]]))
@@ -171,7 +171,7 @@ class NatlogPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3): 1 for the proved label, or 1/3 for each label."""
-        verdicts = self._labeller.labels(*validate_pairs(premises, hypotheses))
+        verdicts = self._labeller.iter_verdicts(*validate_pairs(premises, hypotheses))
         rows = [one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 

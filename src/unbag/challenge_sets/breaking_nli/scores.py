@@ -28,7 +28,7 @@ def compute_breaking_nli_scores(
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
-    votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
+    votes = [[int(answers.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
     tied = _tied(answers)
     scores = category_accuracy(
         np.where(tied, NO_ANSWER, answers.predicted),

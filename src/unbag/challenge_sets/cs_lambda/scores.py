@@ -26,7 +26,7 @@ def compute_cs_lambda_scores(
         partial: Whether the rows are a part of the set.
     """
     annotations = columns.get("annotator_labels", ())
-    votes = [[int(answers.folded[vote]) for vote in labels] for labels in annotations]
+    votes = [[int(answers.label_positions[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
         answers.predicted,
         answers.gold(columns["label"]),

@@ -250,7 +250,7 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 class Labeller(Protocol):
     """An object that proves labels, such as `baselines.natlog.sentences.NatlogLabeler`."""
 
-    def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
+    def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
         """Iterate over the verdicts on n pairs, in order."""
         ...
 
@@ -329,7 +329,7 @@ class ReversedPairs:
     def _labels(self, numbers: list[int], premise: int, hypothesis: int) -> Iterator[tuple[int, str | None]]:
         """Iterate over (index, proved label) of some pairs, reading the given fields as premise and hypothesis."""
         premises, hypotheses = ([str(self._examples[i][side]) for i in numbers] for side in (premise, hypothesis))
-        yield from zip(numbers, map(proved_label, self._labeller.labels(premises, hypotheses)), strict=True)
+        yield from zip(numbers, map(proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
 
 
 def proved_label(verdict: NatlogVerdict) -> str | None:

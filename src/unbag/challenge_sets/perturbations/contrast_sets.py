@@ -105,7 +105,7 @@ def build_contrast_set(
 
 
 def _excludes(parse: Parse, added: Addition, substitute: Substitute) -> bool:
-    """Check whether a replacement is an adjective that excludes the added one, and that its noun takes.
+    """Check whether a replacement is an adjective that excludes the added adjective and can modify its noun.
 
     Both adjectives must be of one class that English orders, such as size, age or color. Other adjectives may say
     something about the whole scene: on a crowded street, a city is not empty.

@@ -245,7 +245,9 @@ class NegatedPairs:
             parses = self._parser.parses(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]
             pairs = [pair for result in candidates if not isinstance(result, str) for pair in result]
-            verdicts = self._labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+            verdicts = self._labeller.iter_verdicts(
+                [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+            )
             for result in candidates:
                 if isinstance(result, str):
                     yield result

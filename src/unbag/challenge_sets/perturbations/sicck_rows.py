@@ -97,7 +97,7 @@ def build_seed_source_id(row: SicckRow) -> str:
 
 
 def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
-    """Generate the modified pairs of all examples that are seeds (`challenge_sets.perturbations.modifiers`).
+    """Generate the modified pairs of all seed examples. See `challenge_sets.perturbations.modifiers`.
 
     The unmodified seed comes first.
 

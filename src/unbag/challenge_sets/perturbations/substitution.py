@@ -226,7 +226,7 @@ class Substituter:
             start += length
 
     def _phrase(self, premise: str, run: Sequence[WordSpan], *, first: bool) -> tuple[str, ...]:
-        """Normalize a run of words to the form of the lists; empty if a mark is inside the run or joined to it."""
+        """Normalize a phrase to the case of the word lists; empty if it contains a mark or is joined to a neighbour."""
         if any(word.is_mark for word in run) or _is_joined(premise, run[0]) or _is_joined(premise, run[-1]):
             return ()
         texts = tuple(word.text for word in run)

@@ -34,10 +34,10 @@ def compute_swapped_scores(
         if not both:
             return {}
     label = np.asarray(columns["label"])
-    # Map the model's label space to our ids. `folded` maps each of our ids to a label of the model. If the model
-    # predicts the label that the gold label maps to, the prediction is the gold label, else the first matching id.
-    ours = np.array([list(answers.folded).index(column) for column in range(len(answers.label_space))])
-    predicted = np.where(answers.predicted == answers.folded[label], label, ours[answers.predicted])
+    # Map the model's label space to our ids. `label_positions` maps each of our ids to a label of the model. If the
+    # model predicts the label that the gold label maps to, the prediction is the gold label, else the first match.
+    ours = np.array([list(answers.label_positions).index(column) for column in range(len(answers.label_space))])
+    predicted = np.where(answers.predicted == answers.label_positions[label], label, ours[answers.predicted])
     predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
     return dict(
         swap_consistency(

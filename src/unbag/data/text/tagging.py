@@ -274,7 +274,7 @@ def _sets_fine_tags(ruler: Any) -> bool:
 
 
 def precompute_tags(
-    pipeline: str | Path, sentences: Iterable[str], *, is_fine: bool = False, cache: Path | None = None
+    pipeline: str | Path, sentences: Iterable[str], *, is_fine_grained: bool = False, cache: Path | None = None
 ) -> None:
     """Tag sentences in several processes, and store the tags on disk for `Tagger`.
 
@@ -283,17 +283,17 @@ def precompute_tags(
     Args:
         pipeline: As in `Tagger`.
         sentences: Sentences to tag.
-        is_fine: Whether only the fine tags are needed (default: both types of tags).
+        is_fine_grained: Whether only the fine tags are needed (default: both types of tags).
         cache: Folder for tagged sentences (default: as in `Tagger`).
     """
-    precompute_annotations(partial(_reader, pipeline, cache, is_fine=is_fine), sentences)
+    precompute_annotations(partial(_reader, pipeline, cache, is_fine_grained=is_fine_grained), sentences)
 
 
-def _reader(pipeline: str | Path, cache: Path | None, *, is_fine: bool) -> Reader:
+def _reader(pipeline: str | Path, cache: Path | None, *, is_fine_grained: bool) -> Reader:
     tagger = Tagger(pipeline, cache=cache)
 
     def read(sentences: Sequence[str]) -> None:
-        if is_fine:
+        if is_fine_grained:
             tagger.fine_tags(sentences)
         else:
             tagger.tags(sentences)  # also stores the fine tags

@@ -82,7 +82,7 @@ class _Question:
 
     @property
     def length(self) -> int:
-        """Number of tokens of the longest text that the model reads."""
+        """Number of tokens of the longest model input: the prefix and the longest tail."""
         return len(self.prefix) + max(map(len, self.tails))
 
 
@@ -266,7 +266,7 @@ class CausalPredictor:
     def _rendered(self, premise: str, hypothesis: str) -> str:
         """Render the prompt, which a label's word continues; without a chat template, after a space."""
         if not self.apply_chat_template:
-            return self.prompt.text(premise, hypothesis)
+            return self.prompt.build_text(premise, hypothesis)
         turns = self.prompt.messages(premise, hypothesis)
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
 

@@ -50,7 +50,7 @@ class DefaultPrompt:
         json_field: Field of a JSON answer; None, since the answer is text.
         sha256: Hash of the prompt's file; None, since this prompt has none.
 
-    >>> print(DefaultPrompt().text("A dog runs.", "It moves.").partition("word.")[2])
+    >>> print(DefaultPrompt().build_text("A dog runs.", "It moves.").partition("word.")[2])
     <BLANKLINE>
     <BLANKLINE>
     Premise: A dog runs.
@@ -70,8 +70,8 @@ class DefaultPrompt:
                 f"expected {', '.join(map(str, SHOTS))} few-shot examples (num_fewshot), got {self.num_fewshot}"
             )
 
-    def text(self, premise: str, hypothesis: str) -> str:
-        """Build the prompt as text, which a space and one of `WORDS` continue."""
+    def build_text(self, premise: str, hypothesis: str) -> str:
+        """Build the prompt text. The model's continuation is a space and one of `WORDS`."""
         solved = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.num_fewshot]]
         return "\n\n".join([INSTRUCTION, *solved, f"{_pair(premise, hypothesis)}\nAnswer:"])
 

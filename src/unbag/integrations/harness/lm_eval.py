@@ -64,7 +64,7 @@ def _function(task: HarnessTask, score: str) -> str:
 
 def _yaml(task: HarnessTask, prompt: DefaultPrompt) -> str:
     """Build the YAML of a task. Strings are JSON, which is valid YAML. Tags, which JSON does not have, are appended."""
-    question = prompt.text("{{premise}}", "{{hypothesis}}")
+    question = prompt.build_text("{{premise}}", "{{hypothesis}}")
     lines = {
         "task": task.id,
         "dataset_path": task.path,
