@@ -1,6 +1,7 @@
 """The files for the harnesses: `make harnesses` runs them with the harnesses themselves, here they are read."""
 
 import ast
+import builtins
 import importlib.util
 import json
 import math
@@ -69,7 +70,7 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
         assert rows.features["label"].names == list(LABELS)
         row = rows[0]
         asked = task["doc_to_text"].replace("{{premise}}", row["premise"]).replace("{{hypothesis}}", row["hypothesis"])
-        assert asked == DefaultPrompt(3).text(row["premise"], row["hypothesis"])
+        assert asked == DefaultPrompt(3).build_text(row["premise"], row["hypothesis"])
         assert task["doc_to_choice"] == [WORDS[label] for label in LABELS]
         assert (task["doc_to_target"], task["target_delimiter"], task["num_fewshot"]) == ("label", " ", 0)
         results = getattr(code, task["process_results"].removeprefix("!unbag_scores."))
@@ -116,6 +117,25 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
     taken |= {alias.asname or alias.name for node in shell if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert len(taken) > len(TASKS)
     assert not taken & ours
+
+
+@pytest.mark.parametrize("files", [lm_eval.build_files, lighteval.build_files, inspect_ai.build_files])
+def test_exported_code_defines_every_name_that_it_uses(files):
+    [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
+    names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
+    defined = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(dir(builtins)) | {"__file__"}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+        elif isinstance(node, ast.alias):
+            defined.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            defined.add(node.name)
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    assert "DefaultPrompt" in defined
+    assert not used - defined
 
 
 def test_every_set_is_a_task_of_every_harness():

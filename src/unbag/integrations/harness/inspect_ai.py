@@ -31,7 +31,7 @@ NO_ANSWER = -1
 
 def _sample(name: str, row: Record) -> InspectSample:
     """Build the prompt of a row, with the columns of its metric."""
-    turns = Prompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
+    turns = DefaultPrompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
     kinds = {{"user": ChatMessageUser, "assistant": ChatMessageAssistant}}
     return InspectSample(
         id=row["id"],

@@ -29,7 +29,7 @@ def _doc(name: str, line: Record, task_name: str) -> Doc:
     """Build the prompt of a row, with the label words as choices and the columns of its metric."""
     return Doc(
         task_name=task_name,
-        query=Prompt(_WORKED_EXAMPLES).text(line["premise"], line["hypothesis"]),
+        query=DefaultPrompt(_WORKED_EXAMPLES).build_text(line["premise"], line["hypothesis"]),
         choices=[" " + WORDS[label] for label in LABELS],
         gold_index=line["label"],
         specific={{column: line[column] for column in (*COLUMNS[name], "label")}},
