@@ -176,7 +176,7 @@ def test_natlog_modify_lists_relations():
             ("--modifier", "every", "--part", "verb"),
             "expected one of always, never, not, .* for the verb of the premise",
         ),
-        (("--hypothesis", "Dogs bark and cats meow."), "subject, auxiliary, verb and object of one clause"),
+        (("--hypothesis", "Dogs bark and cats meow."), "clauses of subject, auxiliary, verb and object"),
         (("--label", "perhaps"), "perhaps"),
     ],
 )
@@ -306,8 +306,8 @@ def test_evaluate_offline_rejects_remote_endpoint_and_accepts_local_one(folder, 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("--sets", "plain", "swapped"), r"got swapped, a challenge set; .* such as --sets breaking_nli,cs_lambda"),
-        (("--corpus", "snli", "mnli", "sick"), r"got mnli, sick, a corpus; .* such as --corpus snli,mnli"),
+        (("--sets", "plain", "swapped"), r"got swapped \(challenge set\); .* commas: --sets breaking_nli,cs_lambda"),
+        (("--corpus", "snli", "mnli", "sick"), r"got mnli, sick \(corpus\); .* commas: --corpus snli,mnli"),
     ],
 )
 def test_evaluate_set_or_corpus_as_model_is_rejected(asked, message):

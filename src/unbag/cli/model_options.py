@@ -203,8 +203,8 @@ class ModelOptions:
         ):
             if misplaced := [model for model in models if model in names and not Path(model).exists()]:
                 raise typer.BadParameter(
-                    f"MODEL: expected a model, got the {kind} {misplaced[0]}; separate the values of {option} with "
-                    f"commas: {option} {names[0]},{names[1]}"
+                    f"MODEL: expected a model, got {', '.join(misplaced)} ({kind}); separate the values of {option} "
+                    f"with commas: {option} {names[0]},{names[1]}"
                 )
         if self.offline and not _is_local_address(self.base_url):
             for model in models:

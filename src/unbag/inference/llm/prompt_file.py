@@ -103,7 +103,7 @@ class PromptFile:
         """Labels of the answers."""
         return find_label_space(tuple(self.words))
 
-    def text(self, premise: str, hypothesis: str) -> str:
+    def build_text(self, premise: str, hypothesis: str) -> str:
         """Render the prompt as text, with the system text before it."""
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         return f"{self.system}\n\n{body}" if self.system else body
