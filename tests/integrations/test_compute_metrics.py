@@ -63,7 +63,7 @@ def test_other_rows_and_labels_are_refused(rows):
     n = len(rows)
     with pytest.raises(ValueError, match=rf"each of the {n} rows of the set, shape \({n}, 3\)"):
         metrics((_logits(rows)[1:], None))
-    with pytest.raises(ValueError, match="expected 1 in row 0 .* got 0; pass the rows of the set in order, with the model's label ids"):
+    with pytest.raises(ValueError, match="got 0; pass the rows of the set in order, with the model's label ids"):
         metrics((_logits(rows), np.array(rows["label"])))
     with pytest.raises(ValueError, match="check whether training diverged"):
         metrics((_logits(rows) * np.nan, None))
