@@ -264,7 +264,7 @@ def test_without_resamples_there_are_no_intervals():
         ({"permutation": [*INDEX[:-1], -2]}, "of at least -1, got -2"),
         ({"probabilities": np.full((20, 3), np.nan)}, "probabilities: expected no NaN, got NaN in row 0"),
         ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "probabilities: expected shape (20, n_labels)"),
-        ({"bleu": [0.1]}, "expected columns of the same length as predictions (20), got 1 values"),
+        ({"bleu": [0.1]}, "expected bin columns of the same length as predictions (20), got a column of length 1"),
     ],
 )
 def test_bad_input_is_named(change, words):

@@ -70,28 +70,29 @@ class Checkpoints:
         """
         path, tmp = self.path(step), self._folder / f".{step}.part"
         main = self._accelerator.is_main_process
-        if main:
-            _remove(tmp)
-            tmp.mkdir(parents=True)
-        self._accelerator.wait_for_everyone()
         try:
+            if main:
+                _remove(tmp)
+                tmp.mkdir(parents=True)
+            self._accelerator.wait_for_everyone()
             self._accelerator.save_state(str(tmp))
-        except Exception:  # partial files would keep a full disk full
+            self._accelerator.wait_for_everyone()
+            if main:
+                record = {
+                    "step": step,
+                    "processes": self._accelerator.num_processes,
+                    "sharding": sharding.kind(self._accelerator),
+                    "identity": self._identity,
+                    "state": state,
+                }
+                (tmp / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+                checksums.seal_folder(tmp)
+                _remove(path)
+                atomic_rename(tmp, path)
+        except BaseException:  # also a signal; partial files would keep a full disk full
             _remove(tmp)
             raise
-        self._accelerator.wait_for_everyone()
         if main:
-            record = {
-                "step": step,
-                "processes": self._accelerator.num_processes,
-                "sharding": sharding.kind(self._accelerator),
-                "identity": self._identity,
-                "state": state,
-            }
-            (tmp / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-            checksums.seal_folder(tmp)
-            _remove(path)
-            atomic_rename(tmp, path)
             kept = {*sorted(self._steps())[-_KEPT:], best}
             for old in self._steps() - kept:
                 _remove(self.path(old))
@@ -183,8 +184,11 @@ def _remove(folder: Path) -> None:
     if folder.exists():
         going = folder.with_name(f".{folder.name.strip('.')}.gone.part")
         shutil.rmtree(going, ignore_errors=True)
-        folder.rename(going)
-        shutil.rmtree(going, ignore_errors=True)
+        try:
+            folder.rename(going)
+            shutil.rmtree(going, ignore_errors=True)
+        finally:  # a signal may have interrupted the removal
+            shutil.rmtree(going, ignore_errors=True)
 
 
 def _without_wrapper(models: list[Any], weights: list[dict[str, Any]], folder: str) -> None:
