@@ -164,9 +164,9 @@ def test_table_fits_a_terminal_and_lists_size_position_and_operation():
 
 def test_reading_names_the_operation_with_the_most_false_entailments():
     said = recombined.summarize_result(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
-    assert said.startswith("calls 25.0 % [")
+    assert said.startswith("predicts entailment for 25.0 % [")
     assert ", most often those with another subject (100.0 % [" in said
-    assert said.endswith("of the documents (one answer for all, or the claim alone: 0 %).")
+    assert said.endswith("of the documents (a constant prediction, or a model that sees only the claim: 0 %).")
 
 
 @pytest.mark.parametrize(

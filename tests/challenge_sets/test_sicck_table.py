@@ -55,7 +55,10 @@ def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
     [verb] = [line for line in lines if "verb modified" in line]
     assert verb.split()[2:] == ["0.520"] * 4 + ["220"]
     text = " ".join(" ".join(lines).split())
-    assert "F1 0.520 [0.420, 0.620], accuracy 0.520 [0.420, 0.620], 95 % over seeds; seeds: 15 rows" in text
+    assert (
+        "F1 0.520 [0.420, 0.620], accuracy 0.520 [0.420, 0.620], with 95 % intervals over the seeds. Seeds: 15 rows"
+        in text
+    )
 
 
 def test_table_shows_predictions_for_neutral_pairs_if_there_are_some():

@@ -30,4 +30,4 @@ def test_no_two_numbers_of_the_table_share_row_and_column():
     shown = " ".join(capture.get().split())
     assert "accuracy as given exchanged drop" in shown
     assert "both labels 0.667 0.333" in shown
-    assert "Accuracy on the whole set, with these as given both times (Table 1): 0.750 before, 0.500 after" in shown
+    assert "Accuracy on all pairs, with these in the original order (Table 1): 0.750 before, 0.500 after" in shown

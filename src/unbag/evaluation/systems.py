@@ -96,8 +96,7 @@ class ComparedSystem:
                 what = "" if run.seed is None else f", seed {run.seed}"
                 raise ValueError(
                     f"{self.name}{what}: expected one result on {run.result.set}, got two, in {same[0].file} and "
-                    f"{run.file}; "
-                    "pass one of them"
+                    f"{run.file}; pass one of them"
                 )
             same.append(run)
         return by_task

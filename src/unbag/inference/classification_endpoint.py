@@ -234,8 +234,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         except openai.OpenAIError as error:
             raise EndpointError(
                 f"cannot reach {self._connection.base_url}: {shorten_client_error(error)}; start the server, or run "
-                "the same "
-                "command again to continue"
+                "the same command again to continue"
             ) from None
         try:
             outputs = self._route.parse(response, len(pairs))
@@ -253,8 +252,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         if self._n_outputs == 1 and threshold is None:
             raise EndpointError(
                 f"{where}: expected --threshold for a model with one output, got none; pass the threshold from its "
-                "card, "
-                f"such as 0.5, or {BREAK_EVEN}"
+                f"card, such as 0.5, or {BREAK_EVEN}"
             )
 
     def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:

@@ -487,8 +487,7 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
             f"{source} has one output, like models that rank, check facts or score similarity; "
             + choose_advice(
                 "pass the threshold for entailment from its card, --threshold 0.5 (applied to the sigmoid of the "
-                "output), or, "
-                f"if it is unknown, --threshold {BREAK_EVEN}",
+                f"output), or, if it is unknown, --threshold {BREAK_EVEN}",
                 "`unbag evaluate --threshold` sets the threshold for entailment; this command needs a model with "
                 "several outputs",
             )

@@ -112,8 +112,7 @@ def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
         f"{challenge_sets.get_display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels "
-        "differ "
-        f"from {each.against}, {format_interval(each.estimate)}."
+        f"differ from {each.against}, {format_interval(each.estimate)}."
         for each in compared
     ]
     return against + [f"{each.set}:{each.number}: {each.why}." for each in checked if each.why]

@@ -39,8 +39,7 @@ def summarize_result(result: Result) -> str:
     return (
         f"correct on {format_share(scores['accuracy'])} of the pairs{hardest}, and on both pairs of "
         f"{format_share(scores['mirror_consistency'])} of the mirrors: a hypothesis with two premises of the same "
-        "words. "
-        "A model that ignores word order has 50 % and 0 %."
+        "words. A model that ignores word order has 50 % and 0 %."
     )
 
 

@@ -48,9 +48,9 @@ def summarize_result(result: Result) -> str:
         else (f", most often those with another {worst['operation']} ({format_share(worst['false_entailment_rate'])})")
     )
     return (
-        f"calls {format_share(scores['false_entailment_rate'])} of the unsupported claims entailed{most}; right on "
-        "every row "
-        f"of {format_share(scores['paired_accuracy'])} of the documents (one answer for all, or the claim alone: 0 %)."
+        f"predicts entailment for {format_share(scores['false_entailment_rate'])} of the unsupported claims{most}; all "
+        f"rows are correct for {format_share(scores['paired_accuracy'])} of the documents (a constant prediction, or a "
+        "model that sees only the claim: 0 %)."
     )
 
 

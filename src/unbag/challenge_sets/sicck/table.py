@@ -56,8 +56,9 @@ def build_table(result: Result) -> RenderableType:
                 group = groups[name]
                 grid.add_row(words, *(format_value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
     neutral = _neutral(scores["by"])
-    intervals = f"F1 {format_interval(scores['f1'])}, accuracy {format_interval(scores['accuracy'])}, 95 % over seeds"
-    return Group(grid, *neutral, Text(f"{intervals}; seeds: {summarize_exclusions(result.data)}", style="dim"))
+    values = f"F1 {format_interval(scores['f1'])}, accuracy {format_interval(scores['accuracy'])}"
+    about = f"{values}, with 95 % intervals over the seeds. Seeds: {summarize_exclusions(result.data)}"
+    return Group(grid, *neutral, Text(about, style="dim"))
 
 
 def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:

@@ -30,8 +30,7 @@ def build_table(result: Result) -> RenderableType:
     whole = (format_value(scores["overall"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
     note = (
         f"{summarize_exclusions(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not exchanged. Accuracy "
-        "on "
-        "the whole set, with these as given both times (Table 1): {} before, {} after, drop {}.".format(*whole)
+        "on all pairs, with these in the original order (Table 1): {} before, {} after, drop {}.".format(*whole)
     )
     return Group(grid, Text(note, style="dim"))
 

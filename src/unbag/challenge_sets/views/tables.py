@@ -95,9 +95,9 @@ def describe_change(drop: Estimate) -> str:
     >>> describe_change(Estimate(0.045, -0.08, 0.17, 90))
     'a change of −4.5 points [−17.0, +8.0], inconclusive: too few pairs'
     >>> describe_change(Estimate(0.01, -0.01, 0.03, 9000))
-    'a change of −1.0 points [−3.0, +1.0], at most 5 in either direction'
+    'a change of −1.0 points [−3.0, +1.0], at most 5 points in either direction'
     >>> describe_change(Estimate(0.0, 0.0, 0.0, 9000))
-    'a change of 0.0 points [0.0, 0.0], at most 5 in either direction'
+    'a change of 0.0 points [0.0, 0.0], at most 5 points in either direction'
     """
     if drop.value is None:
         return "no pairs to measure a change"
@@ -111,7 +111,7 @@ def describe_change(drop: Estimate) -> str:
         )
     size = f"a change of {_signed(-drop.value)} points [{_signed(-drop.high)}, {_signed(-drop.low)}]"
     if max(-drop.low, drop.high) <= MARGIN:
-        return f"{size}, at most {100 * MARGIN:g} in either direction"
+        return f"{size}, at most {100 * MARGIN:g} points in either direction"
     return f"{size}, inconclusive: too few pairs"
 
 

@@ -372,8 +372,7 @@ class EndpointPredictor:
                 if last:
                     raise EndpointError(
                         f"{self._base_url} rejects every form of a request: {shorten_client_error(error)}; check "
-                        "--base-url "
-                        "and the model's name"
+                        "--base-url and the model's name"
                     ) from None
                 continue
             if form.requests_probabilities and not answer.top:
