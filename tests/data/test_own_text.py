@@ -167,6 +167,8 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
     assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
     assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
     assert numbers["number_values"]["replaced"] == "twelve"
+    # The word lists of captions would also change the number, and exchange the town.
+    assert {row["category"] for row in rows} <= {*numbers, "antonyms", "synonyms", "hypernyms"}
     pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
     pairs = build_requested_set(
         SetRequest("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))})
