@@ -234,7 +234,7 @@ _NOT_IN_TEXT: Final = frozenset(
         "young old above below inside outside behind in_front_of at_night during_the_day in_the_morning"
         " in_the_afternoon morning evening small little shop shops store stores cuts slices observes watches"
         " observing watching leaps jumps leaping jumping ocean sea woods forest angry mad close_to under light heavy"
-        " short fast full saw rose leaves opening nurse duck pine harp plane planes doctor doctors king queen"
+        " short fast full saw rose leaves opening nurse duck pine harp plane planes doctor doctors king queen tall"
     )
 )
 """Words that are not replaced in written text, which also uses them in other meanings (*the philosophy behind it*, *tax
