@@ -205,3 +205,11 @@ def test_exclusions_of_a_text_are_counted_in_sentences(pipeline, tmp_path):
         build_requested_set(
             SetRequest("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline})
         )
+
+
+def test_build_recombined_from_a_short_text_names_the_reasons(pipeline, tmp_path):
+    file = _write(tmp_path / "farm.md", MARKDOWN)
+    options = {"text": [file], "pipeline": pipeline, "k": "1,2"}
+    words = r"none of the sentences .* 2 whose claim has no argument to exchange; most frequent reasons: \D+ \(\d\)"
+    with pytest.raises(UnsuitablePairsError, match=words):
+        build_requested_set(SetRequest("recombined", None, options))
