@@ -48,7 +48,7 @@ def _small_data():
 
 @pytest.fixture(scope="session")
 def shared():
-    """Give the folder of real corpora and models, or skip."""
+    """Return the folder of real corpora and models, or skip."""
     if not SHARED.is_dir():
         pytest.skip(_NEEDS_SHARED)
     return SHARED
@@ -56,7 +56,7 @@ def shared():
 
 @pytest.fixture(scope="session")
 def wordnet():
-    """Give WordNet, installed as a user would where it is missing, or skip."""
+    """Return WordNet, installed as a user would where it is missing, or skip."""
     from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
     from unbag.baselines.wordnet.install import install_wordnet
 
@@ -70,7 +70,7 @@ def wordnet():
 
 @pytest.fixture(scope="session")
 def parser(shared, tmp_path_factory):
-    """Give spaCy's small English pipeline as a parser that keeps its parses for this session, or skip."""
+    """Return spaCy's small English pipeline as a parser that keeps its parses for this session, or skip."""
     pytest.importorskip("spacy")
     from unbag.data.text.parses import Parser
 

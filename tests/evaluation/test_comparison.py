@@ -44,7 +44,7 @@ PAIRS = [
 
 
 def _model(name, right, seed=0):
-    """Give a model that is right on a share of the pairs in their own order, and anyhow on others."""
+    """Return a model that is right on a share of the pairs in their own order, and anyhow on others."""
     gold = {(pair["premise"], pair["hypothesis"]): pair["label"] for pair in PAIRS}
     lots = np.random.default_rng(seed).random(len(PAIRS))
     hits = {pair: lot < right for pair, lot in zip(gold, lots, strict=True)}
@@ -61,7 +61,7 @@ def _model(name, right, seed=0):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Give a folder with the runs of two models and of five seeds, on the plain and the permuted set."""
+    """Return a folder with the runs of two models and of five seeds, on the plain and the permuted set."""
     folder = tmp_path_factory.mktemp("runs")
     data = folder / "ours.jsonl"
     data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))

@@ -21,7 +21,7 @@ def neutral(premises, hypotheses):
 
 @pytest.fixture(scope="module")
 def crossed(tmp_path_factory):
-    """Give the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
+    """Return the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
     folder = tmp_path_factory.mktemp("crossed")
     request = SetRequest("plain", options={"data": str(demo.get_demo_file("validation"))}, max_examples=200)
     training = (str(demo.get_demo_file("train")),)

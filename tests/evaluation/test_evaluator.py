@@ -63,7 +63,7 @@ def _letters(sentence):
 
 
 def reads_order(premises, hypotheses):
-    """Give a distribution that hangs on the first word, so on the order."""
+    """Return a distribution that hangs on the first word, so on the order."""
     rows = [[1 + len(p.split()[0]), 1 + len(h.split()[0]), 2] for p, h in zip(premises, hypotheses, strict=True)]
     array = np.array(rows, dtype=float)
     return array / array.sum(axis=1, keepdims=True)

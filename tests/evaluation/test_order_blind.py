@@ -28,7 +28,7 @@ def test_each_set_is_among_them():
 
 @pytest.fixture(scope="module", params=[SOON, pytest.param(LATER, marks=pytest.mark.nightly)], ids=["soon", "later"])
 def verdicts(request, tmp_path_factory):
-    """Give the verdicts on untrained networks on some sets."""
+    """Return the verdicts on untrained networks on some sets."""
     folder = tmp_path_factory.mktemp("blind")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")

@@ -36,7 +36,7 @@ def _read(path):
 
 
 def by_length(premises, hypotheses):
-    """Give a distribution that hangs on both sentences."""
+    """Return a distribution that hangs on both sentences."""
     rows = np.array([[len(p), len(h), 40] for p, h in zip(premises, hypotheses, strict=True)], dtype=float)
     return rows / rows.sum(axis=1, keepdims=True)
 

@@ -33,7 +33,7 @@ READ = ("permuted", "sicck")
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory):
-    """Give every set that the demonstration builds, each with the lexical model's answers."""
+    """Return every set that the demonstration builds, each with the lexical model's answers."""
     folder = tmp_path_factory.mktemp("sets")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")

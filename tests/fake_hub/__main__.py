@@ -83,7 +83,7 @@ def _named(option: str) -> tuple[RepoKey, str]:
 
 
 def _greeting(endpoint: str, accounts: Accounts) -> str:
-    """Say what a shell needs, in a form that it understands."""
+    """Return what a shell needs, in a form that it understands."""
     lines = [
         f"export HF_ENDPOINT={endpoint}",
         "export HF_HOME=$(mktemp -d)  # away from what you have of the real Hub",

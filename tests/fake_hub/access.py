@@ -10,7 +10,7 @@ from tests.fake_hub.store import StoredRepository
 
 
 def readable(call: Call) -> Repository:
-    """Give the repository that a call names, if the caller may know of it."""
+    """Return the repository that a call names, if the caller may know of it."""
     repo = call.hub.repository(call.key)
     if repo is None or (repo.private and not _is_member(call, call.key.namespace)):
         raise repo_not_found(known_caller=call.account is not None)
@@ -18,7 +18,7 @@ def readable(call: Call) -> Repository:
 
 
 def writable(call: Call) -> StoredRepository:
-    """Give the repository that a call names, if the caller may change it."""
+    """Return the repository that a call names, if the caller may change it."""
     repo = readable(call)
     if call.account is None:
         raise not_logged_in()
@@ -28,7 +28,7 @@ def writable(call: Call) -> StoredRepository:
 
 
 def open_to_proposals(call: Call) -> StoredRepository:
-    """Give the repository that a call names, if the caller may propose a change to it: with any token that writes."""
+    """Return the repository that a call names, if the caller may propose a change to it: with any token that writes."""
     repo = readable(call)
     if call.account is None:
         raise not_logged_in()

@@ -137,7 +137,7 @@ async def clear_faults(call: Call) -> Response:
 
 
 async def list_requests(call: Call) -> Response:
-    """Give the record of requests, a JSON object a line."""
+    """Return the record of requests, a JSON object a line."""
     return PlainTextResponse(call.hub.log.text(), media_type="application/x-ndjson")
 
 

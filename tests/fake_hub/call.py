@@ -23,7 +23,7 @@ class Call:
         self._parts = parts
 
     def __getitem__(self, part: str) -> str:
-        """Give a part of the path by its name in the route."""
+        """Return a part of the path by its name in the route."""
         return self._parts[part]
 
     @cached_property

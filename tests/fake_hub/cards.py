@@ -35,7 +35,7 @@ def check(repo_type: str, text: str) -> list[str]:
 
 
 def tags(card: Mapping[str, Any]) -> Iterator[str]:
-    """Give the tags that the Hub derives: the card's own, and some of its fields as pairs (`license:mit`)."""
+    """Return the tags that the Hub derives: the card's own, and some of its fields as pairs (`license:mit`)."""
     yield from (str(tag) for tag in card.get("tags") or [])
     for name in ("license", "language"):
         values = card.get(name) or []

@@ -45,7 +45,7 @@ class ClientProcess:
         )
 
     def __enter__(self) -> ClientProcess:
-        """Give itself, to be closed at the end of the block."""
+        """Return itself, to be closed at the end of the block."""
         return self
 
     def __exit__(

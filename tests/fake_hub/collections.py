@@ -31,7 +31,7 @@ async def list_collections(call: Call) -> Response:
 
 
 async def get_collection(call: Call) -> Response:
-    """Give a collection with all its items."""
+    """Return a collection with all its items."""
     return JSONResponse(_load(call))
 
 

@@ -37,7 +37,7 @@ async def list_discussions(call: Call) -> Response:
 
 
 def opening_commit(repo: Repository, ref: str) -> Commit:
-    """Give the commit that a pull request was opened with, whose title and author are its own."""
+    """Return the commit that a pull request was opened with, whose title and author are its own."""
     main = set()
     commit: Commit | None = repo.at(MAIN)
     while commit is not None:

@@ -77,7 +77,7 @@ class Fault:
         return JSONResponse({"error": self.body}, self.status, {"X-Error-Message": self.body, **self.headers})
 
     def bytes_until_cut(self, side: Literal["request", "response"], method: str) -> int | None:
-        """Tell how many bytes a side's content may have before the connection is cut; None if it is not cut there."""
+        """Return how many bytes a side's content may have before the connection is cut; None if it is not cut there."""
         default = "request" if method in _METHODS_WITH_CONTENT else "response"
         return self.cut if side == (self.cut_in or default) else None
 
@@ -93,7 +93,7 @@ class FaultList:
         self._faults = [Fault(**document) for document in documents]
 
     def armed(self) -> list[Fault]:
-        """Give the faults that are not used up."""
+        """Return the faults that are not used up."""
         return [fault for fault in self._faults if fault.times > 0]
 
     def take(self, method: str, raw_path: str) -> Fault | None:

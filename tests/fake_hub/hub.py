@@ -60,5 +60,5 @@ class Hub:
         return self.mounts.find(key) or self.store.find(key)
 
     def large_content(self, sha256: str) -> Path | None:
-        """Say where the bytes of a large file lie, wherever it came from."""
+        """Return where the bytes of a large file lie, wherever it came from."""
         return self.large_files.find(sha256) or self.mounts.large_file(sha256)

@@ -42,7 +42,7 @@ class RepoKey(NamedTuple):
 
 
 def type_of(plural: str) -> str:
-    """Give "dataset" for "datasets"."""
+    """Return "dataset" for "datasets"."""
     return _TYPES[plural]
 
 

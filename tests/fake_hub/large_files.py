@@ -22,7 +22,7 @@ class LargeFiles:
             each.mkdir(parents=True, exist_ok=True)
 
     def find(self, sha256: str) -> Path | None:
-        """Say where a file's bytes lie, if all of them have come."""
+        """Return where a file's bytes lie, if all of them have come."""
         path = self._complete / sha256
         return path if path.exists() else None
 
@@ -38,7 +38,7 @@ class LargeFiles:
             arriving.unlink(missing_ok=True)
 
     def arrival_path(self) -> Path:
-        """Give a new path to write to, in the file system of the complete files."""
+        """Return a new path to write to, in the file system of the complete files."""
         return self._arriving / uuid4().hex
 
     def adopt(self, arrived: Path, sha256: str) -> None:

@@ -17,7 +17,7 @@ from tests.fake_hub.routing import route
 
 
 async def batch(call: Call) -> Response:
-    """Say where to put or get each of a list of files."""
+    """Return where to put or get each of a list of files."""
     body = await call.json()
     if body["operation"] == "upload":
         writable(call)

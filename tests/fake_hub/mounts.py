@@ -59,14 +59,14 @@ class Mounts:
         self._check()
 
     def find(self, key: RepoKey) -> MountedRepository | None:
-        """Give a mounted repository, if the folder has it."""
+        """Return a mounted repository, if the folder has it."""
         if self._root is None or not key.is_valid:
             return None
         folder = self._root / key.folder
         return MountedRepository(self, key, folder) if folder.is_dir() else None
 
     def large_file(self, sha256: str) -> Path | None:
-        """Say where the bytes of a large file lie, if it was seen in a tree."""
+        """Return where the bytes of a large file lie, if it was seen in a tree."""
         return self._large.get(sha256)
 
     def describe(self, path: Path, name: str) -> File:
@@ -83,11 +83,11 @@ class Mounts:
         return self._files[state]
 
     def pin(self, key: RepoKey) -> str | None:
-        """Give the sha that a repository's commit shall have."""
+        """Return the sha that a repository's commit shall have."""
         return self._pins.get(key)
 
     def more_refs(self, key: RepoKey) -> Sequence[str]:
-        """Give the refs that a repository has beside main."""
+        """Return the refs that a repository has beside main."""
         return self._refs.get(key, ())
 
     def _check(self) -> None:
@@ -130,12 +130,12 @@ class MountedRepository(Repository):
         return {ref: sha for ref in (MAIN, *self._mounts.more_refs(self.key))}
 
     def commit(self, sha: str) -> Commit | None:
-        """Give the one commit, if that is the one asked for."""
+        """Return the one commit, if that is the one asked for."""
         only = self._only_commit()
         return only if sha == only.sha else None
 
     def small_content(self, path: str, file: File) -> Path:
-        """Say where the file lies in the mounted folder."""
+        """Return where the file lies in the mounted folder."""
         return self._paths[path]
 
     def _only_commit(self) -> Commit:

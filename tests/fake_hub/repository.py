@@ -30,15 +30,15 @@ class Repository(ABC):
 
     @abstractmethod
     def refs(self) -> Mapping[str, str]:
-        """Give the commit of each ref, by full name (`refs/heads/main`)."""
+        """Return the commit of each ref, by full name (`refs/heads/main`)."""
 
     @abstractmethod
     def commit(self, sha: str) -> Commit | None:
-        """Give a commit of this repository."""
+        """Return a commit of this repository."""
 
     @abstractmethod
     def small_content(self, path: str, file: File) -> Path:
-        """Say where the bytes of a small file lie on disk."""
+        """Return where the bytes of a small file lie on disk."""
 
     def at(self, revision: str) -> Commit:
         """Find the commit that a revision means: a full ref, a branch, a tag or a commit's sha, in this order."""

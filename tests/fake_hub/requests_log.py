@@ -80,7 +80,7 @@ class RequestsLog:
             file.write(json.dumps(asdict(entry)) + "\n")
 
     def text(self) -> str:
-        """Give all lines."""
+        """Return all lines."""
         return self._path.read_text(encoding="utf-8")
 
 

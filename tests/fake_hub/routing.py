@@ -42,7 +42,7 @@ class Route:
     handler: Handler
 
     def match(self, method: str, raw_path: str) -> Mapping[str, str] | None:
-        """Give the decoded parts of a path, if the route is the one for it. HEAD is answered wherever GET is."""
+        """Return the decoded parts of a path, if the route is the one for it. HEAD is answered wherever GET is."""
         if self.method != ("GET" if method == "HEAD" else method):
             return None
         found = self.pattern.fullmatch(raw_path)
@@ -59,7 +59,7 @@ def route(method: str, template: str, handler: Handler) -> Route:
 
 
 def find_handler(routes: Iterable[Route], method: str, raw_path: str) -> tuple[Handler, Mapping[str, str]] | None:
-    """Give the handler of the first route that matches, with the parts of the path."""
+    """Return the handler of the first route that matches, with the parts of the path."""
     for each in routes:
         parts = each.match(method, raw_path)
         if parts is not None:

@@ -43,7 +43,7 @@ class RunningHub:
     endpoint: str
 
     def env(self, home: Path, *, token: str | None = None, xet: bool = True) -> dict[str, str]:
-        """Give the whole environment for a client process, to be set before it imports any client library.
+        """Return the whole environment for a client process, to be set before it imports any client library.
 
         Args:
             home: the folder for its caches.
@@ -71,7 +71,7 @@ class RunningHub:
         return environment
 
     def requests(self, path: str = "") -> list[LoggedRequest]:
-        """Give the requests so far whose path a regular expression is found in."""
+        """Return the requests so far whose path a regular expression is found in."""
         text = self._talk("GET", "/_test/requests")
         return [request for request in parse_log(text) if re.search(path, request.path)]
 
@@ -80,7 +80,7 @@ class RunningHub:
         self._talk("POST", "/_test/faults", [asdict(fault) for fault in faults])
 
     def armed(self) -> list[Fault]:
-        """Give the faults that are not used up."""
+        """Return the faults that are not used up."""
         return [Fault(**document) for document in json.loads(self._talk("GET", "/_test/faults"))]
 
     def disarm(self) -> None:

@@ -67,7 +67,7 @@ class Store:
         return file
 
     def blob(self, file: File) -> Path:
-        """Say where the bytes of a small file lie."""
+        """Return where the bytes of a small file lie."""
         return self._blobs / file.oid
 
 
@@ -85,7 +85,7 @@ class StoredRepository(Repository):
         self.created = self._meta.created
 
     def refs(self) -> Mapping[str, str]:
-        """Give the commit of each ref."""
+        """Return the commit of each ref."""
         return self._meta.refs
 
     def commit(self, sha: str) -> Commit | None:
@@ -98,7 +98,7 @@ class StoredRepository(Repository):
         return Commit(sha=sha, tree=tree, **document)
 
     def small_content(self, path: str, file: File) -> Path:
-        """Say where the bytes of a small file lie: by content, whatever its path."""
+        """Return where the bytes of a small file lie: by content, whatever its path."""
         return self._store.blob(file)
 
     def add_ref(self, ref: str, sha: str) -> None:

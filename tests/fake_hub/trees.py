@@ -47,7 +47,7 @@ def _listing(call: Call, prefix: str) -> Response:
 
 
 def _paths_below(tree: Tree, prefix: str, *, recursive: bool) -> list[str]:
-    """Give the files and folders below a prefix: all of them, or those of the first level."""
+    """Return the files and folders below a prefix: all of them, or those of the first level."""
     found = set()
     for path in tree:
         if path.startswith(prefix):

@@ -92,7 +92,7 @@ async def validate_card(call: Call) -> Response:
 
 
 def _target(call: Call) -> StoredRepository:
-    """Give the repository to commit to, if the caller may: to main, or to a pull request that is the caller's."""
+    """Return the repository to commit to, if the caller may: to main, or to a pull request that is the caller's."""
     if call.asks_for("create_pr"):
         return open_to_proposals(call)
     if call.revision.startswith("refs/pr/") and call.account is not None:

@@ -65,15 +65,15 @@ class XetStore:
                 self._files[xet_hash] = XetFile(document["sha256"], segments)
 
     def file(self, xet_hash: str) -> XetFile | None:
-        """Say what a file is made of."""
+        """Return what a file is made of."""
         return self._files.get(xet_hash)
 
     def hash_of(self, sha256: str) -> str | None:
-        """Give the Xet hash of the content with this sha256, if it came in through Xet."""
+        """Return the Xet hash of the content with this sha256, if it came in through Xet."""
         return next((xet_hash for xet_hash, file in self._files.items() if file.sha256 == sha256), None)
 
     def xorb(self, xorb: str) -> Path | None:
-        """Say where a xorb lies."""
+        """Return where a xorb lies."""
         path = self._xorbs / xorb
         return path if path.exists() else None
 

@@ -16,14 +16,14 @@ PATHS = ("/predict", "/rerank", "/classify", "/score")
 
 
 def outputs_by_letters(premise: str, hypothesis: str) -> list[float]:
-    """Give three probabilities by the sum of the letters of a pair: arbitrary, and always the same."""
+    """Return three probabilities by the sum of the letters of a pair: arbitrary, and always the same."""
     total = sum(f"{premise}|{hypothesis}".encode())
     shares = [1 + total % 7, 2 + total % 5, 1 + total % 11]
     return [share / sum(shares) for share in shares]
 
 
 def score_by_letters(premise: str, hypothesis: str) -> list[float]:
-    """Give one score in (0, 1) by the sum of the letters of a pair."""
+    """Return one score in (0, 1) by the sum of the letters of a pair."""
     return [(1 + sum(f"{premise}|{hypothesis}".encode()) % 97) / 99]
 
 

@@ -24,7 +24,7 @@ class RunningEndpoint(EndpointApp):
     base_url: str = ""
 
     def route(self, name: str) -> str:
-        """Give the address of a route that classifies."""
+        """Return the address of a route that classifies."""
         return f"{self.base_url.removesuffix('/v1')}/{name}"
 
     def reset(self) -> None:

@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 def alice() -> HfApi:
-    """Give a member of `org` who may write."""
+    """Return a member of `org` who may write."""
     return _api(ALICE)
 
 
 def alice_reading() -> HfApi:
-    """Give the same member with a token that only reads."""
+    """Return the same member with a token that only reads."""
     return _api(ALICE_READS)
 
 
 def bob() -> HfApi:
-    """Give somebody who is no member."""
+    """Return somebody who is no member."""
     return _api(BOB)
 
 
 def nobody() -> HfApi:
-    """Give a caller without a token."""
+    """Return a caller without a token."""
     return _api(False)
 
 

@@ -64,7 +64,7 @@ def test_names_that_are_neither_corpora_nor_files_are_refused():
 
 @pytest.fixture
 def two_labels(tmp_path):
-    """Give pairs of two labels, and the labels of their annotators."""
+    """Return pairs of two labels, and the labels of their annotators."""
     path = tmp_path / "claims.jsonl"
     labels = ("supported", "unsupported")
     rows = [
@@ -119,7 +119,7 @@ def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path)
 
 @pytest.fixture
 def renamed(tmp_path):
-    """Give pairs under other column names, with label ids in an order of their own."""
+    """Return pairs under other column names, with label ids in an order of their own."""
     path = tmp_path / "renamed.csv"
     ids = {"contradiction": 0, "entailment": 1}
     lines = [line.rsplit(",", 1) for line in ROWS.splitlines()[1:]]

@@ -23,7 +23,7 @@ SHORT = {"weak_examples": 12, "weak_epochs": 1}
 
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory):
-    """Give a cache in which the bags of words of all tests are fitted once."""
+    """Return a cache in which the bags of words of all tests are fitted once."""
     return tmp_path_factory.mktemp("cache")
 
 

@@ -310,7 +310,7 @@ def test_the_loss_falls_and_every_weight_moves():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Give a trained objective with ω* fitted, and the folder it was published in."""
+    """Return a trained objective with ω* fitted, and the folder it was published in."""
     objective, _ = trained()
     parts = [encode(PAIRS[rows]) for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
     objective.finish(objective, iter(parts), accelerate.Accelerator(cpu=True))

@@ -52,7 +52,7 @@ FOLDS = 3
 
 @pytest.fixture(scope="module")
 def built():
-    """Give 72 pairs in both directions, of three folds."""
+    """Return 72 pairs in both directions, of three folds."""
     pairs = [
         sicck_rows.SicckPair(
             id=f"pair-{number}",

@@ -113,7 +113,7 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
 
 @pytest.fixture(scope="module")
 def pair(make_model):  # noqa: F811
-    """Give the folders of two tiny classifiers that differ in their weights only."""
+    """Return the folders of two tiny classifiers that differ in their weights only."""
     return make_model(seed=1), make_model(seed=2)
 
 

@@ -59,7 +59,7 @@ def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own,
 
 @pytest.fixture
 def lengths(tmp_path, monkeypatch):
-    """Give the name of a function that answers, in the folder of the command: processes load it in no time."""
+    """Return the name of a function that answers, in the folder of the command: processes load it in no time."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lengths.py").write_text(
         "def answer(premises, hypotheses):\n"
