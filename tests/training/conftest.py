@@ -1,4 +1,4 @@
-"""A tiny model, pairs it can learn, and a function that trains it."""
+"""A tiny model, learnable training pairs, and a fixture that trains the model."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 
-PAIRS = [  # the hypothesis alone tells: no, eats, or neither
+PAIRS = [  # the hypothesis alone determines the label: "no", "eats", or neither
     (f"a {age} {who} {does}", hypothesis.format(who=who), label)
     for age in ("old", "young")
     for who in ("man", "woman", "boy", "dog")
@@ -35,7 +35,7 @@ def write_pairs(path, pairs):
 
 @pytest.fixture(scope="session")
 def pretrained(tiny_bert, tmp_path_factory):  # noqa: F811
-    """Return the folder of a tiny BERT without a head, which drops nothing out."""
+    """Return the folder of a tiny BERT without a head and without dropout."""
     from transformers import AutoModel, AutoTokenizer
 
     folder = tmp_path_factory.mktemp("pretrained")
