@@ -16,7 +16,7 @@ ROWS = 300
 
 
 def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind="function", data="ours.jsonl"):
-    """Give a result of one model on one set, `plain` or `swapped`."""
+    """Return a result of one model on one set, `plain` or `swapped`."""
     gold = np.arange(rows) % 3
     lots = np.random.default_rng(seed).random(rows)
     predicted = np.where(lots < right, gold, (gold + 1) % 3)

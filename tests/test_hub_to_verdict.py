@@ -29,7 +29,7 @@ def environment(shared_hub, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def unbroken(environment, tmp_path_factory):
-    """Give the folder of a run that nobody disturbed."""
+    """Return the folder of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("unbroken")
     PYTHON.run(*COMMAND, "--output-dir", folder, env=environment, check=True)
     return folder

@@ -47,7 +47,7 @@ def _forget():
 
 @pytest.fixture(scope="module")
 def runs(installed, tmp_path_factory):
-    """Give the folders of two models that were asked the set, and plain pairs beside it."""
+    """Return the folders of two models that were asked the set, and plain pairs beside it."""
     folder = tmp_path_factory.mktemp("runs")
     rows = [{**pair._asdict(), "id": pair.source_id} for pair in demo.iter_demo_pairs("validation")][:30]
     keys = ("id", "premise", "hypothesis", "label")

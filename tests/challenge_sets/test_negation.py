@@ -23,7 +23,7 @@ HYPOTHESES = ("The man is asleep.", "The man is not asleep.")
 
 
 def _rows(sources=30, operations=("sentence", "double")):
-    """Give four rows per source and operation: two premises by two hypotheses."""
+    """Return four rows per source and operation: two premises by two hypotheses."""
     return [
         {
             "id": f"s{source}#{operation}#{mirror}#{label}",

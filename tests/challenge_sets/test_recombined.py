@@ -24,7 +24,7 @@ COLUMNS = ("source_id", "group", "k", "position", "operation", "label")
 
 
 def _rows(claims=30):
-    """Give rows of claims, each with a document of one sentence and one of four."""
+    """Return rows of claims, each with a document of one sentence and one of four."""
     rows = []
     for claim in range(claims):
         for k in (1, 4):

@@ -51,7 +51,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def requests(data):
-    """Give a set that works, one that cannot be made, and one that works."""
+    """Return a set that works, one that cannot be made, and one that works."""
     return [
         SetRequest("plain", options={"data": data}),
         SetRequest("permuted", options={"data": data, "min_words": 40}),
@@ -240,7 +240,7 @@ def _run(*arguments, cwd):
 
 @pytest.fixture
 def offline(tmp_path, data):
-    """Give a folder with a model, for which only sets that need nothing of the Hub can be made."""
+    """Return a folder with a model, for which only sets that need nothing of the Hub can be made."""
     (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
     return tmp_path
 

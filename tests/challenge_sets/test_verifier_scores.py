@@ -189,7 +189,7 @@ def test_results_round_trip_and_damage_is_named(tmp_path):
 
 @pytest.fixture(scope="module")
 def laws(tmp_path_factory):
-    """Give the verifier's scores on plain of a coin, a constant, a lexical baseline and an oracle."""
+    """Return the verifier's scores on plain of a coin, a constant, a lexical baseline and an oracle."""
     folder = tmp_path_factory.mktemp("laws")
     pairs = {
         split: [each._asdict() | {"id": each.source_id} for each in demo.iter_demo_pairs(split)]

@@ -50,7 +50,7 @@ def _mirror(folder, hub_id, config, split, columns, names=None):
 
 @pytest.fixture(scope="module")
 def wider_client(tmp_path_factory):
-    """Give a process whose clients use a Hub with a few made-up rows of each corpus."""
+    """Return a process whose clients use a Hub with a few made-up rows of each corpus."""
     folder = tmp_path_factory.mktemp("mirror")
     for language, (premise, hypothesis) in SENTENCES.items():
         columns = {"premise": [premise] * 4, "hypothesis": [hypothesis] * 4, "label": [0, 1, 2, -1]}

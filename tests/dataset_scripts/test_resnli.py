@@ -45,7 +45,7 @@ def pairs(tmp_path):
 
 @pytest.fixture
 def words(tmp_path):
-    """Give a text file with a vector for each word."""
+    """Return a text file with a vector for each word."""
     path = tmp_path / "words.txt"
     rng = np.random.default_rng(0)
     lines = [f"{word} {' '.join(map(str, rng.normal(size=6).round(3)))}\n" for word in [*NOUNS, *VERBS, "a", "some"]]

@@ -19,7 +19,7 @@ from unbag.evaluation.evaluator import evaluate_all
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """Give the folder that the command leaves, and what it shows and complains about."""
+    """Return the folder that the command leaves, and what it shows and complains about."""
     folder = tmp_path_factory.mktemp("demo")
     nobody = "http://127.0.0.1:9"  # the discard port: a client that asked for anything there would fail
     caches = {"HF_HOME": str(folder / "hf"), "XDG_CACHE_HOME": str(folder / "cache"), "HF_ENDPOINT": nobody}

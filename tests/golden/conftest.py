@@ -13,7 +13,7 @@ from tests.inference.llm.tiny_lm import save_tiny_lm
 
 @pytest.fixture(scope="session")
 def made(request, tmp_path_factory, make_model, _small_data):  # noqa: F811
-    """Give the texts by name; without ../shared or WordNet those that need none."""
+    """Return the texts by name; without ../shared or WordNet those that need none."""
     for package in ("openai", "vl_convert", "scipy"):
         pytest.importorskip(package)
     torch = pytest.importorskip("torch")

@@ -44,7 +44,7 @@ def versions(text):
 
 
 def alike(one, two, *, for_people):
-    """Tell whether texts differ in nothing but the last digits of numbers that are no counts."""
+    """Check whether texts differ in nothing but the last digits of numbers that are no counts."""
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", two):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=True)

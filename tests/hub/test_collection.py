@@ -31,7 +31,7 @@ def _as(token: str):
 
 
 def _titled(repo_id: str):
-    """Give the collection a title of its own, since all tests share an organization."""
+    """Return the collection a title of its own, since all tests share an organization."""
     return mock.patch("unbag.hub.collection.TITLE", f"unbag {repo_id}")
 
 

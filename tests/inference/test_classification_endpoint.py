@@ -48,7 +48,7 @@ def _quick(monkeypatch, tmp_path):
 
 
 def right_on_obvious_pairs(premise, hypothesis):
-    """Give .8 to the label of an obvious pair, in the order of the server."""
+    """Return .8 to the label of an obvious pair, in the order of the server."""
     label = GOLD.get((premise, hypothesis))
     return (
         outputs_by_letters(premise, hypothesis) if label is None else [0.8 if name == label else 0.1 for name in SERVED]

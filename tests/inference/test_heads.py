@@ -44,7 +44,7 @@ HEADS = {
 
 @pytest.fixture(params=list(HEADS))
 def model(request, tmp_path):
-    """Give the folder of a tiny random classifier with such a head."""
+    """Return the folder of a tiny random classifier with such a head."""
     kind = request.param.split()[0]
     vocabulary = {word: number for number, word in enumerate((*SPECIAL, *WORDS))}
     tokenizer = tiny_tokenizer(vocabulary)

@@ -38,7 +38,7 @@ def their_answers(model):
 
 @pytest.fixture(scope="session")
 def without_truncation(make_model):
-    """Give a model whose tokenizer would not cut pairs, as a pipeline that is handed in does."""
+    """Return a model whose tokenizer would not cut pairs, as a pipeline that is handed in does."""
     folder = make_model()
     file = folder / "tokenizer.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"truncation": None}))

@@ -102,7 +102,7 @@ def _exported(folder, run, **options):
 
 
 def _on_snli(result):
-    """Give a result the origin of the pinned SNLI."""
+    """Return a result the origin of the pinned SNLI."""
     data = result.data | {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
     return results.Result(**(vars(result) | {"data": data}))
 

@@ -29,7 +29,7 @@ ROWS = [
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Give a folder to work in, with pairs and a function, and caches of its own."""
+    """Return a folder to work in, with pairs and a function, and caches of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "sets")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -26,7 +26,7 @@ GOLD = np.arange(ROWS) % 3
 
 
 def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain", rows=ROWS):
-    """Give a result on plain with the scores of a verifier; noise blurs the probabilities."""
+    """Return a result on plain with the scores of a verifier; noise blurs the probabilities."""
     rng = np.random.default_rng(3)
     gold = np.arange(rows) % 3
     entailment = np.clip(np.where(gold == 0, 0.8, 0.2) + rng.normal(0, noise, rows), 0.01, 0.99)

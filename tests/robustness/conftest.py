@@ -30,5 +30,5 @@ def elsewhere(own_cache, tmp_path, monkeypatch):
 
 @pytest.fixture
 def sixty_pairs(own_cache, tmp_path):
-    """Give a file of sixty pairs, with a cache of the test's own."""
+    """Return a file of sixty pairs, with a cache of the test's own."""
     return write_pairs(tmp_path / "pairs.csv", 20)

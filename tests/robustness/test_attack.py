@@ -23,7 +23,7 @@ SLOW = re.compile(r"places_of_pairs")  # some of these hang where they are not r
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """Give what is sound, with a cache of its own that all inputs share."""
+    """Return what is sound, with a cache of its own that all inputs share."""
     folder = tmp_path_factory.mktemp("attack")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
@@ -42,7 +42,7 @@ def sound(tmp_path_factory):
 
 
 def give(given: Input, sound, place, capfd) -> Outcome:
-    """Give an input in this process."""
+    """Return an input in this process."""
     lay(given, sound, place)
     before, said = seen(place), ""
     capfd.readouterr()

@@ -53,7 +53,7 @@ def nothing_done(monkeypatch):
 
 @pytest.fixture
 def given(tmp_path):
-    """Give by name what commands name: good files, and places where nothing can be written."""
+    """Return by name what commands name: good files, and places where nothing can be written."""
     pairs = tmp_path / "pairs.csv"
     pairs.write_text(HEADER + "A man runs.,A man moves.,entailment\n" * 3)
     predictions = tmp_path / "predictions.csv"

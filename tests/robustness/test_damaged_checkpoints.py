@@ -29,7 +29,7 @@ def same(one, other):
 
 @pytest.fixture
 def broken(finetune, options, tmp_path):  # noqa: F811
-    """Give the checkpoints of a run that was stopped, and a function that goes on with it."""
+    """Return the checkpoints of a run that was stopped, and a function that goes on with it."""
 
     def stop(step, total, message):
         if step == 9:

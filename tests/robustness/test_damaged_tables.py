@@ -69,7 +69,7 @@ def why_not(read):
 
 @pytest.fixture
 def table(tmp_path):
-    """Give the folder of a table of embeddings, as a transformer has it."""
+    """Return the folder of a table of embeddings, as a transformer has it."""
     folder = tmp_path / "table"
     folder.mkdir()
     vocabulary = {"[UNK]": 0, "dog": 1, "cat": 2}

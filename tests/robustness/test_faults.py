@@ -14,7 +14,7 @@ CELLS = ("kill -9", "SIGTERM", "full disk", "read-only", "clock set back", "dama
 
 @pytest.fixture(scope="module")
 def lane(hub, tmp_path_factory):
-    """Give a place to build a set in, and what an unbroken build leaves there."""
+    """Return a place to build a set in, and what an unbroken build leaves there."""
     folder = tmp_path_factory.mktemp("faults")
     here = Lane(folder / "lane", hub, PYTHON)
     return here, Unbroken(here, BUILD, BUILD.told, "org/faults", folder / "home")

@@ -467,7 +467,7 @@ ENDLESS = {
 
 @pytest.fixture(scope="module")
 def long_pairs(tmp_path_factory):
-    """Give a file of pairs, some of a million characters and some as long as they may be."""
+    """Return a file of pairs, some of a million characters and some as long as they may be."""
     path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
     rows = []
     for text in ENDLESS.values():

@@ -28,7 +28,7 @@ _QUICK = ("build", "lexical score", "models init, vectors", "publish dataset")
 
 @pytest.fixture(scope="module")
 def stocked_hub(tiny_hub, tmp_path_factory):  # noqa: F811
-    """Give the Hub with a tiny SNLI, a tiny classifier and a lexical model."""
+    """Return the Hub with a tiny SNLI, a tiny classifier and a lexical model."""
     folder, api = tmp_path_factory.mktemp("stock"), HfApi(tiny_hub.endpoint, token=ALICE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBAG_CACHE", str(folder / "cache"))
@@ -42,7 +42,7 @@ def stocked_hub(tiny_hub, tmp_path_factory):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def client(stocked_hub, tmp_path_factory):
-    """Give a process whose clients believe that this is the Hub, in a folder of its own."""
+    """Return a process whose clients believe that this is the Hub, in a folder of its own."""
     home = tmp_path_factory.mktemp("client")
     write_pairs(home / "pairs.csv", 20)
     env = stocked_hub.env(home / "hf", token=ALICE)

@@ -70,13 +70,13 @@ def test_who_holds_it_may_take_it_again_and_folders_made_for_it_go(tmp_path):
 
 @pytest.fixture
 def env(tmp_path):
-    """Give an environment with caches of its own, where commands work without the Hub."""
+    """Return an environment with caches of its own, where commands work without the Hub."""
     changed = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     return {**{name: value for name, value in os.environ.items() if name != "UNBAG_CACHE"}, **changed}
 
 
 def both(env, cwd, *command):
-    """Give a command twice at once; return what both said, having seen that both succeed."""
+    """Return a command twice at once; return what both said, having seen that both succeed."""
     processes = [PYTHON.start("-m", "unbag", *command, env=env, cwd=cwd) for _ in range(2)]
     for process in processes:
         assert process.wait() == 0, process.communicate()

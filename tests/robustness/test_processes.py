@@ -16,7 +16,7 @@ SHORT = Path(__file__).with_name("short_of_memory.py")
 
 @pytest.fixture
 def told(pretrained, pairs_file, tmp_path):  # noqa: F811
-    """Give what a short training is told."""
+    """Return what a short training is told."""
     numbers = ("--batch-size", 12, "--max-steps", 8, "--save-steps", 2, "--learning-rate", 5e-3)
     files = (
         "--model",

@@ -28,7 +28,7 @@ N = 150 if ALL else 8  # places in a record that are spoilt, drawn by a fixed se
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Give what two evaluations leave: of one set with a plain score, and of one with a table of its own."""
+    """Return what two evaluations leave: of one set with a plain score, and of one with a table of its own."""
     folder = tmp_path_factory.mktemp("run")
     path = write_pairs(folder / "pairs.csv", 6, does="runs fast")
 

@@ -101,7 +101,7 @@ def test_placeholders_for_keys_are_words_like_others(monkeypatch):
 
 @pytest.fixture
 def serve():
-    """Give a function that serves one kind of answer, and returns the address and what was asked."""
+    """Return a function that serves one kind of answer, and returns the address and what was asked."""
     pytest.importorskip("openai", reason="needs unbag[llm]")
     servers = []
 

@@ -15,7 +15,7 @@ VOTES = [[0, 0, 0], [0, 1, 0], [2, 1, 2], [1, 1, 0]]
 
 
 def _votes(n=60, annotators=4, labels=3, seed=0):
-    """Give annotators who see something: a truth of each example, and now and then another label."""
+    """Return annotators who see something: a truth of each example, and now and then another label."""
     rng = random.Random(seed)
     truth = [rng.randrange(labels) for _ in range(n)]
     return [[label if rng.random() < 0.7 else rng.randrange(labels) for _ in range(annotators)] for label in truth]

@@ -19,7 +19,7 @@ ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "hi
 
 
 @pytest.mark.parametrize("summary", [{}, {"accuracy": ONE}])
-def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
+def test_summary_table_is_shown_if_present(summary, capsys):
     _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
     assert last == "1,200 pairs per epoch, 6 steps; in runs/a"
@@ -37,7 +37,7 @@ def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
         ),
     ],
 )
-def test_a_model_is_set_beside_the_biased_one(biased, said, capsys):
+def test_model_accuracy_is_shown_with_bias_accuracy(biased, said, capsys):
     trained = {
         "pairs_per_epoch": 1200,
         "steps": 6,
@@ -48,14 +48,14 @@ def test_a_model_is_set_beside_the_biased_one(biased, said, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == [said]
 
 
-def test_of_several_seeds_the_spread_is_shown(capsys):
+def test_several_seeds_show_standard_deviation(capsys):
     summary = {"accuracy": {"mean": 0.5, "standard_deviation": 0.1, "values": [0.4, 0.6], "n": 1234}}
     _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
     assert capsys.readouterr().out.splitlines()[1].split() == ["accuracy", "0.5000", "0.1000", "1,234"]
 
 
-def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
-    # Worked out by hand: 8 of 10 right, z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
+def test_single_run_has_wilson_interval():
+    # By hand, with 8 of 10 right and z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
     published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
     found = summarise_runs([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
     assert (found["low"], found["high"], found["n"]) == (
@@ -67,7 +67,7 @@ def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
 
 @pytest.fixture
 def evaluated(tmp_path, monkeypatch):
-    """Replace training and evaluation: the model reads `plain` and `swapped`, and `sicck` cannot be made."""
+    """Replace training and evaluation: the model is evaluated on `plain` and `swapped`, and `sicck` fails."""
     made = [factories.result(set_name=name) for name in ("plain", "swapped")]
 
     def evaluate_all(models, sets, *, output_dir, on_failure=None, **_):

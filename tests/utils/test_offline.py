@@ -15,7 +15,7 @@ from unbag.utils.offline import use_cache_if_unreachable
 
 @pytest.fixture
 def endpoint(monkeypatch):
-    """Give an address where nobody listens."""
+    """Return an address where nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -38,7 +38,7 @@ def bag(text):
 
 @pytest.fixture(scope="module")
 def small(parser):
-    """Give the adjective counts and the substituter of a few sentences."""
+    """Return the adjective counts and the substituter of a few sentences."""
     examples = [Example(str(i), text, text, "neutral") for i, text in enumerate(CORPUS)]
     return AdjectiveCounts(list(parser.parses(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
 
@@ -182,7 +182,7 @@ _COLORS = ("black", "white", "blue", "green")
 
 @pytest.fixture(scope="module")
 def mirrors(parser, real_premises):
-    """Give the mirrors of real premises and two more sentences, in an epoch with one half of the vocabulary."""
+    """Return the mirrors of real premises and two more sentences, in an epoch with one half of the vocabulary."""
     premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
     return {
         words: list(sample_epoch(NegationMirrors(premises, parser, words=words), epoch=1, pairs=81))

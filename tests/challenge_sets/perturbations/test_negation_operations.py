@@ -55,7 +55,7 @@ def parser(shared, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pairs(parser):
-    """Give the pairs of all claims with several seeds, so that every word list is used."""
+    """Return the pairs of all claims with several seeds, so that every word list is used."""
     parses = list(parser.parses([*CLAIMS, *OTHERS]))
     return [pair for parse in parses for seed in range(12) for pair in negation_pairs(parse, seed=seed)]
 

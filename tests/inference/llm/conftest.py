@@ -38,6 +38,6 @@ def _endpoint() -> Iterator[RunningEndpoint]:
 
 @pytest.fixture
 def endpoint(_endpoint: RunningEndpoint) -> RunningEndpoint:
-    """Give an endpoint that does all that it can and has seen nothing."""
+    """Return an endpoint that does all that it can and has seen nothing."""
     _endpoint.reset()
     return _endpoint

@@ -42,7 +42,7 @@ class OfWords:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
-    """Give the folder of the run."""
+    """Return the folder of the run."""
     folder = tmp_path_factory.mktemp("report")
     for split, size in (("validation", 80), ("train", 120)):
         pairs = [pair._asdict() | {"id": pair.source_id} for pair in islice(demo.iter_demo_pairs(split), size)]
@@ -69,13 +69,13 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def folders(run):
-    """Give the folders with results, the first that of the model with the hostile name."""
+    """Return the folders with results, the first that of the model with the hostile name."""
     return [run / "a", run / "b"]
 
 
 @pytest.fixture(scope="session")
 def report(run, folders):
-    """Give the report of them all."""
+    """Return the report of them all."""
     pytest.importorskip("vl_convert")
     html.write_report(folders, run / "report.html")
     return run / "report.html"
@@ -83,7 +83,7 @@ def report(run, folders):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Give a headless Chromium, or skip."""
+    """Return a headless Chromium, or skip."""
     playwright = pytest.importorskip("playwright.sync_api")
     found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
     if not found:

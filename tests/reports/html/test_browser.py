@@ -34,7 +34,7 @@ CONTRASTS = """() => {
 
 @pytest.fixture
 def opened(browser, report):
-    """Give a function that opens the report, and a record of what went wrong or out."""
+    """Return a function that opens the report, and a record of what went wrong or out."""
     contexts = []
 
     def opening(viewport=WIDE, **options):

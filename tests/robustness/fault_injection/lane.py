@@ -105,7 +105,7 @@ def ended(process: Forked) -> tuple[int | None, str]:
 
 @contextlib.contextmanager
 def lane() -> Iterator[Lane]:
-    """Give a lane, with a tiny Hub of its own."""
+    """Return a lane, with a tiny Hub of its own."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
         (folder / "mounted").mkdir()

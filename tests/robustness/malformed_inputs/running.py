@@ -129,7 +129,7 @@ class Attack:
         return [Input("sound", tuple(each), {}, uses, "succeed", "as it is") for each in told]
 
     def run(self, inputs: Iterable[Input], tell: Callable[[Outcome], None] = lambda _: None) -> list[Outcome]:
-        """Give inputs, as many at a time as there are cores, and return what became of them."""
+        """Return inputs, as many at a time as there are cores, and return what became of them."""
         waiting, running, done = iter(inputs), [], []
         while True:
             while len(running) < (os.cpu_count() or 1) and (given := next(waiting, None)) is not None:

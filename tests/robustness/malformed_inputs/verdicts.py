@@ -44,7 +44,7 @@ def judged(given: Input, code: int | None, err: str, before: dict[str, str], aft
 
 
 def is_clear(code: int, err: str) -> bool:
-    """Tell whether a refusal says why in one line that a terminal may show."""
+    """Check whether a refusal says why in one line that a terminal may show."""
     said = [line for line in err.splitlines() if line.startswith("unbag: ")]
     # Of several sets, each that failed is a line.
     said = said or [line for line in err.splitlines() if re.match(r"\w+: failed: \S", line)][:1]
