@@ -14,6 +14,7 @@ from unbag.challenge_sets.views.tables import (
     format_share,
     format_value,
     summarize_exclusions,
+    summarize_rejections,
 )
 
 _ORDER: Final = (*EXCHANGED, "removed")
@@ -35,7 +36,9 @@ def build_table(result: Result) -> RenderableType:
             single = (format_value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
             grid.add_row(name, format_interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
     about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {summarize_exclusions(result.data)}"
-    return Group(grid, Text(about, style="dim"))
+    reasons = summarize_rejections(result, "excluded: ")
+    notes = [about, *([f"Most frequent reasons for sentences without a claim: {reasons}"] if reasons else [])]
+    return Group(grid, *(Text(note, style="dim") for note in notes))
 
 
 def summarize_result(result: Result) -> str:

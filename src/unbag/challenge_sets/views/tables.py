@@ -86,6 +86,26 @@ def summarize_exclusions(data: Mapping[str, Any]) -> str:
     return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
 
 
+_MOST_REASONS: Final = 3
+
+
+def summarize_rejections(result: Result, prefix: str) -> str:
+    """Summarize the most frequent reasons why sentences of a text yield no pair, with their numbers.
+
+    Args:
+        result: Result of a set whose record counts the rejected sentences by reason.
+        prefix: Prefix of the reasons in these counts, such as `addamod: `.
+
+    Returns:
+        Up to three reasons. Empty if the set was built from pairs, whose premises the cards of the sets describe.
+    """
+    if "text" not in result.data.get("load_options", {}):
+        return ""
+    counts: Mapping[str, int] = result.config.get("counts", {})
+    reasons = sorted((-n, name.removeprefix(prefix)) for name, n in counts.items() if name.startswith(prefix))
+    return ", ".join(f"{reason} ({-n:,})" for n, reason in reasons[:_MOST_REASONS])
+
+
 MARGIN: Final = 0.05
 """Margin of accuracy: a change counts as negligible only if its whole interval is within ± this margin."""
 
