@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag.baselines.natlog.relations import Relation, four_way, three_way
+from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.data.downloads import PinnedFile
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.utils import rng
