@@ -1,5 +1,7 @@
 """The recombined set on made-up rows: its scores, credits, table, reading, figures and examples."""
 
+from dataclasses import replace
+
 import datasets
 import numpy as np
 import pytest
@@ -58,6 +60,18 @@ def _result(says, claims=30):
     scores = compute_recombined_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
+
+
+def test_table_of_a_text_names_the_most_frequent_reasons():
+    result = _result(lambda row: row["label"])
+    counts = {"claims": 30, "excluded: a negation": 24, "excluded: no sentence has an argument": 80}
+    text = replace(result, config={"counts": counts}, data=result.data | {"load_options": {"text": ["a.md"]}})
+    console = Console(width=200, highlight=False)
+    with console.capture() as capture:
+        console.print(recombined.build_table(text))
+        console.print(recombined.build_table(replace(text, data=result.data)))
+    reasons = "Most frequent reasons for sentences without a claim: no sentence has an argument (80), a negation (24)"
+    assert capture.get().count(reasons) == 1
 
 
 def _finds_words(row):

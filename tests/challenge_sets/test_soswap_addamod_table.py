@@ -60,3 +60,20 @@ def test_reading_of_one_kind_names_the_constant_prediction():
     assert "600 SOSwap pairs (a constant prediction can reach 100 % on one kind);" in soswap_addamod.summarize_result(
         alone
     )
+
+
+def _print(result):
+    console = Console(width=200, highlight=False)
+    with console.capture() as capture:
+        console.print(soswap_addamod.build_table(result))
+    return " ".join(capture.get().split())
+
+
+def test_few_pairs_of_a_text_are_explained_with_the_most_frequent_reasons():
+    counts = {"soswap": 600, "soswap: a passive": 91, "addamod: a negation": 1, "addamod: b": 7, "addamod: c": 1_271}
+    data = RESULT.data | {"load_options": {"text": ["a.md"]}}
+    scores = _scores() | {"by_subset": {"soswap": _part(0.9)}}
+    result = replace(RESULT, config={"counts": counts | {"addamod: a": 1}}, data=data, scores=scores)
+    assert _print(result).endswith("Few AddAmod pairs (0). Most frequent reasons: c (1,271), b (7), a (1)")
+    assert "Few" not in _print(replace(result, scores=_scores()))
+    assert "Few" not in _print(replace(result, data=RESULT.data))

@@ -84,7 +84,7 @@ class _Title(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of a comparison.
+    """Result of a comparison of two or more systems.
 
     Attributes:
         systems: Compared systems.
@@ -101,11 +101,11 @@ class Comparison:
     incomparable_sets: frozenset[str] = frozenset()
 
     def significant(self, difference: MetricDifference) -> bool | None:
-        """Check whether a difference is significant after correction. Returns None if it was not tested."""
+        """Check whether a difference is significant after Holm's correction. Returns None if it was not tested."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
     def better(self, difference: MetricDifference) -> str | None:
-        """Find the letter of the system that is significantly better in the metric's direction; None if neither is.
+        """Find the letter of the system whose metric is significantly better. Return None if neither is.
 
         A better value of one metric does not show that a model is better: a model that guesses also has a low P^c. Only
         the skill score distinguishes guessing from reading.
@@ -116,7 +116,7 @@ class Comparison:
         return difference.second if (gap > 0) == difference.higher_is_better else difference.first
 
     def name(self, letter: str) -> str:
-        """Look up the name of a system by its letter."""
+        """Get the name of a system by its letter."""
         return next(system.name for system in self.systems if system.letter == letter)
 
     def as_json(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def compare(
 def compare_two(
     before: Path | str, after: Path | str, *, quantities: Sequence[str] = (), level: float = LEVEL
 ) -> Comparison:
-    """Compare the only model of one path with the only model of another path. Baselines are ignored.
+    """Compare two results folders that contain one model each. Baselines are ignored.
 
     Names are not compared: a recipe that was trained again under the same name is a different system.
 
@@ -315,7 +315,7 @@ class _Pairs:
         same: bool,
         notes: list[str],
     ) -> Iterator[MetricDifference]:
-        """Iterate over the differences of the metrics that both systems have."""
+        """Compute the difference of each metric that both systems have."""
         first, second = ours[0], theirs[0]
         alone = len(ours) == len(theirs) == 1
         scores = [[dict(iter_estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]

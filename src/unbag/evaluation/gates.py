@@ -51,7 +51,7 @@ class GateBound(NamedTuple):
 
 @dataclass(frozen=True)
 class GateResult:
-    """Gate and its outcome.
+    """Outcome of a gate: a check that a metric satisfies a bound or is no worse than before.
 
     Attributes:
         set: Name of the challenge set.
@@ -78,11 +78,11 @@ class GateResult:
     p: float | None = None
 
     def stops(self, *, strict: bool) -> bool:
-        """Check whether the gate fails a build."""
+        """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
         return self.outcome == "fails" or (strict and self.outcome != "passes")
 
     def as_json(self) -> dict[str, Any]:
-        """Convert the gate to a JSON object."""
+        """Convert the result to a JSON object."""
         return to_json(vars(self))  # type: ignore[no-any-return]
 
 
@@ -131,7 +131,7 @@ def parse_bound(text: str, side: Side) -> GateBound:
 
 
 def select_results_of_single_model(results: Sequence[Result], where: str) -> list[Result]:
-    """Select the results of the only model. Baselines are ignored unless there are no other models.
+    """Select the results of the single model in a run. Baselines count only if there is no other model.
 
     Raises:
         ValueError: If there are several models.
@@ -141,7 +141,7 @@ def select_results_of_single_model(results: Sequence[Result], where: str) -> lis
 
 
 def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
-    """Check the results of one model against bounds. Each bound applies to every result of its set.
+    """Check the results of one model against bounds. A bound applies to all results of its challenge set.
 
     Raises:
         ValueError: If the set of a bound has no result.
@@ -159,7 +159,7 @@ def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list
 
 
 def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
-    """Check whether a run is no worse than an earlier run, with paired tests on the same examples.
+    """Check that a run is no worse than an earlier run, with paired tests on the same examples.
 
     A gate fails if its metric is significantly worse (with Holm's correction over these gates). It passes if the
     interval of the difference shows that the metric is at most `evaluation.verdict.MARGIN` worse. It is inconclusive
@@ -209,7 +209,7 @@ def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> t
 
 
 def check_parity(compared: Sequence[Parity], bounds: Iterable[GateBound]) -> list[GateResult]:
-    """Check the changed labels of a model against bounds. Each bound applies to every corpus of its set.
+    """Check the proportion of changed labels against bounds. A bound applies to all corpora of its challenge set.
 
     Raises:
         ValueError: If the labels of a bound's set were not compared.

@@ -33,7 +33,7 @@ _CELLS: Final = tuple((drawn_from, length) for drawn_from in (RIGHT, FLIPPED) fo
 
 
 class SampledPair(NamedTuple):
-    """Permuted pair for annotators, with fields that are hidden from them: row id, label, subset and length."""
+    """Permuted pair for annotators. They see the sentences, but not the id, label, subset and length."""
 
     premise: str
     hypothesis: str
@@ -44,7 +44,7 @@ class SampledPair(NamedTuple):
 
 
 class AnnotatorScores(TypedDict):
-    """Scores of an annotator.
+    """Scores of a human annotator.
 
     Attributes:
         answered: Number of labelled pairs, on which the other scores are computed.
@@ -64,7 +64,7 @@ class AnnotatorScores(TypedDict):
 def sample_pairs(
     rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13
 ) -> list[SampledPair]:
-    """Sample permuted pairs that a model accepts, in random order.
+    """Sample permuted pairs that a model predicts correctly, in random order.
 
     Shorter and longer examples of D^c and D^f are one quarter each. Each example occurs once, in one of its accepted
     orders. The paper does not define "longer". Here an example is longer if premise and hypothesis have more words
@@ -123,13 +123,13 @@ def validate_pair_count(pairs: int) -> None:
 
 
 def write_sheet(sampled: Sequence[SampledPair], folder: Path) -> None:
-    """Write `sheet.csv`, which has an empty column `label` for the annotators, and its key to a folder."""
+    """Write `sheet.csv`, with an empty column `label` for the annotators, and the answer key to a folder."""
     _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
     _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
 
 
 def score_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
-    """Score a filled-in sheet with the key in a folder. Pairs without a label are ignored.
+    """Score a completed annotation sheet against the answer key in a folder. Unlabelled pairs are ignored.
 
     If the key has two-way labels, neutral and contradiction count as not entailment.
 

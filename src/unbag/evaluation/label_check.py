@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class LabelCheckedModel:
-    """Model of an evaluation with its label check.
+    """Model whose label order is checked before its predictions are scored.
 
     Args:
         predictor: Predictor of the model.
@@ -46,7 +46,7 @@ class LabelCheckedModel:
         self._probed: dict[str, ProbeReport | None] = {}
 
     def record_for(self, language: str) -> dict[str, Any]:
-        """Build the model record for one language. Runs the label probe on first use.
+        """Build the JSON record of the model for one language. The first call runs the label probe.
 
         Raises:
             MislabelledError: If another label order fits clearly better, unless the declared order is trusted.
@@ -154,7 +154,7 @@ separates entailment from the rest loses 0.25 if its labels are interpreted as c
 
 
 class LabelOrderCheck(NamedTuple):
-    """Agreement of a file's predictions with the rows that are pairs of a corpus.
+    """Agreement of the predictions in a file with the gold labels of unchanged corpus pairs.
 
     Attributes:
         right: Number of correct predictions with the file's label names.
@@ -168,7 +168,7 @@ class LabelOrderCheck(NamedTuple):
 
 
 def check_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelOrderCheck | None:
-    """Check the labels of predictions on the set's rows that are pairs of a corpus.
+    """Check the label order of predictions on the rows of a set that are unchanged corpus pairs.
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
     """
@@ -189,7 +189,7 @@ def check_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelOrderChe
 def compare_label_orders(
     predicted: NDArray[np.intp], labels: NDArray[np.intp], declared: Sequence[str], *, has_columns: bool
 ) -> LabelOrderCheck:
-    """Compare the label order of a file with every other order.
+    """Compare the accuracy of a file's label order with that of every other order.
 
     Args:
         predicted: Positions in `declared`, shape (n,).

@@ -20,7 +20,7 @@ from unbag.utils.user_code import build_user_code_error
 
 
 class ModelType(NamedTuple):
-    """Type of a model: its description, the form of its names, and its options."""
+    """Type of a model, such as a classifier or a function, with its options."""
 
     what: str
     named: str
@@ -76,7 +76,7 @@ KINDS: Final = (CLASSIFIER, CAUSAL, ENDPOINT, BUILT_IN, IN_MEMORY, FUNCTION, PRE
 
 
 def find_model_type(model: Any) -> ModelType:
-    """Determine the type of a model given by name or as an object."""
+    """Determine the type of a model from its name or object."""
     if isinstance(model, str):
         return _kind_by_name(model)
     if isinstance(model, Path):
@@ -96,7 +96,7 @@ def _kind_by_name(name: str) -> ModelType:
 
 
 def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the options that apply to the model's type."""
+    """Select the options that apply to a model of this type."""
     return {name: value for name, value in options.items() if name in find_model_type(model).options}
 
 
@@ -105,7 +105,7 @@ PROMPT_MARK: Final = " · "
 
 
 class Variant(NamedTuple):
-    """A model with its own options.
+    """Model with the options that apply to it.
 
     Attributes:
         model: Model by name or as an object.
@@ -119,7 +119,7 @@ class Variant(NamedTuple):
 
 
 def variants_of(models: Sequence[Any], options: Mapping[str, Any]) -> list[Variant]:
-    """List the models with their options: one variant per prompt for a model that has several.
+    """Expand models to variants: one variant per model, or one per prompt if a model has several prompts.
 
     Raises:
         ValueError: If two prompts have the same file name.
@@ -174,7 +174,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
 
 
 def has_stable_identity(model: Any) -> bool:
-    """Check whether a model has a stable identity, which later runs need to reuse its stored predictions.
+    """Check whether a model has a stable identity, so that later runs can reuse its predictions.
 
     Anonymous functions have none.
     """
@@ -211,7 +211,7 @@ see `load_predictor`."""
 
 
 def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
-    """Load the predictor of a model, and its display name.
+    """Load a model as a predictor. Returns the predictor and its display name.
 
     Args:
         model: One of: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); the Hub id or folder of
@@ -282,7 +282,7 @@ def validate_model(model: Model) -> None:
 
 
 def validate_lexicon(model: Model) -> None:
-    """Check that WordNet is installed, for built-in models that need it.
+    """Validate that WordNet is installed, if the model needs it.
 
     Raises:
         ImportError: If NLTK is not installed; the message names the extra.
@@ -295,7 +295,7 @@ def validate_lexicon(model: Model) -> None:
 
 
 def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the non-default options that affect a model's predictions. The device is excluded."""
+    """Select the non-default options that affect a model's predictions."""
     return {
         name: value
         for name, value in options.items()
@@ -304,7 +304,7 @@ def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Build the record of the options of a model given by name; None for an object.
+    """Build the JSON record of a model's options. Return None for a model that is an object.
 
     The revision is omitted, since the predictor's identity contains its commit. A label map is recorded as the order of
     the outputs.
@@ -318,7 +318,7 @@ def build_recorded_options(model: Model, predictor: Predictor, options: Mapping[
 
 
 def get_label_order(predictor: Predictor) -> tuple[str, ...]:
-    """List the labels of a model's outputs, in order. The default is `label_space`."""
+    """Get the label of each output of a model. The default is the model's `label_space`."""
     return tuple(getattr(predictor, "order", predictor.label_space))
 
 

@@ -17,7 +17,7 @@ from unbag.scoring.bootstrap import Estimate, estimate_share, to_json
 
 
 class Parity(NamedTuple):
-    """The changed labels of a model on one set.
+    """Proportion of predictions that differ between two models on one set.
 
     Attributes:
         set: Name of the challenge set.
@@ -36,7 +36,7 @@ class Parity(NamedTuple):
     sources: int
 
     def as_json(self) -> dict[str, Any]:
-        """Convert the parity to a JSON object."""
+        """Convert the result to a JSON object."""
         return to_json(self._asdict())  # type: ignore[no-any-return]
 
 

@@ -51,7 +51,7 @@ class PredictionTable:
         self._parts.append(_Part(result, rows, answers))
 
     def write(self, path: Path) -> None:
-        """Write the table as UTF-8. Cells with a comma, a quote or a line break are quoted (RFC 4180)."""
+        """Write the table as a UTF-8 CSV file (RFC 4180)."""
         spaces = [part.answers.label_space for part in self._parts if part.answers.has_probabilities]
         labels = [label for label in (*LABELS, NOT_ENTAILMENT) if any(label in space for space in spaces)]
         with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:

@@ -25,7 +25,7 @@ def list_run_requirements(
     lexical_baseline: bool = False,
     model_file: str | None = None,
 ) -> list[Requirement]:
-    """List the requirements for evaluating models on challenge sets, without duplicates.
+    """List the downloads that evaluating models on challenge sets requires, without duplicates.
 
     Args:
         requests: Requests for the sets.
@@ -53,7 +53,7 @@ def iter_model_requirements(
     train_data: Sequence[str] | None = None,
     model_file: str | None = None,
 ) -> Iterator[Requirement]:
-    """Iterate over the requirements of a model: its files, or the training data or lexicon of a built-in model."""
+    """Iterate over the downloads that a model requires, such as model files, training data or WordNet."""
     from unbag.baselines.lexical.fitting import DEFAULT_TRAINING
     from unbag.baselines.lexical.predictors import BASELINES
 
@@ -82,7 +82,7 @@ def iter_model_requirements(
 
 
 def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
-    """Iterate over the requirements of a language's lexical baseline. See `evaluation.lexical_baseline`."""
+    """Iterate over the downloads that the lexical baseline of a language requires."""
     from unbag.baselines.lexical.words import ALL
     from unbag.evaluation.lexical_baseline import PAIRS
 
@@ -94,7 +94,7 @@ def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
 
 
 def list_training_requirements(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
-    """List the requirements for training a model: its files, and the splits of the corpora."""
+    """List the downloads that training a model requires: model files and corpora."""
     return [
         *iter_model_requirements(model, revision=revision),
         *requirements.iter_train_split_requirements(corpora),
@@ -108,7 +108,7 @@ def list_training_requirements(model: str, corpora: Sequence[str], *, revision: 
 
 
 def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
-    """Fetch requirements. Returns the error messages of those that cannot be fetched, by name."""
+    """Download all requirements. Returns the error message of each failed download, by requirement name."""
     reasons = {}
     for each in wanted:
         try:
@@ -119,7 +119,7 @@ def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
 
 
 def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
-    """Validate, offline, that all requirements are available locally.
+    """Validate that all requirements are available offline.
 
     Raises:
         MissingError: If any requirement is missing; the message lists all of them.

@@ -25,7 +25,7 @@ _LISTS: Final = ("examples", "candidates")
 
 
 def select_examples(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
-    """Select examples of a scored set for the report.
+    """Select examples from a scored challenge set for the report.
 
     Args:
         result: Result of the model on the set.
@@ -53,7 +53,7 @@ def write_selections(selections: Sequence[ExampleSelection], path: Path) -> None
 
 
 def read_selections(path: Path) -> list[ExampleSelection]:
-    """Read example selections that `write` has written.
+    """Read example selections written by `write_selections`.
 
     Raises:
         ValueError: If the file has another schema or unexpected contents.

@@ -28,7 +28,7 @@ _REMEDY: Final = "use another --output-dir"
 
 
 class FolderEntry(NamedTuple):
-    """Result in a results folder.
+    """Result with its previous index in a results folder.
 
     Attributes:
         result: The result.
@@ -40,7 +40,7 @@ class FolderEntry(NamedTuple):
 
 
 def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results and the skipped sets of a folder. Both are empty without a results file.
+    """Read the results and skipped sets of a folder. Both are empty if there is no results file.
 
     Raises:
         ValueError: If the results file cannot be read.
@@ -55,7 +55,7 @@ def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
 
 
 def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
-    """Validate that a run neither loses results of a folder nor mixes results of different weights.
+    """Validate that a run can write to a folder without losing results or mixing model versions.
 
     Args:
         folder: Output folder of the run.
@@ -91,7 +91,7 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
 
 
 def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[FolderEntry]:
-    """Combine the results of a folder with the results of another run of its models.
+    """Combine earlier results in a folder with the results of a new run.
 
     Args:
         earlier: Results in the folder.
@@ -116,7 +116,7 @@ def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[Fo
 
 
 def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
-    """Describe the earlier results that a run replaces even though rows, options or weights differ."""
+    """Describe the earlier results that a run replaces although their rows, options or weights differ."""
     described = []
     for result in new:
         before = [each for each in earlier if _slot(each) == _slot(result)]
@@ -128,7 +128,7 @@ def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) 
 
 @contextmanager
 def open_local_result_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
-    """Provide a local folder for a run. Files at a URL are downloaded first, and uploaded at the end.
+    """Yield a local folder for a run. If `place` is a URL, files are downloaded first and uploaded at the end.
 
     Args:
         place: Path or URL of the folder.
@@ -141,7 +141,7 @@ def open_local_result_folder(place: str, *, further: Sequence[str] = ()) -> Iter
 
 
 def download_result_folder(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
-    """Download the files of earlier runs from a URL to a local folder, so that another run can extend them.
+    """Download the results of earlier runs from a URL to a local folder, so that a new run can extend them.
 
     Args:
         place: The URL.

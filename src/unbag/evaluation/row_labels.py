@@ -26,7 +26,7 @@ _META: Final = b"unbag.labels"
 
 
 class RowLabels(NamedTuple):
-    """The predicted labels of n rows, in their order, in five bytes per row.
+    """Predicted labels of n rows, in order. They take five bytes per row.
 
     Attributes:
         source: Number of each row's source example, shape (n,); rows of one source are not independent.
@@ -39,14 +39,14 @@ class RowLabels(NamedTuple):
     names: tuple[str, ...]
 
     def differs_from(self, other: "RowLabels") -> NDArray[np.bool_]:
-        """Compare the labels of the same n rows by name, shape (n,)."""
+        """Compute a mask of the rows whose labels differ between two predictions, shape (n,)."""
         ours = np.array([self.names.index(name) if name in self.names else -1 for name in other.names])
         differs: NDArray[np.bool_] = self.label != ours[other.label]
         return differs
 
 
 def collect(rows: Any, answers: SetPredictions) -> RowLabels:
-    """Collect the predicted labels of the n rows of a set.
+    """Convert predictions for the n rows of a set to labels.
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
@@ -59,7 +59,7 @@ def collect(rows: Any, answers: SetPredictions) -> RowLabels:
 
 
 def source_codes(rows: Any) -> NDArray[np.int32]:
-    """Build the number of each row's source example, from 0, shape (n,).
+    """Compute the index of each row's source example, counted from 0, shape (n,).
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
@@ -69,7 +69,7 @@ def source_codes(rows: Any) -> NDArray[np.int32]:
 
 
 def encode(labels: RowLabels, result: Result) -> bytes:
-    """Encode the labels of a result as a Parquet file."""
+    """Encode the labels of a result as the content of a Parquet file."""
     table = pa.table({"source": labels.source, "label": labels.label})
     fields = {"names": labels.names, "sha256": result.data["sha256"], "checksum": _checksum(labels)}
     meta = {"schema": SCHEMA, **fields}
@@ -80,7 +80,7 @@ def encode(labels: RowLabels, result: Result) -> bytes:
 
 
 def read(file: Path, result: Result) -> RowLabels | None:
-    """Read the labels of a result; None if the run stored none.
+    """Read the predicted labels of a result. Return None if the run stored none.
 
     Args:
         file: File of the labels (`evaluation.samples.labels_file`).

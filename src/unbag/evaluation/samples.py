@@ -40,7 +40,7 @@ def write_samples(
     earlier: Mapping[int, int] = MappingProxyType({}),
     labels: Mapping[int, RowLabels] = MappingProxyType({}),
 ) -> None:
-    """Write the samples and labels of newly scored results to a run's folder, and remove files of no result.
+    """Write the samples and predicted labels of new results, and remove obsolete files.
 
     Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
 
@@ -72,7 +72,7 @@ def write_samples(
 
 
 def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
-    """Read the samples of each quantity of a result, by path. Returns None if the run stored none.
+    """Read the samples of a result, by metric path. Return None if the run stored none.
 
     Args:
         run: Folder with results.json.
@@ -115,7 +115,7 @@ def _checksum(table: pa.Table) -> int:
 
 
 def labels_file(run: Path, number: int, result: Result) -> Path:
-    """Locate the file of a result's predicted labels (`evaluation.row_labels`)."""
+    """Build the path of the file with a result's predicted labels (`evaluation.row_labels`)."""
     return run / FOLDER / f"{number:02}-{result.set}{row_labels.SUFFIX}"
 
 

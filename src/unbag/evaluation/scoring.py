@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class Scored(NamedTuple):
-    """A result with what a run stores beside it.
+    """Result with its example selection and predicted labels.
 
     Attributes:
         result: The result.
@@ -114,7 +114,7 @@ def score_predictions(
 
 
 def collect_scored(result: Result, built: BuiltSet, answers: SetPredictions) -> Scored:
-    """Collect what a run stores beside the result of some predictions."""
+    """Add the example selection and predicted labels to a result."""
     return Scored(
         result, report_examples.select_examples(result, built.rows, answers), row_labels.collect(built.rows, answers)
     )
@@ -164,7 +164,7 @@ def score_answers(
 
 
 def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
-    """Add results to a folder. Does nothing if there are no results.
+    """Write results to a folder, in addition to earlier results. Does nothing if there are no results.
 
     results.json is written last, so that the folder is complete if the file exists.
 

@@ -41,7 +41,7 @@ _NOTHING: Final = Estimate(None, None, None, 0)
 
 
 class SetVerdict(NamedTuple):
-    """Standing of a model on one set.
+    """Verdict on a model for one challenge set.
 
     Attributes:
         result: Result of the set.
@@ -71,24 +71,24 @@ class SetVerdict(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        """Whether the set is the unperturbed corpus, which a bag of words partly solves."""
+        """Whether the set is the unperturbed corpus instead of a challenge set."""
         return _is_control(self.result)
 
     @property
     def reason(self) -> str:
-        """Reason why the set is inconclusive even if its interval excludes 0; empty otherwise."""
+        """Reason why the verdict is inconclusive although the interval may exclude 0. Empty if there is none."""
         has_few_sources = self.score.low is not None and self.least is None
         return TOO_FEW_SOURCES if self.standing == "inconclusive" and has_few_sources else ""
 
     @property
     def needs_control(self) -> bool:
-        """Whether word order matters in the rows of the set, so that the shuffled control applies."""
+        """Whether predictions for shuffled words are part of the baseline of this set."""
         described = challenge_sets.find_challenge_set(self.result.set)
         return described is None or described.has_shuffled_control
 
 
 def compute_model_verdict(results: Sequence[Result]) -> list[SetVerdict]:
-    """Compute the verdict on one model for each set, in the order of the results.
+    """Compute the verdict on one model for each challenge set, in the order of the results.
 
     The intervals of the challenge sets are simultaneous (Bonferroni); that of the corpus itself is not widened. A set
     is "better" or "worse" if its interval lies above or below 0, and "no better" if its interval lies below `MARGIN`.
@@ -139,7 +139,7 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
 
 
 def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
-    """Format the verdict on a model as text. The corpus itself does not count as a challenge set.
+    """Format the verdicts on a model as text. The unperturbed corpus is not counted as a challenge set.
 
     The last sentence lists the sets with truncated pairs, and the share of truncated pairs.
     """
@@ -162,7 +162,7 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
 
 
 def format_percentage(share: float) -> str:
-    """Format a share above 0 as a percentage. A share below 1 is never formatted as 100 %.
+    """Format a positive fraction as a percentage. Only 1 is formatted as 100 %.
 
     >>> [format_percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
     ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']
@@ -173,7 +173,7 @@ def format_percentage(share: float) -> str:
 
 
 def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
-    """Describe the meaning of skill scores 0 and 1 for the given results."""
+    """Describe what skill scores of 0 and 1 mean for the given results."""
     scored = [each for each in verdicts if each.score.value is not None]
     parts = ["chance", "a constant prediction"]
     lexical = {each.lexical is not None for each in scored}

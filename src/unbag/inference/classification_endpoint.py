@@ -43,7 +43,9 @@ _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a 
 
 
 class ClassificationEndpointPredictor(ThresholdedOutputs):
-    """Predictor of a classifier behind a route of `classification_routes.ROUTES`; built by `load`.
+    """Predictor that queries a classification endpoint. Build it with `load`.
+
+    The supported routes are in `classification_routes.ROUTES`.
 
     Attributes:
         label_space: Labels of the columns of `predict`. With a threshold, these are two.
@@ -102,7 +104,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "ClassificationEndpointPredictor":
-        """Connect to an endpoint, and resolve the labels of its model.
+        """Connect to an endpoint and resolve the labels of its model.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host.
 
@@ -154,7 +156,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
         Raises:
             EndpointError: If a request fails after all retries; the outputs so far stay in the cache.
@@ -169,7 +171,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over requests as they are answered: positions of b pairs, shape (b,), and their probabilities.
+        """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives.
 
         Raises:
             EndpointError: As `predict`.

@@ -34,7 +34,7 @@ _DYNAMIC_OPERATORS: Final = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul",
 
 
 class ExportedPredictor(PairClassifier):
-    """Predictor of an exported sequence classifier on the CPU; built by `load`.
+    """Predictor that runs an exported (ONNX or OpenVINO) sequence classifier on the CPU. Build it with `load`.
 
     A dynamically quantized ONNX model computes the range of its activations over a batch, so that the probabilities of
     a pair depend on the other pairs of the batch. Such a model runs one pair at a time, unless `batch_tokens` is given.
@@ -137,7 +137,7 @@ class ExportedPredictor(PairClassifier):
 
 
 def is_dynamically_quantized(path: Path) -> bool:
-    """Check whether an ONNX file has operators that compute the range of their input at run time."""
+    """Check whether an ONNX model is dynamically quantized, so that input ranges are computed at run time."""
     # In the protocol buffer, an operator is field 4 of a node: its key, the length and the text. A node's name has
     # another key. The package onnx, which parses the file, is no dependency.
     fields = [bytes([4 << 3 | 2, len(operator)]) + operator for operator in _DYNAMIC_OPERATORS]

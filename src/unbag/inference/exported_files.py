@@ -26,7 +26,7 @@ _TORCH_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 
 
 def find_exported(names: Sequence[str]) -> list[str]:
-    """Find the exported models among the files of a repository.
+    """Find the paths of exported models in a list of repository files.
 
     >>> find_exported(["config.json", "onnx/model.onnx", "openvino/openvino_model.xml", "test/model.onnx"])
     ['onnx/model.onnx', 'openvino/openvino_model.xml']
@@ -41,7 +41,7 @@ def list_exported(folder: Path) -> list[str]:
 
 
 def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
-    """Check whether a folder or Hub repository has exported models, and no weights of PyTorch.
+    """Check whether a folder or Hub repository has exported models but no PyTorch weights.
 
     False if neither exists: loading it as another kind of model then reports the error.
 
@@ -66,7 +66,7 @@ def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
 
 
 def select_file(found: Sequence[str], model_file: str | None, source: str) -> str:
-    """Select the exported model to run.
+    """Select the exported model to run: the file `model_file`, or the only one.
 
     Raises:
         ModelError: If it does not exist, or several exist and none is named.
@@ -84,7 +84,7 @@ def select_file(found: Sequence[str], model_file: str | None, source: str) -> st
 
 
 def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
-    """Select the exported model, and download it with its weights, config and tokenizer; offline, use the cache.
+    """Locate an exported model. Hub models are downloaded, or read from the cache in offline mode.
 
     Returns:
         The name of the exported model in the repository, and its path on this machine.
@@ -113,7 +113,7 @@ def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Pa
 
 
 def hash_exported(path: Path) -> str:
-    """Compute a hash of an exported model and the files of its weights."""
+    """Compute a hash of an exported model and its external weight files."""
     files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
     return combine_hashes({each.name: hash_file(each) for each in files})
 

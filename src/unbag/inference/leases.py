@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class LeaseManager:
-    """Leases of one process. A context manager: a thread sends heartbeats within it, and its end releases the leases.
+    """Context manager that holds and renews the leases of one process. Exiting it releases all leases.
 
     Args:
         folder: Folder of the leases.
@@ -63,7 +63,7 @@ class LeaseManager:
                 self.release(name)
 
     def take(self, name: str) -> bool:
-        """Take the lease of a unit of work.
+        """Acquire the lease of a unit of work, unless another live process holds it.
 
         Returns:
             Whether this process now holds the lease; False while another live process holds it.
@@ -91,7 +91,7 @@ class LeaseManager:
         return self._take_over(name)
 
     def release(self, name: str) -> None:
-        """Release a lease of this process; does nothing to a lease that another process has taken over."""
+        """Release a lease. Does nothing if another process has taken over the lease."""
         with self._lock:
             if self._is_mine(name):
                 self._folder.remove(f"{name}.json")
@@ -127,7 +127,7 @@ class LeaseManager:
 
 
 def describe_lease(claim: bytes) -> str:
-    """Describe the owner of a lease, for messages."""
+    """Describe the process that holds a lease, for messages."""
     record = _parse(claim)
     return f"{record['who']} (process {record['pid']} on {record['host']})" if record else "another process"
 

@@ -16,7 +16,7 @@ from unbag.inference.tokenization import EncodedPairs, build_token_batches, enco
 
 
 class PairClassifier(ThresholdedOutputs, ABC):
-    """Predictor of a sequence classifier with its tokenizer. A subclass computes the logits of a batch.
+    """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch.
 
     Attributes:
         tokenizer: Tokenizer of the model.
@@ -43,7 +43,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         self._splitter = BatchSplitter()
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
         Raises:
             ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
@@ -59,7 +59,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
         Raises:
             ValueError: As `predict`.

@@ -49,7 +49,7 @@ RowCallback = Callable[[int], None]
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """Predictions of one predictor on one data set, as a job of chunk shards.
+    """Job that predicts one data set with one predictor, divided into chunk shards.
 
     Any process with the predictor, the rows and the folder may `predict` any chunk shard, in any order. The stored
     result is the same.
@@ -78,7 +78,7 @@ class PredictionJob:
         chunk_rows: int = CHUNK_ROWS,
         identity: Mapping[str, str] | None = None,
     ) -> "PredictionJob":
-        """Build the job and its store.
+        """Build a job and its store from a data set.
 
         Args:
             rows: Data set with the columns `id`, `source_id`, `premise` and `hypothesis`; others are ignored.
@@ -104,7 +104,7 @@ class PredictionJob:
         return cls(predictor, rows, tuple(hashes), material, store).copy_with_key(compute_store_key(material))
 
     def copy_with_key(self, key: str) -> "PredictionJob":
-        """Build the same job with a store of another key, in the same parent folder."""
+        """Copy the job with a store that has another key and the same parent folder."""
         folder = self.store.folder
         if self.store.key:
             folder = StorageFolder(str(folder).removesuffix(self.store.key).rstrip("/"))
@@ -116,7 +116,7 @@ class PredictionJob:
         return ChunkRows(self.rows[first:end], self.hashes[chunk])
 
     def list_missing_chunks(self) -> list[int]:
-        """List the chunks that are missing, corrupted or from other rows. Reads every stored chunk."""
+        """List the chunks that are missing, corrupted, or made from different rows. Reads every stored chunk."""
         return [chunk for chunk, sha256 in enumerate(self.hashes) if not self.store.has_chunk(chunk, sha256)]
 
     def choose_shards_per_chunk(self, processes: int) -> int:
@@ -126,7 +126,7 @@ class PredictionJob:
         return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
     def estimate_rows(self, work: ChunkShard) -> int:
-        """Estimate the number of rows of a chunk shard; exact for a whole chunk."""
+        """Estimate the number of rows in a chunk shard. The number is exact for a whole chunk."""
         # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
         first, end = self.store.compute_span(work.chunk)
         rows = end - first
@@ -135,7 +135,7 @@ class PredictionJob:
     def predict(
         self, work: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
     ) -> None:
-        """Predict a chunk shard, and store it. After the last shard of a chunk, the chunk is stored.
+        """Predict a chunk shard and store it. The last shard of a chunk also stores the chunk.
 
         Stored predictions of a process that was killed are reused.
 
@@ -151,7 +151,7 @@ class PredictionJob:
         predict_chunk_shard(self.predictor, self.store, work, rows, save_every=save_every, row_callback=row_callback)
 
     def join_shards(self, chunk: int) -> None:
-        """Store a chunk if all of its shards are stored.
+        """Combine the shards of a chunk and store the chunk, if all shards are stored.
 
         Raises:
             ValueError: If a stored value is not a probability.
@@ -168,7 +168,7 @@ def predict_chunk_shard(
     save_every: float = SAVE_EVERY,
     row_callback: RowCallback | None = None,
 ) -> None:
-    """Predict a chunk shard like `PredictionJob.predict`, from the rows of its chunk alone.
+    """Predict a chunk shard like `PredictionJob.predict`, given only the rows of its chunk.
 
     Raises:
         ValueError: As `PredictionJob.predict`.
@@ -207,7 +207,7 @@ def predict_chunk_shard(
 
 
 def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
-    """Store a chunk if all of its shards are stored.
+    """Combine the shards of a chunk and store the chunk, if all shards are stored.
 
     Raises:
         ValueError: If a stored value is not a probability.
@@ -219,12 +219,12 @@ def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
 
 
 def select_model_columns(rows: "datasets.Dataset") -> "datasets.Dataset":
-    """Select the columns that determine the predictions, in Arrow format."""
+    """Select the columns that the predictions depend on, in Arrow format."""
     return rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
 
 
 def compute_chunk_hashes(rows: "datasets.Dataset", store: PredictionStore) -> list[str]:
-    """Compute the hash of the rows of each chunk of a store.
+    """Compute a hash of the rows of each chunk.
 
     Args:
         rows: Rows from `select_model_columns`.
@@ -281,7 +281,7 @@ several processes, each counts the stored rows and its own chunk shards."""
 
 
 class RowCounter:
-    """Number of predicted rows, which calls a progress callback.
+    """Counter of predicted rows that calls a progress callback after each change.
 
     Args:
         done: Number of stored rows at the start.
@@ -294,14 +294,14 @@ class RowCounter:
         self._report()
 
     def update(self, done: int) -> None:
-        """Set the number of predicted rows, and report it if it has changed."""
+        """Set the number of predicted rows. Calls the progress callback if the number has changed."""
         if done != self._done:
             self._done = done
             self._report()
 
     @contextmanager
     def count_chunk_shard(self, rows: int) -> Iterator[RowCallback]:
-        """Yield a callback for a chunk shard of about `rows` rows; at the end of the block, all of them are counted.
+        """Yield a row callback for a chunk shard of about `rows` rows. Exiting the block counts all of them.
 
         The size of a shard is an estimate, and some of its rows may have had predictions before. So the callback never
         counts beyond the estimate, and the end of the block corrects the count.
@@ -324,7 +324,7 @@ def predict_rows(
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> StoredPredictions:
-    """Predict all rows that are not in the folder yet.
+    """Predict all rows whose predictions are not stored in the folder yet.
 
     Rows are predicted in chunks by position, and each chunk is stored as soon as it is finished. For a predictor that
     yields batches (`BatchPredictor`), an unfinished chunk is written every `save_every` seconds; a function is called

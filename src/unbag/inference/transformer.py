@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class TransformerPredictor(PairClassifier):
-    """Predictor of a sequence classifier with its tokenizer; built by `load`.
+    """Predictor that runs a sequence classifier from transformers. Build it with `load`.
 
     The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
     less than 1e-5 in float32. The same pairs together give the same bits on the same machine.
@@ -102,7 +102,7 @@ class TransformerPredictor(PairClassifier):
         threshold: Threshold | None = None,
         trust_remote_code: bool = False,
     ) -> "TransformerPredictor":
-        """Load a model from the Hub or a folder. Code of the repository is run only if it is trusted.
+        """Load a sequence classifier from the Hub or a folder.
 
         Args:
             model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -179,7 +179,7 @@ class TransformerPredictor(PairClassifier):
 
 
 def resolve_device(dtype: Dtype, device: str | None) -> str:
-    """Choose the device, and validate that this machine has it.
+    """Choose the device, and validate that it is available and supports the dtype.
 
     Raises:
         ModelError: If there is no such dtype or device.

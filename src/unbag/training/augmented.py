@@ -27,7 +27,7 @@ from unbag.training.data import Part
 
 
 class PairAugmenter:
-    """Pairs built from the training pairs, other ones in each epoch.
+    """Data augmentation that builds new pairs from the training pairs, different ones in each epoch.
 
     Attributes:
         identity: Versions of the parser and, where used, of WordNet, for the record.
@@ -87,7 +87,7 @@ class PairAugmenter:
         return made
 
     def record(self) -> dict[str, Any]:
-        """Build the record: the counts of the first epoch by kind and label, and the excluded candidates by reason."""
+        """Build the JSON record of the first epoch: added pairs by kind and label, excluded candidates by reason."""
         return {"words": self._words, "first_epoch": self._first}
 
 

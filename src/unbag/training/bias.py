@@ -37,20 +37,20 @@ _MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 
 class Bias(Protocol):
-    """A biased model, whose predictions another model must not learn."""
+    """Interface of a biased model, whose predictions another model is trained not to imitate."""
 
     @property
     def identity(self) -> str:
-        """Text that changes whenever a prediction may change."""
+        """Identifier of the model. It differs for models whose predictions may differ."""
         ...
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities in the order of `labels.LABELS`, at least log `FLOOR`, shape (n, 3)."""
+        """Compute log-probabilities in the order of `labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         ...
 
 
 def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bias:
-    """Cross-fit a bag of words on the pairs: of both sentences, of the hypothesis, or the product of the two.
+    """Cross-fit a bag-of-words model to the pairs: on both sentences, the hypothesis, or the product of both.
 
     Raises:
         ValueError: See `CrossFittedModel`.
@@ -63,7 +63,7 @@ def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bi
 
 
 class ProductBias:
-    """Normalised product of the probabilities of several models, as if they were independent."""
+    """Biased model that multiplies the probabilities of several models and normalises the product."""
 
     def __init__(self, models: Sequence[Bias]) -> None:
         self._models = models
@@ -75,7 +75,7 @@ class ProductBias:
 
 
 class CachedBias:
-    """Cache of a biased model, which predicts each pair of sentences once."""
+    """Wrapper of a biased model that caches its predictions."""
 
     def __init__(self, model: Bias) -> None:
         self._model = model
@@ -93,7 +93,7 @@ class CachedBias:
 
 
 class NetworkBias:
-    """Classifier as a biased model. The processes share its predictions, which are stored as they are computed.
+    """Biased model that is an NLI classifier. Its predictions are stored on disk and shared by all processes.
 
     Args:
         model: Hub id or folder of the classifier.
@@ -112,7 +112,7 @@ class NetworkBias:
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3). All processes call this together."""
+        """Compute log-probabilities, shape (n, 3). All processes must call this method together."""
         from datasets import Dataset
 
         ids = [str(number) for number in range(len(examples))]
@@ -123,14 +123,14 @@ class NetworkBias:
 
 
 class OriginalModel:
-    """Predictions of the model before training, as targets of distillation. Those of an added pair are its label."""
+    """Model before training, as the teacher of distillation. For augmented pairs, the gold label is the target."""
 
     def __init__(self, model: Bias) -> None:
         self._model = model
         self.identity = model.identity
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3); −∞ for the other labels of an added pair."""
+        """Compute log-probabilities, shape (n, 3). Wrong labels of augmented pairs get −∞."""
         is_added = np.array([kind_of(example.source_id) is not None for example in examples], dtype=bool)
         values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
         gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
@@ -141,7 +141,7 @@ class OriginalModel:
 
 
 class MaskedBias:
-    """Biased model without predictions for its own training pairs: there, all labels are equally likely."""
+    """Wrapper of a biased model that returns uniform probabilities for the model's own training pairs."""
 
     def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
         self._model = model
@@ -157,7 +157,7 @@ class MaskedBias:
 
 
 class PrecomputedBias:
-    """Stored predictions as a biased model, looked up by example id: those of `unbag evaluate`, or a file.
+    """Biased model that looks up stored predictions by example id, from `unbag evaluate` or a file.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """
@@ -247,7 +247,7 @@ EDGES: Final = (0.3, 0.5, 0.7)
 
 
 def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Assign each pair to a group by its LMS, 0 where words are most predictive, shape (n,).
+    """Group pairs by their lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
 
     Args:
         probabilities: Label probabilities of a bag of words, shape (n, labels).
@@ -258,7 +258,7 @@ def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]
 
 
 def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Compute the weight of each pair, shape (n,). Empty groups do not count in G.
+    """Compute pair weights that give every non-empty LMS group the same total weight, shape (n,).
 
     >>> three_and_one = np.array([[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]])
     >>> [round(weight, 3) for weight in group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
@@ -279,11 +279,11 @@ Columns = Mapping[str, NDArray[np.float32]]
 
 
 class PairFeatures(Protocol):
-    """Features of training pairs, the same in every process."""
+    """Interface of functions that compute features of training pairs, equal in all processes."""
 
     @property
     def identity(self) -> str:
-        """Text that changes whenever a feature may change."""
+        """Identifier of the models. It differs for models whose features may differ."""
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
@@ -293,7 +293,7 @@ class PairFeatures(Protocol):
 
 @dataclass(frozen=True)
 class BiasFeatures:
-    """Predictions of a biased model, of a teacher and of the original model, and group weights.
+    """Features of training pairs: predictions of a biased model, a teacher and the original model; group weights.
 
     Attributes:
         bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.
@@ -309,7 +309,7 @@ class BiasFeatures:
 
     @property
     def identity(self) -> str:
-        """Text that changes whenever a feature may change."""
+        """Identifier of the models. It differs for models whose features may differ."""
         named = {"": self.bias, "teacher ": self.teacher, "original ": self.original}
         return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 

@@ -28,11 +28,11 @@ _KEPT: Final = 2  # if the last one is damaged, `last` takes the one before
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing, damaged, or of another run."""
+    """Error for a checkpoint that is missing, damaged, or from another run."""
 
 
 class Checkpoints:
-    """Checkpoints in one folder, each in a subfolder named by its step.
+    """Manager of the checkpoints in a folder. Each checkpoint is a subfolder, named by its step.
 
     A subfolder whose name ends in a step is always complete: a checkpoint is written under another name and renamed.
     accelerate saves and loads weights, optimizer, schedule and gradient scaler (`save_state`), sharded where FSDP or
@@ -61,7 +61,9 @@ class Checkpoints:
         accelerator.register_load_state_pre_hook(_unwrapping(accelerator))
 
     def save(self, step: int, state: Mapping[str, Any], *, best: int | None = None) -> None:
-        """Write a checkpoint and delete all but the last two and the best. All processes call this together.
+        """Write a checkpoint, and delete all others except the last two and the best.
+
+        All processes must call this method together.
 
         Args:
             step: Number of completed steps.
@@ -103,11 +105,14 @@ class Checkpoints:
         self._accelerator.wait_for_everyone()
 
     def path(self, step: int) -> Path:
-        """Build the path of the checkpoint after a step."""
+        """Build the path of the checkpoint for a step."""
         return self._folder / f"step-{step:08d}"
 
     def last(self) -> Path | None:
-        """Find the last undamaged checkpoint; None if there is none. All processes call this together."""
+        """Find the last undamaged checkpoint. Return None if there is none.
+
+        All processes must call this method together.
+        """
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
                 if (damage := checksums.find_corruption(self.path(step))) is None:
@@ -118,7 +123,9 @@ class Checkpoints:
         return self.path(max(steps)) if steps else None
 
     def load(self, path: Path) -> dict[str, Any]:
-        """Restore a checkpoint and load the state beside its weights. All processes call this together.
+        """Restore the training state from a checkpoint. Returns the JSON object that `save` stored.
+
+        All processes must call this method together.
 
         Args:
             path: Folder of a checkpoint, or of several, in which case the last one is used.
@@ -164,7 +171,7 @@ class Checkpoints:
 
 
 def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
-    """List the differences between the JSON values of a record and of this run, one line each.
+    """List the differences between the JSON values of two runs, one line per difference.
 
     >>> differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
@@ -209,7 +216,7 @@ logger = logging.getLogger(__name__)
 
 
 class HubCheckpoints:
-    """Uploads of checkpoints that run beside the training, one at a time.
+    """Uploader that pushes checkpoints to the Hub in the background, one at a time.
 
     A checkpoint written during another's upload is not uploaded, since a newer one follows. A failed upload logs a
     warning and does not stop the training, which resumes from the checkpoints on disk.
@@ -259,7 +266,7 @@ class HubCheckpoints:
 
 
 def fetch_checkpoint(name: str) -> Path:
-    """Locate the checkpoint folder of a path or Hub repository, downloading from the Hub.
+    """Locate the checkpoint folder for a path or Hub repository. Checkpoints on the Hub are downloaded.
 
     Raises:
         CheckpointError: If there is no such folder, or no such repository with a checkpoint.

@@ -27,7 +27,7 @@ UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 
 
 def parse_augment(entry: str) -> tuple[str, float | None]:
-    """Parse one entry of `--augment` into a kind and a number of pairs.
+    """Parse an entry of `--augment` to a kind of augmentation and a number of pairs.
 
     Returns:
         The kind and a number of pairs; below 1 a fraction of the training pairs, None where the entry has no number.
@@ -53,7 +53,7 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
 
 
 def augment_errors(entries: Sequence[str]) -> Iterator[str]:
-    """Iterate over the errors in the entries of `--augment`, as messages."""
+    """Yield an error message for each invalid entry of `--augment`."""
     kinds = []
     for entry in entries:
         try:
@@ -65,12 +65,12 @@ def augment_errors(entries: Sequence[str]) -> Iterator[str]:
 
 
 def needs_wordnet(kinds: Iterable[str]) -> bool:
-    """Check whether any of the kinds, with or without a number, needs WordNet."""
+    """Check whether any entry of `--augment` needs WordNet."""
     return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in kinds)
 
 
 def validate_english(languages: Collection[str]) -> None:
-    """Check that all pairs are English, the only language that augmentation supports.
+    """Validate that all pairs are English, the only language that augmentation supports.
 
     Raises:
         ValueError: If there are other languages; the message names them.
@@ -134,13 +134,13 @@ _BOOKKEEPING: Final = frozenset(
 
 
 def option(help: str, panel: str, **default: Any) -> Any:
-    """Declare a config field with its help text and the panel of the help page that lists it."""
+    """Declare a config field with its help text and its panel on the help page."""
     return field(metadata={"help": help, "panel": panel}, **default)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Training options of every recipe.
+    """Training options that all recipes share.
 
     A recipe with further options subclasses this config and extends `validation_errors`.
 
@@ -239,7 +239,7 @@ class TrainConfig:
             raise ValueError("; ".join(problems))
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
         if low := {name: value for name, value in counts.items() if value < 1}:
             yield f"expected at least 1, got {_formatted(low)}"
@@ -278,15 +278,15 @@ class TrainConfig:
             yield f"expected report_to of {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
     def named_columns(self) -> dict[str, str]:
-        """Build the mapping from our column names to those of the files."""
+        """Parse `columns` to a mapping from unbag's column names to those of the files."""
         return parse_name_values(self.columns, COLUMNS_GIVEN)
 
     def cache_key_config(self) -> dict[str, Any]:
-        """Build the JSON object of the fields that determine the weights."""
+        """Select the fields that determine the trained weights, as a JSON object."""
         return {name: value for name, value in self.to_json().items() if name not in _BOOKKEEPING}
 
     def to_json(self) -> dict[str, Any]:
-        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
+        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
         values["model"] = display_name(self.model)
         for name in ("corpus", "validation"):
@@ -294,7 +294,7 @@ class TrainConfig:
         return values
 
     def prerequisite_runs(self, work: Path) -> "Mapping[str, TrainConfig]":
-        """Build the configs of the fine-tunings that this one needs, by the purpose of their models.
+        """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
             work: Folder for their results, deleted once this model is complete.
@@ -305,12 +305,12 @@ class TrainConfig:
         return {}
 
     def files(self) -> list[Path]:
-        """List the files among `corpus` and `validation`."""
+        """List the entries of `corpus` and `validation` that are files."""
         named = [Path(parse_weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
 
     def requirements(self) -> "list[Requirement]":
-        """List what training reads: the model, the corpora, and for augmentation the parser and WordNet."""
+        """List the downloads that training requires: model, corpora, and for augmentation a parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
@@ -323,7 +323,7 @@ class TrainConfig:
 
 
 def parse_weighted(entry: str) -> tuple[str, float]:
-    """Split an entry of `--corpus` into a corpus and its weight, 1 by default.
+    """Parse an entry of `--corpus` to a corpus and its weight (default: 1).
 
     Raises:
         ValueError: If the weight is not a number above 0.
@@ -340,7 +340,9 @@ def parse_weighted(entry: str) -> tuple[str, float]:
 
 
 def display_name(text: str, entry: str | None = None) -> str:
-    """Strip the parent folders from a path in an entry such as `snli=2`; keep Hub ids and the rest of the entry.
+    """Remove the parent folders of a local path in an option value such as `data/snli.csv=2`.
+
+    Hub ids and the rest of the value are unchanged.
 
     >>> display_name("org/name"), display_name("snli", "snli=2")
     ('org/name', 'snli=2')
@@ -383,7 +385,7 @@ _MAX_ENTROPY: Final = "Max-entropy"
 
 @dataclass(frozen=True, kw_only=True)
 class HexOptions:
-    """Options that the HEX paper leaves open.
+    """Options that the HEX paper does not specify.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -408,7 +410,7 @@ class HexOptions:
         _check(self)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         if self.width is not None and self.width < 1:
             yield f"expected a width of at least 1, got {self.width}"
         if not 0 <= self.warm_start < 1:
@@ -419,7 +421,7 @@ class HexOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class MaxEntropyOptions:
-    """Weights of the entropy term.
+    """Options of the entropy term.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -432,7 +434,7 @@ class MaxEntropyOptions:
         _check(self)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         if not 0 < self.alpha < math.inf:
             yield f"expected an alpha above 0, got {self.alpha}"
         if self.permutations < 1:

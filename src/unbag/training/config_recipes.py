@@ -26,7 +26,7 @@ SELF: Final = "self"
 
 @dataclass(frozen=True, kw_only=True)
 class DebiasConfig(TrainConfig):
-    """Training options of every recipe, and those of training against a biased model.
+    """Training options of recipes with a biased model.
 
     Raises:
         ValueError: If any option is invalid or two options exclude each other; the message lists all errors.
@@ -48,7 +48,7 @@ class DebiasConfig(TrainConfig):
     permutations: int = option("Number of permutations per pair for --alpha.", _BIAS, default=1)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
             yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, got {self.bias!r}"
@@ -71,16 +71,16 @@ class DebiasConfig(TrainConfig):
 
     @property
     def reads_predictions(self) -> bool:
-        """Whether the bias is a folder or file of stored predictions."""
+        """Whether `bias` is a folder or file with stored predictions."""
         path = Path(self.bias)
         return self.bias not in (*WORDS, SELF) and path.exists() and not (path / "config.json").is_file()
 
     def to_json(self) -> dict[str, Any]:
-        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
+        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         return super().to_json() | {"bias": display_name(self.bias)}
 
     def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
-        """Build the configs of the fine-tunings that this one needs, by the purpose of their models.
+        """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
             work: Folder for their results.
@@ -108,13 +108,13 @@ class DebiasConfig(TrainConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedMixinConfig(DebiasConfig):
-    """Options of the learned mixin."""
+    """Training options of the learned-mixin recipe."""
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
     entropy_penalty: float = option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         if not 0 <= self.entropy_penalty < math.inf:
             yield f"expected entropy_penalty of at least 0, got {self.entropy_penalty}"
@@ -122,10 +122,10 @@ class LearnedMixinConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ReweightingConfig(DebiasConfig):
-    """Options of example reweighting by the bias."""
+    """Training options of recipes that reweight examples by a biased model."""
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         if self.balance:
             yield "balance: this recipe already weights pairs by the bias; leave balance out"
@@ -133,12 +133,12 @@ class ReweightingConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class FocalConfig(ReweightingConfig):
-    """Options of the debiased focal loss."""
+    """Training options of the debiased focal loss."""
 
     gamma: float = option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         if not 0 <= self.gamma < math.inf:
             yield f"expected gamma of at least 0, got {self.gamma}"
@@ -146,30 +146,30 @@ class FocalConfig(ReweightingConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceConfig(DebiasConfig):
-    """Options of confidence regularisation."""
+    """Training options of confidence regularisation."""
 
     teacher: str | None = option(
         "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None
     )
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
             yield f"expected teacher to be a folder with a config.json, got {self.teacher!r}"
 
     def to_json(self) -> dict[str, Any]:
-        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
+        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         return super().to_json() | {"teacher": display_name(self.teacher) if self.teacher else None}
 
     def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
-        """Build the configs of the fine-tunings that this one needs, by the purpose of their models."""
+        """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
         return super().prerequisite_runs(work) | ({} if self.teacher else {"teacher": self._plain(work / "teacher")})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelfDebiasingConfig(DebiasConfig):
-    """Options of self-debiasing: those of a product of experts with a weak learner."""
+    """Training options of self-debiasing: a product of experts with a weak learner as the biased model."""
 
     bias: str = option(DebiasConfig.__dataclass_fields__["bias"].metadata["help"], _BIAS, default=SELF)
     # Utama et al. 2020b anneal from 1 to 0.8 (`BiasProductByTeacherAnnealed` in their code).
@@ -178,7 +178,7 @@ class SelfDebiasingConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBalancedConfig(DebiasConfig):
-    """Options of group-balanced weights; `balance` is the only strength."""
+    """Training options of group-balanced weights, whose strength is `balance`."""
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
@@ -187,24 +187,24 @@ class GroupBalancedConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class HexConfig(TrainConfig, HexOptions):
-    """Training options of every recipe, and those of HEX."""
+    """Training options of the HEX recipe."""
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from TrainConfig.validation_errors(self)
         yield from HexOptions.validation_errors(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
+        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         return super().to_json() | {"embeddings": display_name(self.embeddings) if self.embeddings else None}
 
     def files(self) -> list[Path]:
-        """List the files of pairs and of word vectors."""
+        """List the local files of pairs and word vectors."""
         vectors = Path(self.embeddings or "")
         return [*super().files(), *([vectors] if vectors.is_file() else [])]
 
     def requirements(self) -> "list[Requirement]":
-        """List the model, the corpora and the embeddings of g that training reads."""
+        """List the downloads that training requires: model, corpora and embeddings."""
         from unbag.challenge_sets import requirements
 
         return [
@@ -228,7 +228,7 @@ def _default(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class MendConfig(DebiasConfig):
-    """Training options of every recipe, and those of mend."""
+    """Training options of the `mend` recipe."""
 
     bias: str = _default("bias", _MEND_BIAS)
     bias_strength: float = _default("bias_strength", 0.0)
@@ -259,7 +259,7 @@ class MendConfig(DebiasConfig):
     no_evaluate: bool = option("Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
             yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
@@ -274,21 +274,21 @@ class MendConfig(DebiasConfig):
 
     @property
     def uses_bias(self) -> bool:
-        """Whether the objective uses a biased model."""
+        """Whether the training objective uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
     def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
-        """Build the configs of the fine-tunings that this one needs, by the purpose of their models."""
+        """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
         return super().prerequisite_runs(work) if self.uses_bias else {}
 
     def cache_key_config(self) -> dict[str, Any]:
-        """Build the JSON object of the fields that determine the weights."""
+        """Select the fields that determine the trained weights, as a JSON object."""
         return {name: value for name, value in super().cache_key_config().items() if name not in _AFTERWARDS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """Config of a recipe with a `recipes.Protocol`, which chooses the training pairs and the folder of each model.
+    """Training options of recipes with a protocol (`recipes.Protocol`), which train several models.
 
     The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
 
@@ -328,7 +328,7 @@ _BOOKKEEPING: Final = ("official_file", "keep_models")  # options without influe
 
 @dataclass(frozen=True, kw_only=True)
 class KFoldConfig(ProtocolConfig):
-    """Training options of the model of each fold, and options of the folds.
+    """Training options of k-fold cross-validation.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -364,13 +364,13 @@ class KFoldConfig(ProtocolConfig):
     keep_models: bool = option("Keep the model of each fold.", _PANELS["output_dir"], default=False)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from TrainConfig.validation_errors(self)
         if self.folds < 2:
             yield f"expected folds of at least 2, got {self.folds}"
 
     def cache_key_config(self) -> dict[str, Any]:
-        """Build the JSON object of the fields that determine the predictions."""
+        """Select the fields that determine the predictions, as a JSON object."""
         return {name: value for name, value in super().cache_key_config().items() if name not in _BOOKKEEPING}
 
 
@@ -379,7 +379,7 @@ _REARRANGED_PANELS: Final = {each.name: each.metadata["panel"] for each in field
 
 @dataclass(frozen=True, kw_only=True)
 class RearrangedConfig(ProtocolConfig, HexConfig):
-    """Training options of each model, and options of the corpora.
+    """Training options for experiments on a rearranged corpus.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -416,7 +416,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
     keep_models: bool = option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
 
     def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from super().validation_errors()
         fitting = [
             name
@@ -429,12 +429,12 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
             yield f"expected at least 1, got test_examples = {self.test_examples}"
 
     def for_recipe(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
-        """Build the config of one recipe for one of the models."""
+        """Build the config for training one of the models with another recipe."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 
     def to_json(self) -> dict[str, Any]:
-        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
+        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         return super().to_json() | {"rearranged_by": display_name(self.rearranged_by) if self.rearranged_by else ""}
 
     def rearrangement(self) -> dict[str, Any]:
@@ -442,7 +442,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
 
     def requirements(self) -> "list[Requirement]":
-        """List what training and the rearrangement read: models, corpora and embeddings."""
+        """List the downloads that training and rearrangement require: models, corpora and embeddings."""
         from unbag.challenge_sets.request import SetRequest
         from unbag.evaluation import prefetch
 

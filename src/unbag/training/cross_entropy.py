@@ -7,9 +7,9 @@ from unbag.training.objective import Loss, Objective
 
 
 class CrossEntropy(Objective):
-    """Mean of −log p(gold) over the examples of a batch."""
+    """Objective of plain fine-tuning: the mean cross-entropy of a batch."""
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
-        """Compute the loss of a batch; there are no extra pairs."""
+        """Compute the mean cross-entropy of a batch."""
         logits = self.network(**encoded).logits.float()  # half precision loses digits in the sum of exponentials
         return Loss(cross_entropy(logits, labels), logits, {})

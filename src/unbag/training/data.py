@@ -27,7 +27,7 @@ per premise, so training would see the premise of a held-out pair."""
 
 @dataclass(frozen=True)
 class Part:
-    """Pairs of one corpus or file.
+    """Training or held-out pairs from one corpus or file.
 
     Attributes:
         name: Name of the corpus or file.
@@ -46,14 +46,14 @@ class Part:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training parts and held-out parts; the weights of held-out parts have no effect."""
+    """Training pairs and held-out pairs, by corpus or file. The weights of held-out parts have no effect."""
 
     training: tuple[Part, ...]
     held_out: tuple[Part, ...]
 
     @property
     def language(self) -> str:
-        """Language of the training pairs.
+        """Language of all training pairs.
 
         Raises:
             ValueError: If there are several.
@@ -64,12 +64,12 @@ class TrainingData:
         return languages[0]
 
     def map_parts(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
-        """Apply a function to each training part, and with `held_out` to each held-out part."""
+        """Apply a function to all training parts and, if `held_out` is true, to all held-out parts."""
         kept = tuple(map(change, self.held_out)) if held_out else self.held_out
         return replace(self, training=tuple(map(change, self.training)), held_out=kept)
 
     def record(self) -> dict[str, Any]:
-        """Build the JSON object of the sources of all pairs, with a hash of the rows of each part."""
+        """Build a JSON object with the source and the hash of each part."""
         return {
             name: [
                 {"name": part.name, **part.record, "pairs": len(part.examples), "sha256": _hash(part.examples)}
@@ -92,7 +92,7 @@ def gather(
     not_entailment_as: str | None = None,
     seed: int,
 ) -> TrainingData:
-    """Read corpora and files.
+    """Read training and validation pairs from corpora and files.
 
     Unlabelled rows are dropped and counted. A validation split is never the test data of its corpus: the only labelled
     split of OCNLI besides training is its test data (`unbag.data.corpora`), so a twentieth of its training premises is
@@ -148,7 +148,7 @@ def gather(
 def validate_corpora(
     corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **how: Any
 ) -> None:
-    """Validate the names of corpora and files, before any is read completely.
+    """Validate the names of corpora and files without reading them completely.
 
     Looks up the columns of files and reads their first labelled pair.
 
@@ -220,14 +220,14 @@ def _record(sources: Sequence[PairSource], counts: Counter[str]) -> dict[str, An
 
 
 def examples_from_rows(rows: Any) -> list[Example]:
-    """Build training pairs from the rows of a challenge set; the ids are those of the rows."""
+    """Convert rows of a challenge set to training pairs with the same ids."""
     texts = [read_column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
     labels = [LABELS[label] for label in read_numbers(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
 def keep_examples(part: Part, reason: str, kept: Sequence[Example]) -> Part:
-    """Build a part with a subset of the pairs, and record the number of excluded ones with the reason."""
+    """Keep a subset of the pairs. The record counts the excluded pairs under `reason`."""
     lost = len(part.examples) - len(kept)
     if not lost:
         return replace(part, examples=kept)
@@ -245,7 +245,10 @@ def _hold_out(part: Part) -> tuple[Part, Part]:
 
 
 def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
-    """Draw n pairs from all parts together, by seed and ids; with None keep all."""
+    """Sample n pairs in total from all parts, or keep all pairs if n is None.
+
+    The sample depends on the seed and the ids only.
+    """
     if n is None:
         return list(parts)
     total = sum(len(part.examples) for part in parts)
@@ -267,7 +270,7 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
 
 
 def sample_part(part: Part, n: int, seed: int | str) -> Part:
-    """Draw n pairs of one part, or keep all if there are fewer."""
+    """Sample n pairs of one part, or keep all pairs if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(rng.compute_key(seed, part.examples[e].source_id)))
     return keep_examples(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
@@ -280,12 +283,12 @@ TOO_SHORT: Final = "too short to permute"
 
 
 def drop_premises(part: Part) -> Part:
-    """Replace the premises by empty ones (Poliak et al. 2018, Gururangan et al. 2018)."""
+    """Replace all premises by empty texts (Poliak et al. 2018, Gururangan et al. 2018)."""
     return replace(part, examples=[example._replace(premise="") for example in part.examples])
 
 
 def permute_words(part: Part, *, seed: int) -> Part:
-    """Replace each pair by one fixed permutation of it.
+    """Replace each pair by one random permutation of its words, the same in every epoch.
 
     Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
     no other order; its pair is excluded and counted.
@@ -303,7 +306,9 @@ def permute_words(part: Part, *, seed: int) -> Part:
 
 
 class WordShuffler:
-    """Random word order in both sentences, redrawn in each epoch (Nie et al. 2019, section 3.2).
+    """Transformation that shuffles the words of both sentences (Nie et al. 2019, section 3.2).
+
+    Each epoch has new random orders.
 
     All tokens are shuffled, with punctuation marks, into any order; in a permuted pair (`permute_words`) no word keeps
     its place. Premise and hypothesis are shuffled independently.
@@ -328,7 +333,7 @@ class WordShuffler:
 
 
 def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
-    """Build the list of pairs of one epoch, each part repeated by its weight.
+    """Build the list of pairs for one epoch. Pairs are repeated according to the weight of their part.
 
     With a weight of 2.3, each pair occurs twice, and a random 0.3 of the pairs, redrawn per epoch, a third time. The
     number of pairs is the same in every epoch. A copy has its own id, so that random numbers drawn by id differ.
@@ -352,12 +357,12 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
 
 
 def pairs_per_epoch(parts: Sequence[Part]) -> int:
-    """Count the pairs that `mix_parts` returns for the parts."""
+    """Compute the number of pairs per epoch, the length of the list from `mix_parts`."""
     return sum(int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in parts)
 
 
 class AddedPairs(Protocol):
-    """Pairs that an epoch has in addition to those of the corpora."""
+    """Interface of functions that build the augmented pairs of an epoch."""
 
     def __call__(self, epoch: int) -> list[Example]:
         """Build the pairs of one epoch."""

@@ -31,7 +31,7 @@ Tokens = tuple[list[int], list[int] | None]
 
 
 class EncodedPairs:
-    """Token ids of n pairs in one array: 131 bytes per pair of SNLI, while Python lists take 1,300.
+    """Token ids of n pairs in one array, which takes a tenth of the memory of Python lists.
 
     Attributes:
         lengths: Number of tokens of each pair, shape (n,).
@@ -45,14 +45,14 @@ class EncodedPairs:
         self._starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths)])
 
     def tokens(self, row: int) -> Tokens:
-        """Look up the tokens of one pair."""
+        """Get the token ids and token type ids of one pair."""
         span = slice(self._starts[row], self._starts[row + 1])
         return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
 
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Tokenizer of a network, with its padding and maximum length.
+    """Tokenizer with the padding and maximum length of a network.
 
     Attributes:
         limit: Maximum number of tokens per pair; None for no limit.
@@ -64,7 +64,7 @@ class PairEncoder:
 
     @classmethod
     def of(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
-        """Build the encoder of a classifier.
+        """Build the encoder for a classifier.
 
         Raises:
             ModelError: If the model cannot read `max_length` tokens.
@@ -73,7 +73,7 @@ class PairEncoder:
         return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Tokenize a few pairs into lists."""
+        """Tokenize a small number of pairs to lists."""
         if not pairs:
             return []
         premises, hypotheses = zip(*pairs, strict=True)
@@ -83,7 +83,7 @@ class PairEncoder:
         return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairs:
-        """Tokenize many pairs into one array."""
+        """Tokenize many pairs to one array."""
         ids: list[NDArray[np.int32]] = []
         types: list[NDArray[np.int8]] = []
         lengths: list[int] = []
@@ -103,7 +103,7 @@ class PairEncoder:
         )
 
     def padded(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
-        """Build the network's arguments for b pairs, padded to the longest of them, shape (b, length)."""
+        """Pad the tokens of b pairs to equal length. Returns the network's inputs, shape (b, length)."""
         import torch
 
         ids = [pair[0] for pair in tokens]
@@ -117,7 +117,7 @@ Transform = Callable[[Example, int], Example]
 
 
 class Batch(NamedTuple):
-    """Input of one forward pass of a process.
+    """Input of one forward pass in one process.
 
     Attributes:
         labels: Output of the network that is the gold label of each of the b examples, shape (b,).
@@ -135,7 +135,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class ProcessPlacement:
-    """Rank of a process, number of processes, and number of forward passes per step of each."""
+    """Rank of the process, number of processes, and number of forward passes per step."""
 
     rank: int
     world: int
@@ -143,13 +143,16 @@ class ProcessPlacement:
 
     @property
     def parts(self) -> int:
-        """Number of parts that a batch is cut into."""
+        """Number of parts per batch: number of processes × gradient accumulation steps."""
         return self.world * self.gradient_accumulation_steps
 
 
 @dataclass(frozen=True, eq=False)
 class EpochStream(Dataset[Batch]):
-    """Batches of one epoch for one process; item i belongs to batch `i // gradient_accumulation_steps`."""
+    """Dataset of the batches of one epoch for one process.
+
+    Item i belongs to batch `i // gradient_accumulation_steps`.
+    """
 
     examples: Sequence[Example]
     encoded: EncodedPairs
@@ -166,7 +169,7 @@ class EpochStream(Dataset[Batch]):
         return len(self.batches) * self.place.gradient_accumulation_steps
 
     def bias_accuracy(self) -> float | None:
-        """Compute the accuracy of the biased model on the pairs that it has a prediction for; None without any."""
+        """Compute the accuracy of the biased model on the pairs that it predicts. Return None if it predicts none."""
         if BIAS not in self.features:
             return None
         predictions = self.features[BIAS]
@@ -194,7 +197,7 @@ class EpochStream(Dataset[Batch]):
         )
 
     def loader(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
-        """Iterate over the items from `start` on, loaded by worker processes if `workers` is above 0."""
+        """Iterate over the items from index `start`, with `workers` background processes."""
         return iter(
             DataLoader(
                 self,
@@ -225,7 +228,7 @@ def _without_tracebacks(_: int) -> None:
 
 
 class EpochBatches:
-    """Epochs of a run, built on demand.
+    """Batches of all epochs of a run, built on demand.
 
     Attributes:
         gradient_accumulation_steps: Number of forward passes per step of this process.
@@ -271,7 +274,7 @@ class EpochBatches:
             )
 
     def epoch(self, number: int) -> EpochStream:
-        """Build one epoch. The last one is cached."""
+        """Build one epoch. The most recent epoch is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
         examples = mix_parts(self._parts, seed=self._seed, epoch=number)
@@ -317,7 +320,7 @@ class EpochBatches:
         }
 
     def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
-        """Iterate over this process's parts of all batches from a step on, without end."""
+        """Iterate endlessly over this process's parts of the batches, from a given step."""
         number, done = divmod(step, self.steps)
         while True:
             yield from self.epoch(number).loader(

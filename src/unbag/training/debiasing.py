@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 
 
 class DebiasedObjective(Objective):
-    """Mean over the pairs of w_i · l_i, minus α times the mean entropy of their permutations.
+    """Objective Σ w_i · l_i / n − α · H, where H is the mean entropy on permuted pairs.
 
     Subclasses define l_i, the loss of a pair given the biased model (`losses`). Evaluation and publishing use the
     network without the bias.
@@ -128,11 +128,11 @@ class DebiasedObjective(Objective):
         )
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build the permutations of the examples; none with α = 0."""
+        """Build the permutations of the examples. The list is empty if α = 0."""
         return self._permuted.extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
-        """Set the number of completed forward passes, on which the strength depends."""
+        """Set the number of completed steps, which determines the strength of the bias."""
         self._passes, self._steps = step * self.options.gradient_accumulation_steps, steps
 
     @property
@@ -146,7 +146,7 @@ class DebiasedObjective(Objective):
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
-        """Compute the loss of a batch, with the network's cross-entropy and the entropy of permuted pairs."""
+        """Compute the loss of a batch. The loss parts are the plain cross-entropy and the entropy of permuted pairs."""
         names: tuple[str, ...] = (BIAS, TEACHER, ORIGINAL, WEIGHT)
         features = {name: inputs.pop(name).float() for name in names if name in inputs}
         b = len(labels)
@@ -188,10 +188,10 @@ class DebiasedObjective(Objective):
 
 
 class Weighted(DebiasedObjective):
-    """Cross-entropy in which a biased model, if any, determines the pair weights only."""
+    """Weighted cross-entropy. A biased model, if any, affects only the weights."""
 
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
-        """Compute −log p(gold) of each example."""
+        """Compute −log p(gold) for each example."""
         return cross_entropy(logits, labels, reduction="none")
 
 
@@ -199,7 +199,7 @@ _ANSWERS = "answers"  # folder of stored predictions, inside the work folder of 
 
 
 def bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
-    """Load or fit the biased model and the teacher, as features of the training pairs.
+    """Load or fit the biased model and the teacher for a recipe.
 
     Args:
         config: Options of the recipe.
@@ -216,7 +216,7 @@ def bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[s
 
 
 def mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures | None:
-    """Load or fit the biased model and the original model of `mend`, as features of the training pairs.
+    """Load or fit the biased model and the original model for the `mend` recipe.
 
     Args:
         config: Options of the recipe.
@@ -267,10 +267,10 @@ def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.Bi
 
 
 class ConfidenceRegularised(DebiasedObjective):
-    """Cross-entropy with a teacher's predictions, flattened by the biased model's probability of the gold label."""
+    """Confidence regularisation: cross-entropy with teacher predictions that are smoothed on biased examples."""
 
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
-        """Compute −Σ target log p of each example."""
+        """Compute −Σ target · log p for each example."""
         beta = (self.strength * features[BIAS]).softmax(dim=1).gather(1, labels[:, None])
         # The softmax of scaled log-probabilities is the normalised power t^(1 − β).
         target = ((1 - beta) * features[TEACHER]).softmax(dim=1)
@@ -281,7 +281,7 @@ _PROBE: Final = "Two dogs run.", "Animals are moving."
 
 
 class LearnedMixin(DebiasedObjective):
-    """Cross-entropy of the product of the network and a learned power of the biased model.
+    """Learned mixin: cross-entropy of the product of the network and a learned power of the biased model.
 
     Attributes:
         gate: Linear layer with the weight v and the bias c.
@@ -335,15 +335,18 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
 
 
 class ProductOfExperts(DebiasedObjective):
-    """Cross-entropy of the product of the network and the biased model; only the network is published."""
+    """Product of experts: cross-entropy of the product of the network and the biased model.
+
+    Only the network is published.
+    """
 
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
-        """Compute −log softmax(logits + s · log b)[gold] of each example."""
+        """Compute −log softmax(logits + s · log b)[gold] for each example."""
         return cross_entropy(logits + self.strength * features[BIAS], labels, reduction="none")
 
 
 class Reweighted(DebiasedObjective):
-    """Cross-entropy weighted by the biased model's doubt about the gold label."""
+    """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
         """Initialize the objective; see `DebiasedObjective`.
@@ -358,7 +361,7 @@ class Reweighted(DebiasedObjective):
         self._gamma = gamma
 
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
-        """Compute the weighted cross-entropy of each example."""
+        """Compute the weighted cross-entropy for each example."""
         k = logits.shape[1]
         of_gold = features[BIAS].gather(1, labels[:, None]).squeeze(1)
         # expm1 keeps the digits of 1 − b where b is close to 1; rounding may leave log b a little above 0.

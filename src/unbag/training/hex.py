@@ -65,7 +65,7 @@ _FLOOR: Final = 1e-12
 
 
 def exact_dtype(device: torch.device) -> torch.dtype:
-    """Select the type for sums over a batch: float64, or float32 on devices without float64.
+    """Select the dtype for sums over a batch: float64, or float32 on devices without float64.
 
     The products are k × k, so float64 costs nothing. In float32, squaring F_G would raise its error to the ridge's
     size.
@@ -74,7 +74,7 @@ def exact_dtype(device: torch.device) -> torch.dtype:
 
 
 def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
-    """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B, equation 1 of the HEX paper, section 3, with a ridge of 1e-6.
+    """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B with a ridge of 1e-6 (HEX paper, section 3, equation 1).
 
     Args:
         gram: F_GᵀF_G, shape (k, k), of any rank.
@@ -91,7 +91,7 @@ def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
 
 
 def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
-    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the part of `explained` that `explaining` does not explain.
+    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the residual of regressing `explained` on `explaining`.
 
     With several processes the rows are the batches of all processes together: F_GᵀF_G and F_GᵀF_B are summed over the
     processes. Each process's gradient then has its part of the losses of all processes. The mean over processes, which
@@ -113,7 +113,7 @@ def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
-    """Sum a tensor over all processes, differentiably; its gradient is the sum of the processes' gradients."""
+    """Sum a tensor over all processes, with gradients. The gradient is the sum of the processes' gradients."""
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return value
     return cast(Tensor, _AllReduce.apply(value))  # type: ignore[no-untyped-call]
@@ -136,7 +136,7 @@ class _AllReduce(torch.autograd.Function):
 
 @dataclass
 class BiasSnapshot:
-    """Copy of a layer's bias from one forward pass.
+    """Copy of a layer's bias vector from one forward pass.
 
     Attributes:
         bias: Copy of the bias, if the layer has one; gradients flow back to the layer.
@@ -146,7 +146,7 @@ class BiasSnapshot:
 
 
 class BiasHook:
-    """Forward hook that copies the bias of a network's last linear layer."""
+    """Forward hook that copies the bias vector of a network's last linear layer."""
 
     def __init__(self, network: Any, layer: str) -> None:
         """Register the hook before the network is wrapped, so that it runs before the wrapper's hooks.
@@ -160,7 +160,7 @@ class BiasHook:
 
     @contextmanager
     def during(self) -> Iterator[BiasSnapshot]:
-        """Copy the bias while the network runs in this context."""
+        """Copy the bias vector while the network runs in this context."""
         self._snapshot = BiasSnapshot()
         try:
             yield self._snapshot
@@ -173,7 +173,7 @@ class BiasHook:
 
 
 def network_word_table(network: Any, special: Collection[int]) -> WordTable:
-    """Copy a network's current input embeddings, without positions and before any normalisation of its own.
+    """Copy a network's token embeddings, without position embeddings and before any normalisation.
 
     Args:
         network: `PreTrainedModel`.
@@ -186,7 +186,7 @@ def network_word_table(network: Any, special: Collection[int]) -> WordTable:
 
 
 def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) -> WordTable:
-    """Look up the tokens of a network's tokenizer in other embeddings, such as word vectors.
+    """Look up the embeddings of a tokenizer's tokens in another table, such as word vectors.
 
     A token has the embedding of its text, if the tokenizer turns that text into this one token, as it does with whole
     words. A piece such as `##ing` has none, nor has a word that is not in the table; g skips both. If the table splits
@@ -277,7 +277,7 @@ _BRANCH: Final = "branch."
 
 
 class Hex(Objective):
-    """HEX for any sequence classifier whose logits come from a linear layer.
+    """Objective of the HEX recipe, for classifiers whose logits are computed by a linear layer.
 
     In training the logits are those of F_L over the joint batch of all processes. The batch should have many more rows
     than k, since F_G explains k rows or fewer completely. In evaluation the logits are those of the published network,
@@ -344,7 +344,7 @@ class Hex(Objective):
         self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device), persistent=False)
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
-        """Compute the loss: cross-entropy of F_L + λ F_G in training, of f([h, 0]) in warm start and evaluation.
+        """Compute the cross-entropy of F_L + λ F_G, or in warm start and evaluation that of f([h, 0]).
 
         Its parts are the cross-entropy of f([h, 0]) and, in training, the fraction of W_h h that F_G explains (squared
         sums over this process's batch).
@@ -377,7 +377,7 @@ class Hex(Objective):
         return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)
 
     def predict(self, **encoded: Tensor) -> Tensor:
-        """Compute the published network's logits, f([h, 0])."""
+        """Compute the logits f([h, 0]) of the published network."""
         if self._products is None:
             return super().predict(**encoded)
         plain, f_b, f_g = self._outputs(encoded)
@@ -386,17 +386,17 @@ class Hex(Objective):
         return plain
 
     def provenance(self) -> dict[str, Any]:
-        """Build the record of the embeddings of g, unless they are the network's own."""
+        """Build the JSON record of g's embeddings. Empty if g uses the network's own embeddings."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
     def begin(self, step: int, steps: int) -> None:
-        """Set the number of passes of the warm start, and of the completed steps."""
+        """Set the number of forward passes in the warm start and in the completed steps."""
         self._warm_passes = math.ceil(self._warm_start * steps) * self._gradient_accumulation_steps
         self.passes.fill_(step * self._gradient_accumulation_steps)
 
     @torch.no_grad()
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit ω* over all the training data, so that F_L(x) = F_B(x) − F_G(x) ω* is a function of one pair."""
+        """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* depends on one pair only."""
         k, device = self.network.config.num_labels, accelerator.device
         # `predict` adds to this tensor and does not return the products: FSDP may round what a module returns.
         self._products = torch.zeros(k, 2 * k, dtype=exact_dtype(device), device=device)
@@ -410,7 +410,7 @@ class Hex(Objective):
         self.omega = coefficients(summed[:, :k], summed[:, k:]).float()
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write g, W_g and ω* beside the network, for `residual.ResidualHead.load`. Needs `finish`."""
+        """Write g, W_g and ω* for `residual.ResidualHead.load`. Call `finish` first."""
         assert self.omega is not None, "finish fits what save writes"
         branch_weights = {
             name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)

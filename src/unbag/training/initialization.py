@@ -45,7 +45,7 @@ _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "drop
 
 
 class Parts(NamedTuple):
-    """Components of an untrained model.
+    """Components of an untrained model: tokenizer, config fields and embeddings.
 
     Attributes:
         tokenizer: Tokenizer.
@@ -73,7 +73,7 @@ def initialize_model(
     pipeline: str | None = None,
     seed: int = 13,
 ) -> dict[str, Any]:
-    """Initialize an untrained model and write its folder, atomically.
+    """Initialize an untrained model, and write it to a folder.
 
     Args:
         name: Kind of model (`models.ARCHITECTURES`).
@@ -134,7 +134,7 @@ _PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
 def build_options_class(kind: Architecture) -> type:
-    """Build a class that declares the config fields that users can set, with their types."""
+    """Build a class with the config fields that users can set, and their types."""
     ours = [each for each in kind.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
     free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in kind.options}
@@ -286,7 +286,9 @@ _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
 def parameters(kind: Architecture, **options: Any) -> int:
-    """Count the parameters of a kind of model, without its word embeddings of 300 dimensions.
+    """Count the parameters of a model architecture without its word embeddings.
+
+    The word embeddings have 300 dimensions.
 
     Args:
         kind: Kind of model.

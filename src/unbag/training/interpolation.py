@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class WeightLine:
-    """The weights (1 − α) θ_original + α θ_trained of one network, for α of `GRID`."""
+    """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
 
     def __init__(self, network: Any, *, sharding: str | None = None) -> None:
         """Copy the weights before training.
@@ -43,7 +43,7 @@ class WeightLine:
         self._original = clone_weights(network)
 
     def choose(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
-        """Evaluate the validation pairs along the line, and give the network the weights at the chosen α.
+        """Choose α by the accuracy on validation pairs, and set the network's weights to those for this α.
 
         All processes call this together.
 
@@ -71,13 +71,15 @@ class WeightLine:
 
 
 def chosen_metrics(interpolation: Record) -> Metrics:
-    """Look up the metrics at the chosen α in the return value of `WeightLine.choose`."""
+    """Get the validation metrics for the chosen α from the return value of `WeightLine.choose`."""
     [row] = [row for row in interpolation["curve"] if row["alpha"] == interpolation["alpha"]]
     return {part: metrics for part, metrics in row.items() if part != "alpha"}
 
 
 def choose_alpha(curve: Sequence[Record], max_loss: float = MAX_LOSS) -> float:
-    """Choose the largest α whose accuracy on each validation corpus is at most `max_loss` points below that of α = 0.
+    """Choose the largest α that loses at most `max_loss` points of accuracy on each validation corpus.
+
+    The loss is measured against α = 0.
 
     Accuracies are compared as numbers of correct predictions, without rounding errors.
 

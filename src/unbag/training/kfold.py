@@ -57,7 +57,7 @@ def cross_validate(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Fine-tune a model on all folds but one and predict that one, for each fold and seed; score all predictions.
+    """Run k-fold cross-validation once per seed: fine-tune on the other folds, predict each fold, and score.
 
     A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`fold_data`) and predicts both
     rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule turns both
@@ -145,7 +145,7 @@ def _official(config: KFoldConfig) -> SetRequest:
 
 
 def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", seed: int) -> TrainingData:
-    """Select the training pairs and the held-out pairs of a fold.
+    """Select the training and held-out pairs for predicting a fold.
 
     `authors`: original rows, not exchanged, with three labels, forward and reverse entailment both entailment; a random
     tenth of them, rounded up, is held out. `spread` and `whole_seeds`: both rows of each pair, each with its own label
@@ -197,7 +197,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
 
 
 def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
-    """Collect the probabilities of all rows in the order of `LABELS`, each from the model of its fold, shape (n, 3).
+    """Collect the out-of-fold probabilities of all rows, in the order of `LABELS`, shape (n, 3).
 
     Args:
         built: Challenge set of n rows.
@@ -208,7 +208,7 @@ def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]
 
 
 def summarise_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarise each measure without and with fine-tuning, over runs, for all pairs (`all`) and by each of `GROUPS`.
+    """Summarise the scores with and without fine-tuning over all runs, for all pairs and by group.
 
     Args:
         zero_shot: Scores of `scoring.natural_logic` without fine-tuning.
@@ -303,7 +303,10 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
 
 
 def has_seed_in_training(built: BuiltSet) -> NDArray[np.bool_]:
-    """Check for each row whether other folds, the training data of its fold's model, have rows of the same seed."""
+    """Compute a mask of the rows whose seed sentence also occurs in other folds, shape (n,).
+
+    The model that predicts the row is trained on these other folds.
+    """
     folds = read_numbers(built.rows, "fold").tolist()
     by_seed: dict[str, set[int]] = {}
     seeds = read_column(built.rows, "source_id").to_pylist()

@@ -36,7 +36,7 @@ Metrics = dict[str, dict[str, float]]
 
 
 class HeldOutEvaluator:
-    """Evaluation on the held-out pairs, which are tokenized once."""
+    """Evaluator for the held-out pairs, which are tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
         self._splitter = BatchSplitter()
@@ -47,7 +47,7 @@ class HeldOutEvaluator:
         self._part = np.repeat(np.arange(len(parts)), [len(part.examples) for part in parts])
 
     def evaluate(self, module: Any, accelerator: Accelerator) -> Metrics:
-        """Compute the metrics of a model. The processes share the pairs, and each returns the same metrics.
+        """Compute the metrics of a model. The pairs are divided among the processes.
 
         Args:
             module: Module that maps a batch to logits in evaluation mode, prepared by `accelerator`.
@@ -110,7 +110,7 @@ OnStep = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Optimization:
-    """Hyperparameters of AdamW.
+    """Hyperparameters of the AdamW optimizer.
 
     Attributes:
         learning_rate: Peak learning rate, with linear decay to 0.
@@ -127,7 +127,7 @@ class Optimization:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Length of the training, and intervals of evaluation, checkpoints and logging.
+    """Number of training steps, and intervals of evaluation, checkpoints and logging.
 
     Attributes:
         steps: Number of steps, unless early stopping ends the training.
@@ -146,12 +146,12 @@ class Schedule:
 
 
 class DivergedError(ValueError):
-    """A loss that is infinite or NaN."""
+    """Error for a loss that is infinite or NaN."""
 
 
 @dataclass
 class History:
-    """Progress of a run.
+    """Progress of a training run.
 
     Attributes:
         step: Number of completed steps.
@@ -163,17 +163,17 @@ class History:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """First evaluation with the highest accuracy over all held-out pairs."""
+        """Evaluation with the highest accuracy on all held-out pairs, None before the first. Ties go to the first."""
         return max(self.evaluations, key=lambda evaluation: float(evaluation[ALL]["accuracy"]), default=None)
 
     def is_stopped(self, patience: int | None) -> bool:
-        """Whether the last `patience` evaluations brought no accuracy gain."""
+        """Check whether the last `patience` evaluations brought no accuracy gain."""
         if patience is None or self.best is None:
             return False
         return len(self.evaluations) - 1 - self.evaluations.index(self.best) >= patience
 
     def add(self, metrics: Metrics) -> None:
-        """Add an evaluation after the current step."""
+        """Append the metrics of an evaluation at the current step."""
         self.evaluations.append({"step": self.step, **metrics})
 
 
@@ -190,7 +190,7 @@ def train(
     resume: Path | None = None,
     on_step: OnStep | None = None,
 ) -> tuple[Any, History]:
-    """Train an objective in place, resuming from its last checkpoint if there is one.
+    """Train an objective in place. Resumes from the last checkpoint of the run, if there is one.
 
     The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
     dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums differently;

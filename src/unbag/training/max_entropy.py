@@ -18,7 +18,7 @@ from unbag.training.objective import Loss, Objective
 
 
 class PermutedPairs:
-    """Permutations of the pairs of a batch, and the mean entropy of a network on them.
+    """Permuted copies of the pairs in a batch, with the mean entropy of a network on them.
 
     A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
     entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.
@@ -36,7 +36,7 @@ class PermutedPairs:
         self._n, self._language = permutations, language
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build n permutations of each example that has them: both sentences, every word in another place."""
+        """Build n permutations of each example. In both sentences, every word changes its position."""
         pairs = []
         for example in examples:
             sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
@@ -48,12 +48,15 @@ class PermutedPairs:
         return pairs
 
     def entropy(self, logits: Tensor, b: int) -> Tensor:
-        """Compute (1 / (b n)) Σ H over the permuted pairs of b examples, a scalar; 0 without permuted pairs."""
+        """Compute the mean entropy (1 / (b n)) Σ H over the permuted pairs of b examples. It is 0 without pairs."""
         return entropies(logits).sum() / (b * self._n)
 
 
 class MaxEntropy(Objective):
-    """Cross-entropy of the pairs minus α times the mean entropy of their permutations, in one forward pass."""
+    """Objective of the max-entropy recipe: cross-entropy − α · mean entropy on permuted pairs.
+
+    All pairs are encoded in one forward pass.
+    """
 
     def __init__(
         self,
@@ -76,11 +79,11 @@ class MaxEntropy(Objective):
         self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build n permutations of each example that has them: both sentences, every word in another place."""
+        """Build n permutations of each example. In both sentences, every word changes its position."""
         return self._permuted.extra_pairs(examples, epoch)
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
-        """Compute CE − α · (1 / (b n)) Σ H over the permuted pairs; CE without permuted pairs."""
+        """Compute the loss CE − α · (1 / (b n)) Σ H, where the sum is over the permuted pairs."""
         # In half precision, small probabilities would be missing from the entropy.
         logits = self.network(**encoded).logits.float()
         b = len(labels)
@@ -91,7 +94,7 @@ class MaxEntropy(Objective):
 
 
 def entropies(logits: Tensor) -> Tensor:
-    """Compute the entropy in nats of the distribution of each row of logits, shape (n,), in [0, ln k].
+    """Compute the entropy of the softmax of each row of logits, in nats, shape (n,), in [0, ln k].
 
     >>> import torch
     >>> entropies(torch.tensor([[0.0, 0.0, 0.0]]))

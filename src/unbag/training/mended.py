@@ -42,7 +42,7 @@ def mend(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Train a model, evaluate it and the original model on the same examples, and compare the two.
+    """Train a model, and compare it with the original model on the same examples.
 
     An interrupted run, in training or in evaluation, resumes when called again.
 
@@ -93,7 +93,7 @@ def mend(
 
 @cache  # the report of the run needs it a second time
 def before_and_after(out: Path) -> Comparison:
-    """Compare a mended model with the original.
+    """Compare the evaluations of a model before and after the `mend` recipe.
 
     Raises:
         ValueError: If there is nothing to compare.

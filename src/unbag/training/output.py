@@ -30,13 +30,13 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Time and hardware of a run, from construction on; the time before an interruption is not included."""
+    """Time and hardware of a run. Time is measured from construction, without earlier interrupted runs."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
 
     def record(self, device: torch.device, processes: int) -> dict[str, Any]:
-        """Build the record with `hardware`, `processes` and `seconds`."""
+        """Build a JSON record with `hardware`, `processes` and `seconds`."""
         names = torch.get_device_module(device) if device.type != "cpu" else None
         of_device = getattr(names, "get_device_name", None)
         hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
@@ -54,13 +54,13 @@ Record = dict[str, Any]
 
 
 def work_folder(out: Path) -> Path:
-    """Build the path of an unfinished run's folder, with checkpoints and logs, beside its output folder."""
+    """Build the path of the folder for checkpoints and logs of an unfinished run."""
     return out.with_name(f"{out.name}.unfinished")
 
 
 @contextmanager
 def alone_in_group(out: Path, doing: str) -> Iterator[None]:
-    """Lock the output folder within this block; one lock serves all processes of a run.
+    """Lock the output folder in this context, for all processes of the run together.
 
     Raises:
         locks.LockedError: In the first process, if another run holds the lock.
@@ -84,7 +84,7 @@ def write_model_folder(
     classifier: Classifier,
     accelerator: Accelerator,
 ) -> None:
-    """Write the model, its tokenizer and the record as a transformers folder, atomically.
+    """Write the model, the tokenizer and the training record to the output folder, atomically.
 
     The cost (`TrainingCost.record`) is written beside them, without a checksum.
     """
@@ -110,7 +110,7 @@ def write_model_folder(
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write a tokenizer, without the truncation and padding of its last batch."""
+    """Save a tokenizer without the truncation and padding settings of its last batch."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:  # otherwise they would be saved as the model's own
         backend.no_truncation()
@@ -119,7 +119,7 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
 
 
 def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
-    """Load the record of a finished run, if it is the wanted one.
+    """Load the record of a finished run, after validating that it matches the current options.
 
     Args:
         out: Output folder of the run.

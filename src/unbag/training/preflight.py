@@ -23,7 +23,7 @@ from unbag.utils.safe_io import validate_file, validate_writable
 
 
 def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
-    """Validate everything that would otherwise fail after reading corpora, downloading models, or hours of training.
+    """Validate all options before any download or training begins.
 
     Args:
         config: Training options.
@@ -61,7 +61,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
 
 
 def validate_trackers(names: Iterable[str]) -> None:
-    """Check that experiment trackers are installed.
+    """Validate that experiment trackers are installed.
 
     Raises:
         ImportError: If some are missing; the message names them, and the extra if there is one.

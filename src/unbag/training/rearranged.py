@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 def record_path(model: Path) -> Path:
-    """Build the path of a model's record, which stays when the folder of the model is deleted."""
+    """Build the path of a model's JSON record. The file is kept when the model's folder is deleted."""
     return model.with_name(f"{model.name}.json")
 
 
 def load_or_train(
     config: TrainConfig, data: TrainingData, train_and_predict: Callable[[], Record], *, keep_model: bool
 ) -> Record:
-    """Load the record of a model and its predictions, or train the model and predict.
+    """Load the stored record and predictions of a model, or train the model and predict.
 
     Args:
         config: Training options of the model, with its folder.
@@ -96,7 +96,7 @@ _PAPER: Final = ("ReSNLI 2019", "3")
 
 
 class Arrangement(NamedTuple):
-    """Training data and test rows of one arrangement."""
+    """Training data and test rows of a corpus in its original or rearranged form."""
 
     data: TrainingData
     test: Any
@@ -110,7 +110,7 @@ def train_rearranged(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Train on a corpus and on its rearrangement, with and without HEX; evaluate each model on its own test split.
+    """Train and test models on a corpus and on its rearrangement, with and without HEX.
 
     Test pairs never select a model: training ends at the last step, or with `early_stopping_patience` at the best step
     on the arrangement's own validation split. An interrupted run resumes when called again: models with stored

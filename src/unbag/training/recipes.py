@@ -30,7 +30,7 @@ the folders of the models that were trained first (`TrainConfig.prerequisite_run
 
 
 class Protocol(NamedTuple):
-    """Procedure of a recipe that does more than train once per seed and evaluate (`seeds.run_seeds`).
+    """Custom procedure of a recipe, which replaces the default `seeds.run_seeds`.
 
     Attributes:
         run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and
@@ -53,7 +53,7 @@ def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "Training
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training recipe.
+    """Training recipe: an objective with its options and documentation.
 
     Attributes:
         name: Name of the recipe, `unbag train NAME`.
@@ -93,7 +93,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """Look up a recipe by its name.
+    """Find a recipe by name.
 
     Raises:
         ValueError: If there is no such recipe.

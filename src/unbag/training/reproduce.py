@@ -13,7 +13,7 @@ _COMMIT: Final = 40  # hexadecimal digits
 
 
 def command(record: Mapping[str, Any]) -> str:
-    """Build the `unbag train …` command that reproduces the model of a `training.json`.
+    """Build the `unbag train` command that reproduces a model from its `training.json`.
 
     Options with default values are omitted. The model is named with the commit that was trained.
     """

@@ -49,7 +49,7 @@ _RUN_NAME: Final = {"mlflow": "run_name", "trackio": "name", "wandb": "name"}
 def run(
     recipe: Recipe, config: TrainConfig, *, data: TrainingData | None = None, on_step: OnStep | None = None
 ) -> Record:
-    """Train with a recipe, and write the model to `config.output_dir`.
+    """Train a model with a recipe, and write it to `config.output_dir`.
 
     An interrupted run resumes from its last checkpoint when called again, and a finished run is not repeated. The
     processes of `torchrun` or `accelerate launch` share the work.

@@ -37,7 +37,7 @@ def run_seeds(
     progress_callback: "OnProgress | None" = None,
     on_failure: "OnFailure | None" = None,
 ) -> Record:
-    """Run a recipe once per seed, evaluate each model, and summarise.
+    """Train a model for each seed, evaluate the models on challenge sets, and summarise the scores.
 
     Args:
         recipe: Recipe.
@@ -77,7 +77,7 @@ def run_seeds(
 
 
 def summarise_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Compute mean and standard deviation over runs of the best evaluation's accuracies and of all scores."""
+    """Compute the mean and standard deviation of each accuracy and score over several runs."""
     columns: dict[str, list[Estimate]] = {}
     for record in runs:
         values = {
@@ -109,7 +109,7 @@ def _share(value: float, n: int) -> Estimate:
 
 
 def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
-    """Check that no seed occurs twice, and return the seeds as a list.
+    """Validate that no seed occurs twice, and return the seeds as a list.
 
     Raises:
         ValueError: If a seed occurs twice.
@@ -120,7 +120,7 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
 
 
 def summarise_values(values: Sequence[float]) -> dict[str, Any]:
-    """Compute the `mean` and `standard_deviation` (of a sample; None for one value) of `values`."""
+    """Compute the mean and sample standard deviation of values. The latter is None for a single value."""
     summary = compute_seed_spread(values)
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def without_gpu() -> Iterator[None]:
-    """Let accelerate read a config of FSDP 1 on a machine without a GPU.
+    """Make FSDP 1 configs of accelerate usable on machines without a GPU, as a context manager.
 
     Without a GPU, accelerate shards nothing (`configure` logs this). But by default (`fsdp_sync_module_states`) FSDP 1
     broadcasts weights through a GPU, and would fail to start without one.
@@ -28,7 +28,7 @@ def without_gpu() -> Iterator[None]:
 
 
 def kind(accelerator: Accelerator) -> str | None:
-    """Describe the layout of weights and optimizer in a checkpoint; None if each process has all of them."""
+    """Describe how weights and optimizer are sharded in a checkpoint. Return None if they are not sharded."""
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         return f"FSDP {plugin.fsdp_version}, {plugin.state_dict_type.name}"
@@ -40,7 +40,7 @@ def kind(accelerator: Accelerator) -> str | None:
 def configure(
     accelerator: Accelerator, *, batch_size: int, gradient_accumulation_steps: int, max_grad_norm: float
 ) -> None:
-    """Complete DeepSpeed's config, and reject configs of FSDP or DeepSpeed that would change the training.
+    """Complete the DeepSpeed config, and reject FSDP or DeepSpeed configs that conflict with the options.
 
     Args:
         accelerator: Accelerator with that config.
@@ -90,7 +90,7 @@ def configure(
 
 @contextmanager
 def whole_weights(accelerator: Accelerator) -> Iterator[None]:
-    """Load models in this context with complete weights in each process.
+    """Disable sharded loading in this context, so that each process loads complete weights.
 
     Sharded loading (`fsdp_cpu_ram_efficient_loading`, `zero3_init_flag`) would leave empty weights until the model is
     wrapped. But the objective inspects them before: it looks for the last layer and for matrices. A classifier fits

@@ -41,7 +41,7 @@ Record = dict[str, Any]
 
 
 def average_tensors(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-    """Compute a weighted mean of tensors in float32.
+    """Compute the weighted mean of tensors, in float32.
 
     Products and sums are in float64 and rounded once. Therefore the mean of equal tensors is that tensor, bit for bit.
     A tensor of weight 0 has no influence, even if its values are infinite. The order of the tensors has no influence.
@@ -113,7 +113,7 @@ def clone_weights(network: Any) -> dict[str, Tensor]:
 
 
 def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Sequence[float] = ()) -> Record:
-    """Average the weights of classifiers, and write each mean as a folder for `from_pretrained`, atomically.
+    """Average the weights of classifiers, and write the resulting models as transformers folders.
 
     Args:
         models: Hub ids or folders of at least two sequence classifiers. Architecture, config, labels and tokenizer must
@@ -158,7 +158,9 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
 
 
 def validate_agreement(origins: Sequence[ModelOrigin]) -> None:
-    """Check that models have one architecture, config, label order and tokenizer. Downloads no weights.
+    """Validate that models have the same architecture, config, label order and tokenizer.
+
+    Weights are not downloaded.
 
     Raises:
         ValueError: If they differ; the message names the first difference.

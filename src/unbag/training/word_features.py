@@ -25,7 +25,7 @@ own scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % afte
 
 
 class Vectors(NamedTuple):
-    """Vectors of a vocabulary, special tokens first.
+    """Embedding table of a vocabulary. Special tokens come first.
 
     Attributes:
         table: Vectors, shape (vocabulary, dimensions), float32; zeros for padding.
@@ -39,7 +39,9 @@ class Vectors(NamedTuple):
 
 
 def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, dimensions: int, seed: int) -> Vectors:
-    """Look up the vectors of words, and draw those of other words with the same standard deviation.
+    """Build the embedding table of a vocabulary. Words without a pre-trained vector get a random one.
+
+    Random vectors have the same standard deviation.
 
     Args:
         words: Words of the vocabulary; their rows follow those of `SPECIAL`.
@@ -140,7 +142,7 @@ _LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 
 
 
 def spelling(words: Sequence[str]) -> Tables:
-    """Build the table of UTF-8 bytes of the words, truncated; zeros for special tokens."""
+    """Build the table of each word's UTF-8 bytes, truncated to a maximum length. Special tokens get zeros."""
     table = np.zeros((len(SPECIAL) + len(words), _LONGEST), dtype=np.uint8)
     for row, word in zip(table[len(SPECIAL) :], words, strict=True):
         letters = word.encode()[:_LONGEST].decode(errors="ignore").encode()  # drops a truncated last character
@@ -149,7 +151,7 @@ def spelling(words: Sequence[str]) -> Tables:
 
 
 def stems(words: Sequence[str]) -> Tables:
-    """Assign the same number to all words of one stem (Snowball's English stemmer).
+    """Assign a stem id to each word, with Snowball's English stemmer.
 
     Raises:
         ImportError: If NLTK is missing.
@@ -165,7 +167,7 @@ def stems(words: Sequence[str]) -> Tables:
 
 
 def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tuple[Tables, int]:
-    """Find the most frequent fine tag of each word in sentences; also return the number of tags.
+    """Find the most frequent fine-grained tag of each word. Returns the table and the number of tags.
 
     Special tokens and words that are in no sentence have tag 0. Of equally frequent tags, the first in alphabetical
     order counts.
@@ -185,7 +187,7 @@ def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tupl
 
 
 def relations(words: Sequence[str]) -> Tables:
-    """Build the table of WordNet relations between words (`word_relations`).
+    """Build the table of WordNet relations between words. See `word_relations`.
 
     Raises:
         ImportError: If NLTK is missing.

@@ -35,7 +35,7 @@ _MOST_STEPS: Final = 2000
 
 
 class NotConvergedError(RuntimeError):
-    """Raised if the optimizer reaches the maximum number of steps."""
+    """Error for an optimization that reached the maximum number of steps."""
 
 
 class InverseHessian:
@@ -58,7 +58,7 @@ class InverseHessian:
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
 
     def move(self, step: Vector, gradient: Vector) -> None:
-        """Update the approximation with a step and the gradient after it. Steps with negative curvature are skipped."""
+        """Update the approximation with a step and the new gradient. Steps with negative curvature are skipped."""
         before, self._gradient = self._gradient, gradient
         change = gradient - before
         convex = float(step @ change) > 0
@@ -103,7 +103,7 @@ class InverseHessian:
 
 
 def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
-    """Minimize a smooth convex function.
+    """Minimize a smooth convex function with L-BFGS.
 
     Args:
         objective: Function that computes value and gradient.
@@ -180,14 +180,14 @@ class Whitening:
         self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # regression of each rare column on the bias
 
     def weights(self, variables: Vector) -> Vector:
-        """Convert variables to weights, shape (contrasts, columns) each."""
+        """Convert variables to weights. Both have shape (contrasts, columns)."""
         weights = variables.copy()
         weights[:, : self._size] = (self._transposed @ variables[:, : self._size].T).T
         weights[:, 0] -= variables[:, self._size :] @ self._shares
         return weights
 
     def gradient(self, by_weights: Vector) -> Vector:
-        """Convert the gradient with respect to the weights to that of the variables, in place."""
+        """Convert the gradient for the weights to the gradient for the variables, in place."""
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights

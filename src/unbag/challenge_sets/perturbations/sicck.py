@@ -70,7 +70,7 @@ the sentences themselves show."""
 
 
 class SicckRow(NamedTuple):
-    """One pair of the file.
+    """A row of the official SICCK file.
 
     Attributes:
         number: Running number in the file.
@@ -96,13 +96,16 @@ class SicckRow(NamedTuple):
 
     @property
     def four_way(self) -> str | None:
-        """Four-way label; None for the rows that the paper excludes: Equivalence, and two different labels."""
+        """Four-way label.
+
+        None for rows that the paper excludes: those with Equivalence or with two different labels.
+        """
         labels = {four_way(relation) for relation in self.relations}
         return labels.pop() if len(labels) == 1 else None
 
     @property
     def label(self) -> str:
-        """Three-way label, one of `data.labels.LABELS`; that of the first relation if there are two."""
+        """Three-way label of the first relation, one of `data.labels.LABELS`."""
         return three_way(self.relations[0])
 
 

@@ -82,12 +82,12 @@ class _Question:
 
     @property
     def length(self) -> int:
-        """Number of tokens of the longest model input: the prefix and the longest tail."""
+        """Number of tokens in the longest model input: the prefix plus the longest label word."""
         return len(self.prefix) + max(map(len, self.tails))
 
 
 class CausalPredictor:
-    """Predictor of a causal language model by label likelihood; built by `load`.
+    """Predictor that scores each label by its likelihood under a causal language model. Build it with `load`.
 
     Each label's word continues the prompt (`unbag.inference.llm.prompts`). The score of a label is the log-likelihood
     of its word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens before t). A
@@ -178,7 +178,7 @@ class CausalPredictor:
         batch_tokens: int | None = None,
         trust_remote_code: bool = False,
     ) -> "CausalPredictor":
-        """Load a model from the Hub or a folder. Code of the repository is run only if it is trusted.
+        """Load a causal language model from the Hub or a folder.
 
         Args:
             model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -215,7 +215,7 @@ class CausalPredictor:
             raise ModelError(f"{model} cannot be run: {type(error).__name__}: {extract_first_line(error)}") from error
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
         Raises:
             ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
@@ -231,7 +231,7 @@ class CausalPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities.
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
         Raises:
             ValueError: As `predict`.
@@ -249,7 +249,7 @@ class CausalPredictor:
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
-        """Compute ln p(word | prompt) of each label's word for n pairs, shape (n, len(label_space))."""
+        """Compute the log-likelihood of each label's word, ln p(word | prompt), shape (n, len(label_space))."""
         scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]

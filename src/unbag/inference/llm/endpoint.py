@@ -42,7 +42,7 @@ from unbag.utils.sqlite_cache import SqliteCache
 
 
 class EndpointResponse(NamedTuple):
-    """Response of an endpoint.
+    """Response of an LLM endpoint to one request.
 
     Attributes:
         text: Text of the response.
@@ -73,7 +73,7 @@ class EndpointResponseCache:
         self._cache = SqliteCache(path, "kept_answers", wal=True)
 
     def get(self, key: str) -> EndpointResponse | None:
-        """Load the response to a request; None if it is not stored."""
+        """Get the cached response to a request. Return None if there is none."""
         values = self._cache.get([key])
         if key not in values:
             return None
@@ -81,7 +81,7 @@ class EndpointResponseCache:
         return EndpointResponse(text, tuple((token, log) for token, log in top), *rest)
 
     def put(self, key: str, answer: EndpointResponse) -> None:
-        """Store a response, unless another process has stored one for the same request."""
+        """Store a response, unless a response to the same request is already stored."""
         self._cache.put([(key, json.dumps(answer, ensure_ascii=False))], replace=False)
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ _MILLION = 1_000_000
 
 @dataclass
 class EndpointUsage:
-    """Number of requests and tokens in a run, as reported by the endpoint. Thread-safe.
+    """Thread-safe counter of the requests and tokens of a run.
 
     Attributes:
         price_in: Price of a million prompt tokens, in any currency; None if unknown.
@@ -124,20 +124,20 @@ class EndpointUsage:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def add(self, answer: EndpointResponse) -> None:
-        """Count a new response."""
+        """Count a response and its tokens."""
         with self._lock:
             self.answered += 1
             self.tokens_in += answer.tokens_in
             self.tokens_out += answer.tokens_out
 
     def add_cached(self) -> None:
-        """Record a response that was read from the cache."""
+        """Count a response that was read from the cache."""
         with self._lock:
             self.kept += 1
 
     @property
     def cost(self) -> float | None:
-        """Cost of the tokens of this run, in the currency of the prices; None without prices."""
+        """Cost of all tokens in this run, in the currency of the prices. None if no prices are set."""
         if self.price_in is None and self.price_out is None:
             return None
         return (self.tokens_in * (self.price_in or 0) + self.tokens_out * (self.price_out or 0)) / _MILLION
@@ -160,7 +160,7 @@ logger = logging.getLogger(__name__)
 
 
 class RequestForm(NamedTuple):
-    """Parameters of a request, apart from the prompt."""
+    """Request format: all parameters of a request except the prompt."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -168,7 +168,7 @@ class RequestForm(NamedTuple):
 
     @property
     def requests_probabilities(self) -> bool:
-        """Whether the request asks for the probabilities of the first token."""
+        """Whether the request asks for token probabilities (`logprobs`)."""
         return "logprobs" in self.parameters
 
 
@@ -185,7 +185,7 @@ _JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
 
 
 def list_request_forms(prompt: DefaultPrompt | PromptFile) -> tuple[RequestForm, ...]:
-    """List the forms of requests for a prompt. For answers in JSON, forms with a JSON schema come first.
+    """List the request formats for a prompt. If the prompt asks for JSON, formats with a JSON schema come first.
 
     `response_format` is that of https://platform.openai.com/docs/guides/structured-outputs, which vLLM, SGLang,
     llama.cpp and Ollama take too.
@@ -215,7 +215,7 @@ def list_request_forms(prompt: DefaultPrompt | PromptFile) -> tuple[RequestForm,
 
 
 class EndpointPredictor:
-    """Predictor of a model behind a `/chat/completions` endpoint; built by `load`.
+    """Predictor that queries an LLM behind a `/chat/completions` endpoint. Build it with `load`.
 
     The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
     endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
@@ -278,7 +278,7 @@ class EndpointPredictor:
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "EndpointPredictor":
-        """Connect to an endpoint, and find the form of requests that it accepts.
+        """Connect to an endpoint and find a request format that it accepts.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
         requests have a placeholder, which local servers accept.
@@ -313,7 +313,7 @@ class EndpointPredictor:
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, labels); equal ones are an abstention.
+        """Predict the label probabilities of n pairs, shape (n, len(label_space)). Abstentions are uniform rows.
 
         Raises:
             EndpointError: If a request fails after all retries; the responses so far stay in the cache.
@@ -328,7 +328,7 @@ class EndpointPredictor:
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over responses as they arrive: positions of b equal pairs, shape (b,), and their probabilities.
+        """Yield row positions of b equal pairs, shape (b,), and their probabilities, as each response arrives.
 
         Raises:
             EndpointError: As `predict`.
