@@ -218,9 +218,9 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
     )
 
 
-def build_modified_shape(shape: Shape, premise: Change, hypothesis: Change) -> Shape:
+def build_modified_shape(shape: PairShape, premise: Change, hypothesis: Change) -> PairShape:
     """Add changes of the premise and of the hypothesis to the logical form of a seed."""
-    return Shape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.lexicon)
+    return PairShape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.word_relations)
 
 
 def _clause(clause: ClauseForm, change: Change) -> ClauseForm:

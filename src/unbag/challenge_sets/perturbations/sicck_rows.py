@@ -188,7 +188,7 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     return seeds
 
 
-def build_official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
+def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
     """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
     seeds = parse_official_seeds(rows)
     return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
