@@ -45,7 +45,7 @@ def labeller(parser, wordnet):
         ("A crowd sees a large man.", "A large crowd sees a man.", "neutral"),
     ],
 )
-def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis, label):
+def test_sentences_are_labelled_by_context(labeller, premise, hypothesis, label):
     assert labeller.label(premise, hypothesis).label == label
 
 
@@ -62,7 +62,7 @@ def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis,
         ("A soldier met and a nurse met.", "Snow is white.", ""),
     ],
 )
-def test_uncovered_pairs_have_no_label_but_a_reason(labeller, premise, hypothesis, why):
+def test_uncovered_pair_has_reason_instead_of_label(labeller, premise, hypothesis, why):
     verdict = labeller.label(premise, hypothesis)
     assert verdict.label is None
     assert verdict.relation is None
@@ -71,7 +71,7 @@ def test_uncovered_pairs_have_no_label_but_a_reason(labeller, premise, hypothesi
     assert format_explanation(verdict) == [f"not covered by the rules: {verdict.unread}"]
 
 
-def test_explanation_has_edit_context_and_relations_so_far(labeller):
+def test_explanation_contains_edit_context_and_relations(labeller):
     verdict = labeller.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
     assert format_explanation(verdict) == [
         '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
@@ -85,14 +85,14 @@ def test_explanation_of_equal_sentences_is_equivalence(labeller):
     assert format_explanation(verdict) == ["the sentences are equivalent (≡)"]
 
 
-def test_proof_generalises_before_it_excludes(labeller):
-    """The join of | and ⊏ is uninformative; the join of ⊏ and | is |."""
+def test_proof_generalizes_before_excluding(labeller):
+    """The join of | and ⊏ is uninformative, while the join of ⊏ and | is |."""
     verdict = labeller.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
     assert [step.relation.value for step in verdict.steps] == ["forward_entailment", "alternation"]
 
 
-def test_most_synthetic_pairs_get_a_correct_label(labeller):
-    """Every eighth pair, of the development and the held-out pairs alike."""
+def test_most_synthetic_pairs_get_correct_label(labeller):
+    """Every eighth pair of the development and held-out pairs."""
     pairs = list(made())[::8]
     verdicts = list(labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
     read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
@@ -101,7 +101,7 @@ def test_most_synthetic_pairs_get_a_correct_label(labeller):
     assert sum(right) / len(right) > 0.9
 
 
-def test_predictor_gives_equal_probabilities_to_uncovered_pairs(labeller):
+def test_uncovered_pairs_get_equal_probabilities(labeller):
     predictor = NatlogPredictor(labeller)
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
@@ -118,7 +118,7 @@ def test_natlog_is_a_model_name(shared, wordnet):
     assert predictor.identity["lexicon"] == wordnet.identity
 
 
-def test_sentences_with_too_many_words_get_no_label(labeller):
+def test_sentence_with_too_many_words_has_no_label(labeller):
     verdict = labeller.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
     assert verdict.label is None
     assert verdict.unread == "a sentence of more than 300 words"
