@@ -43,9 +43,17 @@ def test_output_order_follows_ids():
     assert resolve_order({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
 
 
-def test_generic_label_names_are_rejected():
-    with pytest.raises(LabelError, match="--label-map contradiction,entailment,neutral"):
-        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+@pytest.mark.parametrize(
+    ("n_outputs", "advice"),
+    [
+        (2, "such as --label-map not_entailment,entailment or contradiction,not_contradiction"),
+        (3, "such as --label-map contradiction,entailment,neutral"),
+        (5, "use a model with 1, 2 or 3 outputs instead of 5"),
+    ],
+)
+def test_resolve_order_without_label_names_suggests_label_map_of_that_length(n_outputs, advice):
+    with pytest.raises(LabelError, match=re.escape(advice) + "$"):
+        resolve_order({i: f"LABEL_{i}" for i in range(n_outputs)})
 
 
 @pytest.mark.parametrize(

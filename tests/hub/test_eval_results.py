@@ -1,6 +1,8 @@
 """Tests of results in model repositories: one score per benchmark, and the `model-index` of the card."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,7 +10,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from tests.hub.made import SNLI, plain, swapped
 from unbag.hub import cards, eval_results
-from unbag.hub.benchmark_file import PublishedTask, merge_tasks
+from unbag.hub.benchmark_file import FRAMEWORK, PublishedTask, merge_tasks
 from unbag.hub.benchmarks import (
     Benchmark,
     collect_published_options,
@@ -108,6 +110,12 @@ def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
     more = yaml.safe_load(merge_tasks(theirs, "swapped", {"mnli": "data"}))
     assert [task["id"] for task in more["tasks"]] == ["snli-test", "mnli"]
     assert (more["evaluation_framework"], more["more"]) == ("inspect-ai", 1)
+
+
+def test_publishing_guide_registers_framework_of_eval_yaml():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "publish.md").read_text(encoding="utf-8")
+    [entry] = re.findall(r"```ts\n(.*?)```", guide, re.DOTALL)
+    assert re.match(rf'\s*{FRAMEWORK}: \{{\s*name: "{FRAMEWORK}",\s*description:\s*"[^"]+",\s*url: "https://', entry)
 
 
 @pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])

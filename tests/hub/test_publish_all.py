@@ -40,11 +40,16 @@ def test_single_repo_for_all_sets_is_rejected(commands):
     assert "--repo-id: expected an organization" in refused.stderr
 
 
-def _published(monkeypatch, *corpus, absent=()):
-    """Return the configs of each set that the command would publish, and the exit code. Configs in `absent` fail."""
+def _published(monkeypatch, *options, absent=(), benchmarks=None):
+    """Collect the configs of each set that the command would publish, and its exit code; `absent` configs fail.
+
+    `benchmarks` receives whether each publication has an eval.yaml.
+    """
     found = {}
 
-    def publication(requests, repo, folder):
+    def publication(requests, repo, folder, benchmark):
+        if benchmarks is not None:
+            benchmarks.append(benchmark)
         if failing := [request.config for request in requests if request.config in absent]:
             raise ValueError(f"cannot make {failing[0]}")
         found[repo] = [request.config for request in requests]
@@ -53,7 +58,15 @@ def _published(monkeypatch, *corpus, absent=()):
     monkeypatch.setattr("unbag.hub.dataset.build_dataset_publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.build_metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
-    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *corpus])
+    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options])
+
+
+@pytest.mark.parametrize(("options", "expected"), [([], True), (["--no-benchmark"], False)])
+def test_publish_all_without_benchmark_omits_eval_yaml(monkeypatch, options, expected):
+    benchmarks = []
+    found, _ = _published(monkeypatch, "--corpus", "snli", *options, benchmarks=benchmarks)
+    assert len(benchmarks) == len(found) > 1
+    assert set(benchmarks) == {expected}
 
 
 def test_several_corpora_become_configs_of_each_set(monkeypatch):

@@ -217,6 +217,21 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
     assert _files(repo_id) == {"data/big.bin"}
 
 
+def test_hub_error_about_evaluation_framework_names_option():
+    import httpx
+    from huggingface_hub.errors import HfHubHTTPError
+
+    from unbag.hub.push import HubError, explain_hub_errors
+
+    reason = "Invalid input at evaluation_framework"
+    answer = httpx.Response(
+        400, request=httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
+    )
+    with pytest.raises(HubError) as refused, explain_hub_errors("org/plain", "dataset"):
+        raise HfHubHTTPError(reason, response=answer, server_message=reason)
+    assert str(refused.value).endswith(f"(400: {reason}); omit eval.yaml with --no-benchmark")
+
+
 @runs_in("hub_client")
 def test_unreachable_network_is_one_line(repo_id, tmp_path):
     import socket

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from unbag.baselines.natlog.sentences import NatlogLabeler
+from unbag.baselines.natlog.labeler import NatlogLabeler
 from unbag.data.labels import ENTAILMENT
 
 
@@ -39,8 +39,8 @@ CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in
 
 @pytest.fixture(scope="module")
 def verdicts(parser, wordnet):
-    labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    labels = labeller.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
+    labeler = NatlogLabeler(parser, wordnet, wordnet.identity)
+    labels = labeler.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
     return dict(zip(PROBES, labels, strict=True))
 
 

@@ -3,14 +3,14 @@ from itertools import product
 import pytest
 
 from unbag.baselines.natlog.relations import (
-    PARTS,
-    Context,
+    REGIONS,
+    Monotonicity,
     Relation,
-    four_way,
+    classify_relation,
     join_relations,
     project,
-    relation_of,
-    three_way,
+    to_four_way_label,
+    to_three_way_label,
 )
 from unbag.data.labels import FOUR_WAY
 
@@ -34,7 +34,7 @@ def _subsets(n):
 
 
 def _relation(x, y, universe):
-    return relation_of((item in x, item in y) for item in universe)
+    return classify_relation((item in x, item in y) for item in universe)
 
 
 def _proper(n):
@@ -76,10 +76,10 @@ def test_converse_is_relation_of_swapped_sets():
 def test_negated_relation_equals_manual_examples():
     universe = frozenset(range(4))
     for x, y in product(_proper(4), repeat=2):
-        assert _relation(x, y, universe).negated is _relation(universe - x, universe - y, universe)
-    assert Relation.FORWARD_ENTAILMENT.negated is Relation.REVERSE_ENTAILMENT
-    assert Relation.ALTERNATION.negated is Relation.COVER
-    assert {relation.negated.negated for relation in Relation} == set(Relation)
+        assert _relation(x, y, universe).complement_relation is _relation(universe - x, universe - y, universe)
+    assert Relation.FORWARD_ENTAILMENT.complement_relation is Relation.REVERSE_ENTAILMENT
+    assert Relation.ALTERNATION.complement_relation is Relation.COVER
+    assert {relation.complement_relation.complement_relation for relation in Relation} == set(Relation)
 
 
 def test_join_equals_published_table():
@@ -123,8 +123,8 @@ def test_join_with_equivalence_and_converses():
         assert join_relations(first, second) == {
             relation.converse for relation in join_relations(second.converse, first.converse)
         }
-        assert join_relations(first.negated, second.negated) == {
-            relation.negated for relation in join_relations(first, second)
+        assert join_relations(first.complement_relation, second.complement_relation) == {
+            relation.complement_relation for relation in join_relations(first, second)
         }
 
 
@@ -134,11 +134,11 @@ def _contexts(n):
     below = [(i, j) for i, x in enumerate(subsets) for j, y in enumerate(subsets) if x < y]
     for images in product(range(len(subsets)), repeat=len(subsets)):
         f = [subsets[i] for i in images]
-        yield Context.NON_MONOTONE, subsets, f
+        yield Monotonicity.NON_MONOTONE, subsets, f
         if all(f[i] <= f[j] for i, j in below):
-            yield Context.UPWARD, subsets, f
+            yield Monotonicity.UPWARD, subsets, f
         if all(f[i] >= f[j] for i, j in below):
-            yield Context.DOWNWARD, subsets, f
+            yield Monotonicity.DOWNWARD, subsets, f
 
 
 def test_projected_relation_is_strongest_over_all_contexts():
@@ -152,17 +152,17 @@ def test_projected_relation_is_strongest_over_all_contexts():
                 kept.setdefault((relation, context), set()).update(images)
     assert kept
     for (relation, context), images in kept.items():
-        assert frozenset(PARTS) - images == project(relation, context).empty
+        assert frozenset(REGIONS) - images == project(relation, context).empty_regions
 
 
-@pytest.mark.parametrize("context", Context)
+@pytest.mark.parametrize("context", Monotonicity)
 def test_projection_commutes_with_converse(context):
     for relation in Relation:
         assert project(relation.converse, context) is project(relation, context).converse
 
 
 def test_relations_map_to_four_and_three_labels():
-    assert [four_way(relation) for relation in Relation] == [
+    assert [to_four_way_label(relation) for relation in Relation] == [
         None,
         "forward_entailment",
         "reverse_entailment",
@@ -171,7 +171,7 @@ def test_relations_map_to_four_and_three_labels():
         "neutral",
         "neutral",
     ]
-    assert [three_way(relation) for relation in Relation] == [
+    assert [to_three_way_label(relation) for relation in Relation] == [
         "entailment",
         "entailment",
         "neutral",
@@ -180,4 +180,4 @@ def test_relations_map_to_four_and_three_labels():
         "neutral",
         "neutral",
     ]
-    assert {four_way(relation) for relation in Relation} - {None} == set(FOUR_WAY)
+    assert {to_four_way_label(relation) for relation in Relation} - {None} == set(FOUR_WAY)

@@ -1,5 +1,5 @@
+from unbag.baselines.natlog.labeler import NatlogVerdict
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.sentences import NatlogVerdict
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
@@ -70,7 +70,7 @@ def test_proved_label_of_independence_is_none():
 
 
 def test_real_reversed_pairs_have_proved_labels(parser, wordnet):
-    from unbag.baselines.natlog.sentences import NatlogLabeler
+    from unbag.baselines.natlog.labeler import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
     kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]

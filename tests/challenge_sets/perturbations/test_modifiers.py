@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
-from unbag.baselines.natlog.relations import Relation, three_way
-from unbag.baselines.natlog.seeds import parts
+from unbag.baselines.natlog.relations import Relation, to_three_way_label
+from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import (
     BOTH,
     BY_NAME,
@@ -22,7 +22,7 @@ SEED = SeedPair.from_pair("A black cat is eating a fish.", "A cat is eating a fi
 
 
 def _said(text, part, modifier, tags=None):
-    return build_modified_sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
+    return build_modified_sentence(split_constituents(text, tags), ((part, BY_NAME[modifier]),))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_seed_keeps_its_label():
         ("a cat is eating", "a cat is sleeping", "contradiction"),
         ("a cat is eating", "a cat is purring", "neutral"),
     ]:
-        assert three_way(next(modify_seed(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
+        assert to_three_way_label(next(modify_seed(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
 
 
 def test_labels_equal_manual_examples():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from unbag.baselines.natlog.sentences import NatlogLabeler
+from unbag.baselines.natlog.labeler import NatlogLabeler
 from unbag.challenge_sets.perturbations.augmentation import proved_label, sample_epoch
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,

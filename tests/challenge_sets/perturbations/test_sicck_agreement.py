@@ -2,9 +2,9 @@
 
 import pytest
 
-from unbag.baselines.natlog.models import outcomes
+from unbag.baselines.natlog.models import find_outcome_models
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import parts
+from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import BY_NAME, build_modified_sentence
 from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import (
@@ -90,7 +90,7 @@ def test_cause_must_explain_difference_alone():
     ],
 )
 def test_single_difference_is_named_as_cause(modifier, theirs, cause):
-    kitten = parts("a kitten isn't asleep")
+    kitten = split_constituents("a kitten isn't asleep")
     ours = build_modified_sentence(kitten, (("subject", BY_NAME[modifier]),))
     assert (
         _cause([(kitten, ours), (kitten, build_modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
@@ -111,7 +111,7 @@ def test_higher_bound_does_not_change_occurring_shapes(rows):
     assert len(shapes) > 100
     for shape in shapes:
         bound = 6 if max(_numbers(shape)) == 1 else 7
-        assert set(outcomes(shape)) == set(outcomes(shape, bound)), shape
+        assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, bound)), shape
 
 
 def _numbers(shape):

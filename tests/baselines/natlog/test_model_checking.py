@@ -1,8 +1,8 @@
 import pytest
 
 from tests.baselines.natlog.shapes import LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.labeller import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.model_checking import compute_relation, format_proof
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 R = Relation
@@ -10,7 +10,7 @@ SHAPES = list(dict.fromkeys(shapes()))
 
 
 def _relation(premise, hypothesis, lexicon=None):
-    return compute_relation(Shape(premise, hypothesis, lexicon or Lexicon()))
+    return compute_relation(PairShape(premise, hypothesis, lexicon or WordRelations()))
 
 
 # The square of opposition, extended by section 3.3: "every" presupposes members, "all but one" does not.
@@ -36,7 +36,7 @@ SQUARE = {
 
 @pytest.mark.parametrize("quantifiers", SQUARE)
 def test_labels_equal_square_of_opposition(quantifiers):
-    premise, hypothesis = (Clause(NounPhrase(Quantifier(name)), A) for name in quantifiers)
+    premise, hypothesis = (ClauseForm(NounPhrase(Quantifier(name)), A) for name in quantifiers)
     assert _relation(premise, hypothesis) is SQUARE[quantifiers]
 
 
@@ -47,12 +47,12 @@ SUBJECT = LEXICONS["subject"]
 @pytest.mark.parametrize(
     ("premise", "hypothesis", "expected"),
     [
-        (Clause(A, A), Clause(A, A), R.FORWARD_ENTAILMENT),
-        (Clause(EVERY, A), Clause(A, A), R.FORWARD_ENTAILMENT),
-        (Clause(A, A), Clause(EVERY, A), R.REVERSE_ENTAILMENT),
-        (Clause(A, A, (), "elegantly"), Clause(A, A, (), "elegantly"), R.FORWARD_ENTAILMENT),
-        (Clause(A, EVERY), Clause(A, A), R.FORWARD_ENTAILMENT),
-        (Clause(A, A), Clause(A, EVERY), R.INDEPENDENCE),
+        (ClauseForm(A, A), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseForm(EVERY, A), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseForm(A, A), ClauseForm(EVERY, A), R.REVERSE_ENTAILMENT),
+        (ClauseForm(A, A, (), "elegantly"), ClauseForm(A, A, (), "elegantly"), R.FORWARD_ENTAILMENT),
+        (ClauseForm(A, EVERY), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseForm(A, A), ClauseForm(A, EVERY), R.INDEPENDENCE),
     ],
 )
 def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
@@ -62,8 +62,8 @@ def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
 
 def test_label_equals_contradiction_of_paper():
     """Section 3.3, 5: every turtle follows the fish, and every fish follows the turtle. No model satisfies both."""
-    lexicon = Lexicon(verb=R.ALTERNATION, exchanged=True)
-    assert _relation(Clause(EVERY, THE), Clause(EVERY, THE), lexicon) is R.ALTERNATION
+    lexicon = WordRelations(verb=R.ALTERNATION, exchanged=True)
+    assert _relation(ClauseForm(EVERY, THE), ClauseForm(EVERY, THE), lexicon) is R.ALTERNATION
 
 
 @pytest.mark.parametrize(
@@ -79,49 +79,49 @@ def test_label_equals_contradiction_of_paper():
     ],
 )
 def test_verb_modifiers_give_expected_relation(modifiers, expected):
-    premise, hypothesis = (Clause(THE, THE, modifier) for modifier in modifiers)
+    premise, hypothesis = (ClauseForm(THE, THE, modifier) for modifier in modifiers)
     assert _relation(premise, hypothesis) is expected
 
 
 def test_adjectives_and_adverbs_give_expected_relation():
     green, good = NounPhrase(adjective="green"), NounPhrase(adjective="good")
-    assert _relation(Clause(green, A), Clause(A, A)) is R.FORWARD_ENTAILMENT
-    assert _relation(Clause(green, A), Clause(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
-    assert _relation(Clause(green, A), Clause(good, A)) is R.INDEPENDENCE
+    assert _relation(ClauseForm(green, A), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(green, A), ClauseForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(green, A), ClauseForm(good, A)) is R.INDEPENDENCE
     every_green = NounPhrase(Quantifier.EVERY, adjective="green")
     # No entailment: every man can be there while no man is green, and "every" presupposes members.
-    assert _relation(Clause(EVERY, A), Clause(every_green, A)) is R.INDEPENDENCE
-    assert _relation(Clause(A, A, (), "neatly"), Clause(A, A)) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(EVERY, A), ClauseForm(every_green, A)) is R.INDEPENDENCE
+    assert _relation(ClauseForm(A, A, (), "neatly"), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
 
 
 def test_verb_without_object_has_expected_relation():
     """ "Full of students" and "empty" exclude each other, whatever modifies the students."""
-    lexicon = Lexicon(verb=R.ALTERNATION, coreferent=True)
+    lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
     for students in (A, NounPhrase(adjective="happy")):
-        assert _relation(Clause(A, students), Clause(A), lexicon) is R.ALTERNATION
-    eats = Lexicon(verb=R.FORWARD_ENTAILMENT)
-    assert _relation(Clause(A, A), Clause(A), eats) is R.FORWARD_ENTAILMENT
-    assert _relation(Clause(A), Clause(A), eats) is R.FORWARD_ENTAILMENT
+        assert _relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION
+    eats = WordRelations(verb=R.FORWARD_ENTAILMENT)
+    assert _relation(ClauseForm(A, A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
 
 
 def test_unknown_relations_give_independence():
-    unknown = Lexicon(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
+    unknown = WordRelations(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
-        assert compute_relation(Shape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
+        assert compute_relation(PairShape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
 def test_swapped_sentences_give_converse_relation():
     def converse(shape):
-        lexicon = shape.lexicon
+        lexicon = shape.word_relations
         if lexicon.exchanged:
-            turned = Lexicon(
+            turned = WordRelations(
                 lexicon.object.converse, lexicon.verb.converse, lexicon.subject.converse, lexicon.coreferent, True
             )
         else:
-            turned = Lexicon(
+            turned = WordRelations(
                 lexicon.subject.converse, lexicon.verb.converse, lexicon.object.converse, lexicon.coreferent
             )
-        return Shape(shape.hypothesis, shape.premise, turned)
+        return PairShape(shape.hypothesis, shape.premise, turned)
 
     for shape in SHAPES:
         assert compute_relation(converse(shape)) is compute_relation(shape).converse, shape
@@ -132,28 +132,30 @@ def test_negating_both_sentences_gives_negated_relation():
     turned = 0
     for shape in SHAPES:
         if shape.premise.subject == shape.hypothesis.subject == THE and not (
-            shape.premise.modifiers or shape.hypothesis.modifiers or shape.lexicon.subject is not R.EQUIVALENCE
+            shape.premise.modifiers or shape.hypothesis.modifiers or shape.word_relations.subject is not R.EQUIVALENCE
         ):
             negated = (
-                Clause(clause.subject, clause.object, ("not",), clause.adverb)
+                ClauseForm(clause.subject, clause.object, ("not",), clause.adverb)
                 for clause in (shape.premise, shape.hypothesis)
             )
             relation = compute_relation(shape)
-            assert compute_relation(Shape(*negated, shape.lexicon)) is relation.negated, shape
+            assert compute_relation(PairShape(*negated, shape.word_relations)) is relation.complement_relation, shape
             turned += relation in (R.FORWARD_ENTAILMENT, R.REVERSE_ENTAILMENT)
     assert turned > 10
 
 
 def test_relation_depends_on_equality_of_adjectives_not_names():
     def pair(first, second):
-        return Shape(Clause(NounPhrase(adjective=first), A), Clause(NounPhrase(adjective=second), A), SUBJECT)
+        return PairShape(
+            ClauseForm(NounPhrase(adjective=first), A), ClauseForm(NounPhrase(adjective=second), A), SUBJECT
+        )
 
     assert compute_relation(pair("green", "green")) is compute_relation(pair("sad", "sad")) is R.FORWARD_ENTAILMENT
     assert compute_relation(pair("green", "sad")) is compute_relation(pair("b", "a")) is R.INDEPENDENCE
 
 
 def test_proof_has_line_for_each_pair_of_truth_values():
-    shape = Shape(Clause(EVERY, A), Clause(A, A), SUBJECT)
+    shape = PairShape(ClauseForm(EVERY, A), ClauseForm(A, A), SUBJECT)
     proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
     assert proof[1] == (
@@ -164,7 +166,7 @@ def test_proof_has_line_for_each_pair_of_truth_values():
         "premise true, hypothesis false: no model. "
         "Not reverse_entailment or negation or alternation or cover or independence."
     )
-    assert "nothing is done" in proof[4]
+    assert "nothing happens" in proof[4]
 
 
 def test_proof_excludes_all_relations_but_one():
@@ -179,7 +181,7 @@ def test_proof_excludes_all_relations_but_one():
 
 
 def test_proof_of_exchanged_pair_names_agent_and_patient():
-    shape = Shape(Clause(THE, THE), Clause(THE, THE), Lexicon(verb=R.ALTERNATION, exchanged=True))
+    shape = PairShape(ClauseForm(THE, THE), ClauseForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True))
     proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
@@ -187,7 +189,7 @@ def test_proof_of_exchanged_pair_names_agent_and_patient():
 
 
 def test_proof_of_verb_without_object_names_no_object():
-    shape = Shape(Clause(A, A), Clause(A), Lexicon(verb=R.ALTERNATION, coreferent=True))
+    shape = PairShape(ClauseForm(A, A), ClauseForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True))
     proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
     assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]
