@@ -51,7 +51,7 @@ def test_output_order_follows_ids():
         (5, "use a model with 1, 2 or 3 outputs instead of 5"),
     ],
 )
-def test_resolve_order_without_label_names_suggests_label_map_of_that_length(n_outputs, advice):
+def test_generic_label_names_error_suggests_label_map(n_outputs, advice):
     with pytest.raises(LabelError, match=re.escape(advice) + "$"):
         resolve_order({i: f"LABEL_{i}" for i in range(n_outputs)})
 

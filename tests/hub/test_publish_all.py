@@ -41,7 +41,7 @@ def test_single_repo_for_all_sets_is_rejected(commands):
 
 
 def _published(monkeypatch, *options, absent=(), benchmarks=None):
-    """Collect the configs of each set that the command would publish, and its exit code; `absent` configs fail.
+    """Return the configs of each set that the command would publish, and the exit code. Configs in `absent` fail.
 
     `benchmarks` receives whether each publication has an eval.yaml.
     """
