@@ -1,4 +1,4 @@
-"""Results in model repositories: one score per benchmark, and the card's `model-index`."""
+"""Tests of results in model repositories: one score per benchmark, and the `model-index` of the card."""
 
 import re
 from dataclasses import replace
@@ -30,7 +30,12 @@ from unbag.hub.eval_results import ResultContext
         ("breaking_nli", {}, {"name": "official", "split": "", "origin": "an address"}, "official"),
         ("sicck", {"space": "seven_way"}, {"name": "official", "split": ""}, "official-seven_way"),
         ("plain", {}, {"name": "pairs.csv", "split": "", "origin": "pairs.csv"}, None),
-        ("plain", {}, {"origin": "somebody/else (default)"}, None),  # of the corpus's name, and not it
+        (
+            "plain",
+            {},
+            {"origin": "somebody/else (default)"},
+            None,
+        ),  # has the name of the corpus, but a different origin
     ],
 )
 def test_published_config_name_of_result(name, config, data, expected):
@@ -48,7 +53,7 @@ def test_find_deviations_lists_changed_options():
         )
 
     assert changed() == {}
-    assert changed(mode="hypothesis") == {}  # a config of its own
+    assert changed(mode="hypothesis") == {}  # a separate config
     assert changed(q=10) == {"q": 10}
     assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
     assert find_deviations(replace(plain(), set="cs_lambda", config={"train_data": ["snli"]})) == {
@@ -119,7 +124,7 @@ def test_merge_tasks_with_malformed_file_raises(content):
         merge_tasks(content, "swapped", {})
 
 
-def test_merge_model_index_replaces_own_entries_only():
+def test_merge_model_index_replaces_only_unbag_entries():
     theirs = {
         "task": {"type": "text-classification"},
         "dataset": {"type": "glue", "name": "GLUE"},
