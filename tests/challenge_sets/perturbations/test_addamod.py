@@ -188,6 +188,22 @@ def test_directions_are_balanced_and_depend_on_seed():
     assert made == [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
 
 
+def test_addamod_written_text_takes_only_ordered_adjectives_that_express_no_opinion():
+    # English orders no "homeless", and "good" is an opinion; size and age stay.
+    adjectives = ["homeless", "good", "old", "tiny"]
+    parse, counts = sentence(THE_MAN, A_DOG), adjective_counts(adjectives, ["man", "dog"])
+    drawn = [{addamod(parse, counts, seed=i, written=w).adjective for i in range(100)} for w in (False, True)]
+    assert drawn == [set(adjectives), {"old", "tiny"}]
+    assert addamod(parse, adjective_counts(["homeless"], ["man", "dog"]), written=True) is AddAmodExclusion.NOT_SHARED
+
+
+def test_addamod_written_text_with_group_and_members_is_excluded():
+    including = [*A_DOG, ("including", "VERB", "VBG", "prep")]
+    parse, counts = sentence(THE_MAN, including), adjective_counts(["old"], ["man", "dog"])
+    assert addamod(parse, counts, written=True) is AddAmodExclusion.MEMBERS
+    assert addamod(parse, counts) is not AddAmodExclusion.MEMBERS
+
+
 # Exclusion reasons, with sentences for the pipeline. Each adjective below is attested with each noun.
 NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
 REFUSED = {
