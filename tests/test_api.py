@@ -47,7 +47,7 @@ def report():
     return asked()
 
 
-def test_evaluate_without_output_dir_gives_equal_results_and_removes_its_folder(tmp_path):
+def test_evaluate_without_output_dir_uses_temporary_folder(tmp_path):
     named, unnamed = asked(output_dir=tmp_path / "out"), asked()
     assert unnamed.results == named.results == results.read_results(tmp_path / "out" / results.FILE)
     assert named.folder == tmp_path / "out"

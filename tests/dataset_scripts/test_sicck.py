@@ -114,7 +114,7 @@ def test_seeds_can_be_kept_in_one_fold(file):
     assert set.union(*folds.values()) == set(range(5))
 
 
-def test_oracle_for_both_directions_scores_one(file, tmp_path):
+def test_oracle_for_both_directions_is_right(file, tmp_path):
     rows = loading.load("sicck", "official", file=file)
     known = {}
     for row in rows:  # three pairs occur twice in the file, with the same labels

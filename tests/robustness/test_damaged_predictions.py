@@ -9,7 +9,7 @@ from unbag.inference import StoredPredictions
 from unbag.inference import runner as running
 
 
-def test_predictions_of_other_texts_with_same_key_are_not_used(tmp_path, monkeypatch):
+def test_hash_collision_does_not_reuse_predictions(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "compute_store_key", lambda material: "a" * 64)  # simulates a hash collision
     run(tmp_path)
     other = ROWS.map(lambda row: {"premise": f"{row['premise']} or so"})

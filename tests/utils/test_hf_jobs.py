@@ -97,7 +97,7 @@ def test_recipe_in_job_pushes_after_training(in_job, tmp_path, monkeypatch, name
     assert done == ["org/name", "training", (tmp_path / "run", "org/name")]
 
 
-def test_training_with_seeds_in_job_is_not_advised_to_push(in_job, tmp_path, capsys):
+def test_training_with_seeds_gets_no_push_advice(in_job, tmp_path, capsys):
     arguments = ["finetune", "--model", "org/model", "--output-dir", str(tmp_path / "run"), "--seeds", "1", "2"]
     assert run(train.app, arguments) == 1
     assert "--push-results" not in capsys.readouterr().err
