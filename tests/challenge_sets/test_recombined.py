@@ -62,7 +62,7 @@ def _result(says, claims=30):
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
 
 
-def test_table_of_a_text_names_the_most_frequent_reasons():
+def test_text_table_names_most_frequent_reasons():
     result = _result(lambda row: row["label"])
     counts = {"claims": 30, "excluded: a negation": 24, "excluded: no sentence has an argument": 80}
     text = replace(result, config={"counts": counts}, data=result.data | {"load_options": {"text": ["a.md"]}})

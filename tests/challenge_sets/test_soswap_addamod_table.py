@@ -69,7 +69,7 @@ def _print(result):
     return " ".join(capture.get().split())
 
 
-def test_few_pairs_of_a_text_are_explained_with_the_most_frequent_reasons():
+def test_few_text_pairs_are_explained_by_frequent_reasons():
     counts = {"soswap": 600, "soswap: a passive": 91, "addamod: a negation": 1, "addamod: b": 7, "addamod: c": 1_271}
     data = RESULT.data | {"load_options": {"text": ["a.md"]}}
     scores = _scores() | {"by_subset": {"soswap": _part(0.9)}}

@@ -174,7 +174,7 @@ def test_compressed_file_is_one_part(tmp_path, name):
     assert open_file(path).spans(2) == ((0, None),)
 
 
-def test_large_row_group_is_split_and_small_one_is_not(tmp_path):
+def test_only_large_row_groups_are_split(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(40_000)}), path)  # one row group
     spans = open_file(path).spans(500)

@@ -100,7 +100,7 @@ def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
     assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 
-def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
+def test_merge_tasks_adds_one_task_per_config():
     once = merge_tasks(None, "swapped", {"snli-test": "test"})
     read = yaml.safe_load(once)
     assert read["tasks"] == [{"id": "snli-test", "config": "snli-test", "split": "test"}]

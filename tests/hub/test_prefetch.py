@@ -40,7 +40,7 @@ def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_comma
 
 
 @pytest.mark.nightly
-def test_full_disk_gives_one_line_error_and_command_can_be_repeated(fresh_commands):
+def test_full_disk_gives_one_line_error_and_allows_retry(fresh_commands):
     refused = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
     assert "1 of 1 files are missing: the corpus snli, split validation" in refused
     assert ": here" in fresh_commands("prefetch", *_PLAIN)

@@ -138,7 +138,7 @@ def test_diin_transitions_follow_config():
 
 
 @pytest.mark.parametrize(("scaled", "expected"), [(True, 4.5), (False, 9.0)])
-def test_g_tlstm_query_scores_are_divided_by_sqrt_of_size(scaled, expected):
+def test_g_tlstm_query_scores_are_scaled(scaled, expected):
     """(1, 2, 2, 0) · (1, 2, 2, 7) = 9, and √4 = 2."""
     query = QueryScorer(4, scaled=scaled)
     with torch.no_grad():
@@ -170,7 +170,7 @@ def test_g_tlstm_trees_do_not_depend_on_score_scale():
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_tree_lstm_forget_bias_is_added_to_both_forget_gates(bias):
+def test_tree_lstm_forget_bias_applies_to_both_gates(bias):
     """With weights of zero: c = σ(bias) (2 + 1) + σ(0) tanh(0), and h = ½ tanh(c)."""
     cell = TreeLstmCell(0, 1, forget_bias=bias)
     with torch.no_grad():
@@ -184,7 +184,7 @@ def test_tree_lstm_forget_bias_is_added_to_both_forget_gates(bias):
 
 
 @pytest.mark.parametrize(("options", "bias"), [({}, 1.0), (TEXT_VARIANTS["g-tlstm"], 0.0)])
-def test_g_tlstm_forget_bias_is_in_merges_and_initial_leaves(options, bias, tmp_path):
+def test_g_tlstm_forget_bias_is_in_merges_and_leaves(options, bias, tmp_path):
     network = new("g-tlstm", tmp_path, **options)
     _, forget, *_ = network.leaf.cell.bias_ih.chunk(4)  # torch's order: i, f, g, o
     assert network.merge.forget_bias == bias

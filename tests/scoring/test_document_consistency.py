@@ -9,7 +9,7 @@ MEASURES = ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")
 
 
 def _rows(claims=3, sizes=(1, 4, 16), operations=("subject", "number")):
-    """Return the columns of claims with three documents of each size: supported, exchanged, removed."""
+    """Return the columns of claims with one document of each size, and its supported, exchanged and removed rows."""
     rows = [
         (f"c{claim}", f"c{claim}#{k}", k, (3 * claim + k) % k, operation)
         for claim in range(claims)

@@ -57,7 +57,7 @@ def test_invertible_map_of_embeddings_has_no_effect():
     assert np.abs(one - other).max() < 1e-6
 
 
-def test_constant_dimensions_have_no_effect():
+def test_redundant_dimensions_have_no_effect():
     counts, vectors, gold = _data()
     wider = np.hstack([vectors, vectors[:, :3] + vectors[:, 3:6], np.zeros((200, 2), dtype=np.float32)])
     one, other = (fit(counts, table, gold).uncertainty(counts, gold) for table in (vectors, wider))

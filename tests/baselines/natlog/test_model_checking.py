@@ -95,7 +95,7 @@ def test_adjectives_and_adverbs_give_expected_relation():
 
 
 def test_verb_without_object_has_expected_relation():
-    """ "Full of students" and "empty" exclude each other, whatever modifies the students."""
+    """The predicates "full of students" and "empty" exclude each other, whatever modifies the students."""
     lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
     for students in (A, NounPhrase(adjective="happy")):
         assert _relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION

@@ -188,7 +188,7 @@ def test_directions_are_balanced_and_depend_on_seed():
     assert made == [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
 
 
-def test_addamod_written_text_takes_only_ordered_adjectives_that_express_no_opinion():
+def test_written_text_uses_only_ordered_neutral_adjectives():
     # English orders no "homeless", and "good" is an opinion; size and age stay.
     adjectives = ["homeless", "good", "old", "tiny"]
     parse, counts = sentence(THE_MAN, A_DOG), adjective_counts(adjectives, ["man", "dog"])

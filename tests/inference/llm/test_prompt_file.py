@@ -79,7 +79,7 @@ def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
         PromptFile.load(write(tmp_path / "own.jinja", body, head))
 
 
-def test_choose_prompt_file_and_few_shot_examples_exclude_each_other(tmp_path):
+def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
     with pytest.raises(PromptError, match="--num-fewshot: expected none with --prompt, got 3"):
         choose_prompt(write(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a template, got .*absent"):

@@ -155,7 +155,7 @@ def test_annotators_on_a_rebuilt_set_are_hollow():
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
-def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, written):
+def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written):
     results.write_results(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
@@ -163,7 +163,7 @@ def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, writ
     assert [each.set for each in gathered.skipped] == ["sicck"]
 
 
-def test_figure_table_has_row_per_place_and_marks_missing_values():
+def test_figure_table_has_row_per_place():
     one, two = Estimate(0.5, 0.4, 0.6, 9), Estimate(0.25, None, None, 9)
     series = (
         FigureSeries("a", (FigurePoint("x", one), FigurePoint("y", two))),
