@@ -3,11 +3,11 @@
 import pytest
 import typer
 
-from unbag.cli.options import PairOptions, selected
+from unbag.cli.options import PairOptions, build_selected_requests
 
 
 def _requests(names, **options):
-    return selected(PairOptions(**options), names, full=True, on_failure=[].append)
+    return build_selected_requests(PairOptions(**options), names, full=True, on_failure=[].append)
 
 
 def test_several_corpora_are_used_in_order():

@@ -356,12 +356,12 @@ def test_set_option_is_parsed_by_type():
     made = request_options.PairOptions(
         corpus=["sick"], seed=7, set_option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
     )
-    breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
+    breaking, cs, permuted = made.build_requests(["breaking_nli", "cs_lambda", "permuted"])
     assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli"), "seed": 7}
     assert cs.options == {"train_data": ("snli", "mnli"), "min_lms": 0.5, "seed": 7}
     assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
     own = request_options.PairOptions(seed=7, set_option=["seed=3"])
-    [request] = own.requests(["permuted"])
+    [request] = own.build_requests(["permuted"])
     assert (request.seed, request.options["seed"]) == (7, 3)
 
 

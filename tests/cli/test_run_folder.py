@@ -26,7 +26,7 @@ def folder(monkeypatch, tmp_path):
 
     def ask(command):
         assert cli.run(cli.app, command.split()) == 1
-        return found.pop().relative_to(run_folder.RUNS).as_posix()
+        return found.pop().relative_to(run_folder.RUNS_FOLDER).as_posix()
 
     return ask
 

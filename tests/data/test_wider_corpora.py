@@ -171,22 +171,25 @@ def test_every_xnli_language_is_corpus():
     assert len(LANGUAGES) == 15
 
 
-def test_corpus_all_selects_corpora_of_papers():
+def test_corpus_all_is_the_corpora_of_the_papers():
     from unbag.cli.options import PairOptions, selected
     from unbag.data.corpora import PAPER_CORPORA
 
-    found = selected(PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail)
+    found = build_selected_requests(
+        PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail
+    )
     for name in ("plain", "swapped"):
         assert [each.config.partition("-")[0] for each in found if each.name == name] == list(PAPER_CORPORA)
 
 
 @pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
-def test_corpus_all_with_file_adds_official_pairs_once(given, names):
+def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
     from unbag.cli.options import PairOptions, selected
 
     without, found = (
-        selected(PairOptions(corpus=["all"], **each), names, full=False, on_failure=pytest.fail) for each in ({}, given)
+        build_selected_requests(PairOptions(corpus=["all"], **each), names, full=False, on_failure=pytest.fail)
+        for each in ({}, given)
     )
     official = [request for request in found if "file" in request.options]
     assert without == [request for request in found if request not in official]
@@ -196,11 +199,13 @@ def test_corpus_all_with_file_adds_official_pairs_once(given, names):
     assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
 
 
-def test_corpus_all_with_unused_file_is_rejected():
+def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
     from unbag.cli.options import PairOptions, selected
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
-        selected(PairOptions(corpus=["all"], official_file="folder"), ["plain"], full=False, on_failure=pytest.fail)
+        build_selected_requests(
+            PairOptions(corpus=["all"], official_file="folder"), ["plain"], full=False, on_failure=pytest.fail
+        )
 
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])

@@ -33,7 +33,7 @@ def test_summary_table_is_shown_if_present(summary, capsys):
         (
             0.7,
             "Accuracy of the biased model: 70.0% of the training pairs that it predicts; of this model: 60.0% of "
-            "held-out pairs. The bias may leave too little to learn.",
+            "held-out pairs. The biased model may leave too few pairs to learn from.",
         ),
     ],
 )
