@@ -172,7 +172,7 @@ def test_every_xnli_language_is_corpus():
 
 
 def test_corpus_all_is_the_corpora_of_the_papers():
-    from unbag.cli.options import PairOptions, selected
+    from unbag.cli.options import PairOptions, build_selected_requests
     from unbag.data.corpora import PAPER_CORPORA
 
     found = build_selected_requests(
@@ -185,7 +185,7 @@ def test_corpus_all_is_the_corpora_of_the_papers():
 @pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
 def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
-    from unbag.cli.options import PairOptions, selected
+    from unbag.cli.options import PairOptions, build_selected_requests
 
     without, found = (
         build_selected_requests(PairOptions(corpus=["all"], **each), names, full=False, on_failure=pytest.fail)
@@ -200,7 +200,7 @@ def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
 
 
 def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
-    from unbag.cli.options import PairOptions, selected
+    from unbag.cli.options import PairOptions, build_selected_requests
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
         build_selected_requests(
