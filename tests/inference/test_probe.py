@@ -30,7 +30,7 @@ from unbag.inference.label_probe import (
     MARGIN,
     MARGIN_OF_COUPLES,
     PAIRS,
-    validate_outputs,
+    raise_output_count_error,
 )
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
@@ -215,7 +215,7 @@ def test_another_number_of_outputs_is_refused_with_the_order_that_fits(meant):
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* obvious pairs right"):
-        validate_outputs(predictor, caught.value)
+        raise_output_count_error(predictor, caught.value)
 
 
 def test_a_score_for_each_pair_is_refused_with_what_it_ranks():
@@ -223,7 +223,7 @@ def test_a_score_for_each_pair_is_refused_with_what_it_ranks():
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=r"\[score, 1 - score\].*--label-map contradiction,not_contradiction "):
-        validate_outputs(predictor, caught.value)
+        raise_output_count_error(predictor, caught.value)
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -10,7 +10,7 @@ from unbag.inference import runner as running
 
 
 def test_predictions_of_other_texts_are_not_taken_even_under_one_key(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "compute_store_key", lambda material: "a" * 64)  # as if hashes collided
+    monkeypatch.setattr(running, "compute_store_key", lambda key_fields: "a" * 64)  # as if hashes collided
     run(tmp_path)
     other = ROWS.map(lambda row: {"premise": f"{row['premise']} or so"})
     again = Counting()

@@ -200,7 +200,7 @@ def evaluate(
     if model_options.offline:
         plan = available_offline(plan)
     with (
-        open_local_result_folder(plan.place, further=[config_file.FILE]) as folder,
+        open_local_result_folder(plan.place, extra_files=[config_file.FILE]) as folder,
         parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):

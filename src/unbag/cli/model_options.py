@@ -214,8 +214,8 @@ class ModelOptions:
                     )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data: expected {BUILT_IN.named} among the models, got none; use -o train_data=… for the set "
-                "option"
+                f"--train-data: expected {BUILT_IN.name_form} among the models, got none; use -o train_data=… for the "
+                "set option"
             )
 
     @contextmanager
