@@ -299,7 +299,9 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
 def test_option_of_other_model_type_is_rejected():
     models = ["org/model", "causal:org/lm"]
     model_loading.validate_model_options(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
-    assert model_loading.select_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
+    assert model_loading.select_model_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {
+        "head": "residual"
+    }
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
         model_loading.validate_model_options(models, {"base_url": "http://localhost/v1"})
 
@@ -315,7 +317,7 @@ def test_options_of_each_model_type_equal_loader_parameters():
     from unbag.inference.llm.endpoint import EndpointPredictor
     from unbag.inference.transformer import TransformerPredictor
 
-    of_every_predictor = {"long_premise"}  # an option of `predictor_of`, which wraps the loaded predictor
+    of_every_predictor = {"long_premise"}  # an option of `load_predictor`, which wraps the loaded predictor
     parameters = {}
     for kind, loaders, others in (
         (model_loading.CLASSIFIER, (TransformerPredictor.load, ExportedPredictor.load), of_every_predictor),

@@ -21,7 +21,7 @@ from unbag.cli import model_options, natlog
 from unbag.cli import options as request_options
 from unbag.cli import train as training_commands
 from unbag.evaluation import model_loading
-from unbag.training.recipes import recipes
+from unbag.training.recipes import load_recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
@@ -403,8 +403,8 @@ def test_evaluate_in_two_processes_reports_once(folder):
 
 
 def test_train_has_command_per_recipe_with_config_help():
-    assert recipes()
-    for name, recipe in recipes().items():
+    assert load_recipes()
+    for name, recipe in load_recipes().items():
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
         assert shown.exit_code == 0
         for declared in fields(recipe.config):

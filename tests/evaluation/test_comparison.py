@@ -155,7 +155,7 @@ def test_run_without_examples_is_compared_by_intervals(runs, tmp_path):
     paired = _by_name(unbag.compare(runs / "weak", runs / "strong"))
     found = unbag.compare(runs / "weak", tmp_path)
     assert {each.test for each in found.differences} == {"unpaired"}
-    assert all(each.p is None and found.significant(each) is None for each in found.differences)
+    assert all(each.p is None and found.is_significant(each) is None for each in found.differences)
     assert any("B stored no examples; intervals unpaired, without a test" in note for note in found.notes)
     alone = _by_name(found)["plain", "accuracy"].difference
     together = paired["plain", "accuracy"].difference

@@ -142,7 +142,7 @@ def test_device_is_validated_by_engine(tmp_path, request_):
         def validate_device(self, dtype, device):
             told.append((dtype, device))
 
-        def predictor_of(self, model, **options):
+        def load_predictor(self, model, **options):
             told.append(options["device"])
             return CallablePredictor(reads_order), model
 

@@ -43,8 +43,8 @@ def held(low, high, bound, side="min", n=100, name="accuracy"):
 def test_gate_outcome_depends_on_interval(low, high, bound, outcome):
     checked = held(low, high, bound)
     assert checked.outcome == outcome
-    assert checked.stops(strict=False) == (outcome == "fails")
-    assert checked.stops(strict=True) == (outcome != "passes")
+    assert checked.is_failure(strict=False) == (outcome == "fails")
+    assert checked.is_failure(strict=True) == (outcome != "passes")
     # An upper bound is the mirror image.
     mirrored = {"fails": "passes", "passes": "fails"}.get(outcome, outcome)
     if bound not in (low, high):
@@ -71,8 +71,8 @@ def test_check_number_without_value_stops_only_a_strict_build():
     made.scores[SKILL] = None
     [checked] = gates.check_bounds([made], [gates.parse_bound("plain:score=.2", "min")])
     assert (checked.outcome, checked.why) == ("inconclusive", TOO_FEW_ROWS)
-    assert checked.stops(strict=True)
-    assert not checked.stops(strict=False)
+    assert checked.is_failure(strict=True)
+    assert not checked.is_failure(strict=False)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
         return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
 
     old = run(tmp_path / "old", result(right=0.5))
-    monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world=2))
+    monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world_size=2))
     monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")

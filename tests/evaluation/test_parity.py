@@ -63,15 +63,15 @@ def test_labels_are_compared_by_name():
     source = np.zeros(4, dtype=np.int32)
     ours = RowLabels(source, np.array([0, 1, 2, 3], dtype=np.int8), (*LABELS, NONE))
     theirs = RowLabels(source, np.array([2, 0, 1, 3], dtype=np.int8), ("neutral", "other", "entailment", NONE))
-    assert ours.differs_from(theirs).tolist() == [False, False, True, False]
-    assert theirs.differs_from(ours).tolist() == [False, False, True, False]
+    assert ours.find_differences(theirs).tolist() == [False, False, True, False]
+    assert theirs.find_differences(ours).tolist() == [False, False, True, False]
 
 
 @pytest.mark.parametrize(("changed", "outcome"), [(2, "passes"), (12, "inconclusive"), (40, "fails")])
 def test_check_parity_compares_the_interval_with_the_bound(tmp_path, changed, outcome):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=changed)
     compared, _ = parity.compare_labels(after, before)
-    [gate] = gates.check_parity(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
+    [gate] = gates.check_changed_labels(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
     assert (gate.number, gate.asked, gate.outcome) == ("changed_labels", "≤ 0.05", outcome)
     assert gate.estimate == compared[0].estimate
 

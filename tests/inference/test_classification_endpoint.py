@@ -97,7 +97,7 @@ def test_three_outputs_predict_entailment_from_threshold(endpoint):
     odds = own / (1 - own) / (threshold / (1 - threshold))
     np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-5)
     assert 0 < (values[:, 0] > 0.5).mean() < 1
-    assert predictor.without_threshold().label_space == LABELS
+    assert predictor.copy_without_threshold().label_space == LABELS
 
 
 def test_predict_resumes_without_repeated_pairs(endpoint):

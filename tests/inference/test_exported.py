@@ -16,7 +16,7 @@ pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
 
 from unbag.evaluation import model_loading  # noqa: E402
 from unbag.inference.exported import ExportedPredictor, is_dynamically_quantized  # noqa: E402
-from unbag.inference.exported_files import find_exported  # noqa: E402
+from unbag.inference.exported_files import find_exported_models  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 from unbag.inference.transformer import TransformerPredictor  # noqa: E402
 
@@ -257,7 +257,7 @@ def test_pytorch_option_is_rejected_for_exported_model(folder):
 
 def test_exported_files_are_found_in_common_layouts():
     names = ["model.onnx", "onnx/model_qint8_avx512.onnx", "openvino/openvino_model.xml", "a/b/model.onnx", "x.bin"]
-    assert find_exported(names) == names[:3]
+    assert find_exported_models(names) == names[:3]
 
 
 _FROM_HUB = """

@@ -175,11 +175,11 @@ def test_hypothesis_only_model_ignores_premise():
 @every_model
 def test_hex_finds_last_layer_and_words(name):
     from unbag.training.config import HexOptions
-    from unbag.training.hex import Hex
+    from unbag.training.hex import HexObjective
 
     network = tiny_model(name)
     network.config.id2label = dict(enumerate("abc"))
-    objective = Hex(network, tiny_tokenizer(), HexOptions(warm_start=0)).train()
+    objective = HexObjective(network, tiny_tokenizer(), HexOptions(warm_start=0)).train()
     loss = objective(LABELS, **encode())
     loss.loss.backward()
     assert loss.loss.isfinite()

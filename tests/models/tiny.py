@@ -5,7 +5,7 @@ import torch
 
 from unbag.models import ARCHITECTURES
 from unbag.models.word_tokenizer import SPECIAL, build_word_tokenizer
-from unbag.training.word_features import spelling
+from unbag.training.word_features import build_spelling_table
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
 PAIRS = [
@@ -65,7 +65,7 @@ def tables(kind):
     size = len(SPECIAL) + len(WORDS)
     made, config = {}, {}
     if "spelling" in kind.needs:
-        made |= spelling(WORDS)
+        made |= build_spelling_table(WORDS)
         config["spelling"] = made["spelling"].shape[1]
     if "stems" in kind.needs:
         made["stem"] = rng.permutation(np.arange(size) // 2)

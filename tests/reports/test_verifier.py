@@ -151,7 +151,7 @@ def test_compare_tests_named_metrics_except_average_precision(folders):
         "false contradiction": "mcnemar",
         "Brier score": "bootstrap",
     }
-    better = {each.label: compared.better(each) for each in compared.differences}
+    better = {each.label: compared.find_better(each) for each in compared.differences}
     assert better["AUROC"] == better["false entailment"] == better["Brier score"] == compared.systems[0].letter
     assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in compared.notes
 

@@ -3,7 +3,7 @@ from dataclasses import fields
 
 import pytest
 
-from unbag.training.config import TrainConfig, parse_weighted, validate_english
+from unbag.training.config import TrainConfig, parse_weighted_corpus, validate_english
 
 
 def config(**options):
@@ -84,12 +84,12 @@ def test_every_field_has_help():
 
 def test_logging_options_do_not_change_cache_key():
     assert (
-        config().cache_key_config()
+        config().select_cache_key_fields()
         == config(
             output_dir="runs/b", logging_steps=1, dataloader_num_workers=2, report_to=("trackio",)
-        ).cache_key_config()
+        ).select_cache_key_fields()
     )
-    assert config().cache_key_config() != config(seed=14).cache_key_config()
+    assert config().select_cache_key_fields() != config(seed=14).select_cache_key_fields()
 
 
 def test_file_locations_do_not_change_cache_key(tmp_path):
@@ -97,10 +97,10 @@ def test_file_locations_do_not_change_cache_key(tmp_path):
     here = config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
     assert here.to_json()["corpus"] == ["pairs.csv=2", "mnli"]
     assert here.to_json()["model"] == tmp_path.name
-    assert here.files() == [tmp_path / "pairs.csv"]
+    assert here.list_files() == [tmp_path / "pairs.csv"]
     assert config().to_json()["model"] == "org/model"
 
 
 def test_weight_is_separated_from_file_name():
-    assert parse_weighted("my=pairs.csv") == ("my=pairs.csv", 1.0)
-    assert parse_weighted("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)
+    assert parse_weighted_corpus("my=pairs.csv") == ("my=pairs.csv", 1.0)
+    assert parse_weighted_corpus("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)

@@ -21,13 +21,13 @@ from unbag.inference import TransformerPredictor
 from unbag.models.hex.residual import ResidualHead
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex, embedding_word_table, project_out
+from unbag.training.hex import HexObjective, build_embedding_word_table, project_out
 
 NOW = HexOptions(warm_start=0)
 
 
 def tiny_hex(kind="bert", options=NOW, **network):
-    return Hex(tiny_network(kind, **network), tiny_tokenizer(), options)
+    return HexObjective(tiny_network(kind, **network), tiny_tokenizer(), options)
 
 
 def layer_of(objective, kind="bert"):
@@ -112,7 +112,7 @@ def test_g_equals_hand_computed_value():
 def test_g_keeps_initial_embeddings_of_network():
     network = tiny_network()
     before = network.get_input_embeddings().weight.detach().clone()
-    objective = Hex(network, tiny_tokenizer(), NOW)
+    objective = HexObjective(network, tiny_tokenizer(), NOW)
     assert not {name for name in objective.state_dict() if "table" in name}
     assert not objective.branch.table.vectors.requires_grad
     steps(objective, 5)
@@ -133,8 +133,8 @@ def test_g_reads_given_word_vectors(tmp_path):
     assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
     encoded = encode([("a dog runs", "a dog and a cat")])
     torch.testing.assert_close(objective.branch.mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
-    assert objective.provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
-    assert tiny_hex().provenance() == {}
+    assert objective.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
+    assert tiny_hex().build_provenance() == {}
     path.write_text("unheard 5 6\n")
     with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, got none"):
         tiny_hex(options=HexOptions(embeddings=str(path)))
@@ -147,7 +147,7 @@ def test_word_piece_has_no_word_vector(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
     network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
-    vectors, is_word = embedding_word_table(load_embeddings(str(path)), network, tokenizer)
+    vectors, is_word = build_embedding_word_table(load_embeddings(str(path)), network, tokenizer)
     assert tokenizer.tokenize("playing") == ["play", "##ing"]
     assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
     assert vectors[5].tolist() == [1.0, 2.0]
@@ -235,7 +235,7 @@ def test_warm_start_is_cross_entropy_and_ends():
 
 def test_step_of_several_passes_counts_once():
     network, tokenizer = tiny_network(), tiny_tokenizer()
-    objective = Hex(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
+    objective = HexObjective(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
     objective.begin(0, 4)
     plain = network(**encode()).logits
     assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]

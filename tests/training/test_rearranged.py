@@ -23,7 +23,7 @@ from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
-from unbag.training.data import Part, TrainingData
+from unbag.training.data import DataPart, TrainingData
 from unbag.training.rearranged import Arrangement, train_rearranged
 from unbag.utils import terminal
 
@@ -32,7 +32,7 @@ RECIPE = scripts.file("trainers", "rearranged").RECIPE
 
 def part(name, pairs):
     examples = [Example(f"{name}-{number}", *pair) for number, pair in enumerate(pairs)]
-    return Part(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
+    return DataPart(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
 
 
 def rows(name, pairs, **columns):
@@ -166,8 +166,8 @@ def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
     assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed
     config = RECIPE.config(**told, warm_start=0.5)
-    assert config.for_recipe(TrainConfig, seed=5).seed == 5
-    assert config.for_recipe(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
+    assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
+    assert config.build_recipe_config(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
 
 
 @pytest.mark.nightly

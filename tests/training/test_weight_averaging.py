@@ -23,7 +23,7 @@ from unbag.hub.model import build_averaged_publication
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
-from unbag.training.weight_averaging import average_models, average_tensors, average_weights, interpolate
+from unbag.training.weight_averaging import average_models, average_tensors, average_weights, interpolate_weights
 
 ALPHAS = [step / 10 for step in range(11)]
 
@@ -43,7 +43,7 @@ def bits(tensor):
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_interpolation_with_itself_is_exact(alpha):
     values = random_floats(1)
-    [mixed] = interpolate({"w": values}, {"w": values.clone()}, alpha).values()
+    [mixed] = interpolate_weights({"w": values}, {"w": values.clone()}, alpha).values()
     assert len(values) > 1_000
     assert torch.equal(bits(mixed), bits(values))
 
@@ -51,15 +51,15 @@ def test_interpolation_with_itself_is_exact(alpha):
 def test_interpolation_endpoints_are_exact():
     a, b = random_floats(1)[:1_900], random_floats(2)[:1_900]
     a[0], b[1] = float("-inf"), float("inf")  # zero times infinity would be NaN
-    assert torch.equal(bits(interpolate({"w": a}, {"w": b}, 0.0)["w"]), bits(a))
-    assert torch.equal(bits(interpolate({"w": a}, {"w": b}, 1.0)["w"]), bits(b))
+    assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 0.0)["w"]), bits(a))
+    assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), bits(b))
 
 
 def test_interpolate_by_hand():
     a, b = {"w": torch.tensor([[1.0, -2.0], [0.0, 8.0]])}, {"w": torch.tensor([[3.0, 2.0], [4.0, 8.0]])}
-    assert interpolate(a, b, 0.25)["w"].tolist() == [[1.5, -1.0], [1.0, 8.0]]
-    assert interpolate(a, b, 0.5)["w"].tolist() == [[2.0, 0.0], [2.0, 8.0]]
-    assert torch.equal(interpolate(b, a, 0.75)["w"], interpolate(a, b, 0.25)["w"])
+    assert interpolate_weights(a, b, 0.25)["w"].tolist() == [[1.5, -1.0], [1.0, 8.0]]
+    assert interpolate_weights(a, b, 0.5)["w"].tolist() == [[2.0, 0.0], [2.0, 8.0]]
+    assert torch.equal(interpolate_weights(b, a, 0.75)["w"], interpolate_weights(a, b, 0.25)["w"])
 
 
 def test_interpolation_is_exact_value_rounded_once():
@@ -67,7 +67,7 @@ def test_interpolation_is_exact_value_rounded_once():
     from fractions import Fraction
 
     a, b = torch.randn(200, generator=torch.Generator().manual_seed(3)), torch.linspace(-1, 1, 200)
-    mixed = interpolate({"w": a}, {"w": b}, 0.3)["w"]
+    mixed = interpolate_weights({"w": a}, {"w": b}, 0.3)["w"]
     exact = [
         Fraction(0.7) * Fraction(x) + Fraction(0.3) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True)
     ]

@@ -7,7 +7,7 @@ import pytest
 from unbag import cli
 from unbag.cli import evaluate, push, train
 from unbag.cli.app import run
-from unbag.training.recipes import recipes
+from unbag.training.recipes import load_recipes
 from unbag.utils import hf_jobs
 from unbag.utils.hf_jobs import is_hf_job, is_on_volume, validate_outlives_job
 
@@ -75,7 +75,7 @@ def test_output_outlives_job_with_push_or_address(in_job, monkeypatch):
     validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", load_recipes())
 def test_every_recipe_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys, name):
     monkeypatch.setattr(train, "_run", lambda *_, **__: pytest.fail("the training started"))
     arguments = [name.replace("_", "-"), "--model", "org/model", "--output-dir", str(tmp_path / "run")]

@@ -138,21 +138,21 @@ def check(
     if connect_process_group().rank:
         return
     notes: list[str] = []
-    compared: list[parity.Parity] = []
+    compared: list[parity.ChangedLabels] = []
     with explain_damaged_records(run, *([] if before is None else [before])):
         results = gates.select_results_of_single_model(read_results(run), str(run))
         checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:
             comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
             compared, parity_notes = parity.compare_labels(run, before)
-            checked += [*comparisons, *gates.check_parity(compared, parity_bounds)]
+            checked += [*comparisons, *gates.check_changed_labels(compared, parity_bounds)]
             notes = [*notes, *parity_notes]
         if badge is not None:
             badges.write_badge(compute_model_verdict(results), badge)
         view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
         exported = gate_views.export_gates(checked, notes, compared, strict=strict)
     show(form, view, exported, as_json=as_json)
-    if any(each.stops(strict=strict) for each in checked):
+    if any(each.is_failure(strict=strict) for each in checked):
         raise typer.Exit(1)
 
 

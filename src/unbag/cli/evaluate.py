@@ -202,7 +202,7 @@ def evaluate(
     if model_options.offline:
         plan = restrict_to_offline(plan)
     with (
-        open_local_result_folder(plan.output_location, further=[config_file.CONFIG_FILE]) as folder,
+        open_local_result_folder(plan.output_location, extra_files=[config_file.CONFIG_FILE]) as folder,
         parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):

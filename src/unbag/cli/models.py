@@ -30,10 +30,10 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from unbag.models import ARCHITECTURES
-    from unbag.training.initialization import parameters
+    from unbag.training.initialization import count_parameters
 
     if as_json:
-        print_json([_model_record(kind, parameters(kind)) for kind in ARCHITECTURES.values()])
+        print_json([_model_record(kind, count_parameters(kind)) for kind in ARCHITECTURES.values()])
         return
     from rich.table import Table
 
@@ -42,7 +42,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     table.add_column("published", justify="right")
     for kind in ARCHITECTURES.values():
         published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
-        table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
+        table.add_row(kind.name, kind.paper, kind.sees, _millions(count_parameters(kind)), published)
     console().print(table)
     echo("\n** Not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")

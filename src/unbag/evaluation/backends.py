@@ -32,7 +32,7 @@ class Engine(Protocol):
         """
         ...
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
+    def load_predictor(self, model: Model, **options: Any) -> tuple[Predictor, str]:
         """Load a predictor and its display name, like `model_loading.load_predictor`."""
         ...
 
@@ -53,7 +53,7 @@ class InProcessEngine:
 
             resolve_device(dtype or "float32", device)
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
+    def load_predictor(self, model: Model, **options: Any) -> tuple[Predictor, str]:
         """Load the model in the current process."""
         return load_predictor(model, **options)
 

@@ -127,33 +127,33 @@ def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) 
 
 
 @contextmanager
-def open_local_result_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
-    """Yield a local folder for a run. If `place` is a URL, files are downloaded first and uploaded at the end.
+def open_local_result_folder(location: str, *, extra_files: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield a local folder for a run. If `location` is a URL, files are downloaded first and uploaded at the end.
 
     Args:
-        place: Path or URL of the folder.
-        further: Names of additional files that a run extends.
+        location: Path or URL of the folder.
+        extra_files: Names of additional files that a run extends.
     """
-    with open_local_copy(place, last=results.FILE) as folder:
-        if is_url(place):
-            download_result_folder(place, folder, further=further)
+    with open_local_copy(location, last=results.FILE) as folder:
+        if is_url(location):
+            download_result_folder(location, folder, extra_files=extra_files)
         yield folder
 
 
-def download_result_folder(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
+def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str] = ()) -> None:
     """Download the results of earlier runs from a URL to a local folder, so that a new run can extend them.
 
     Args:
-        place: The URL.
+        url: The URL.
         folder: The local folder.
-        further: Names of additional files to download.
+        extra_files: Names of additional files to download.
     """
-    root = StorageFolder(place)
+    root = StorageFolder(url)
     names = root.names()
     if results.FILE not in names:
         return
     samples = root / paired_samples.FOLDER
-    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *further)]
+    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *extra_files)]
     copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.names()]
     for source, target, name in copies:
         target.write(name, source.read(name))

@@ -22,7 +22,7 @@ from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_s
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import Scored, score_predictions, write_results
+from unbag.evaluation.scoring import ScoredResult, score_predictions, write_results
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
 from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
@@ -248,7 +248,7 @@ def score_sharded_predictions(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
             "tasks; pass the --output-dir of that command"
         )
-    done: list[Scored] = []
+    done: list[ScoredResult] = []
     failures = list(skipped)
     items = dict(built_sets or {})
     baselines: dict[str, LexicalBaseline] = {}
@@ -275,7 +275,12 @@ def score_sharded_predictions(
                     BaselinePredictions() if task.fitted_to is None else baseline.predict(item, str(predictions))
                 )
             each = score_predictions(
-                item, predicted, task.model, threshold=task.threshold, words=words[request, fitted_to], control=control
+                item,
+                predicted,
+                task.model,
+                threshold=task.threshold,
+                baseline=words[request, fitted_to],
+                control=control,
             )
         except Exception as error:
             if on_failure is None:

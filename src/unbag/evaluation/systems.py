@@ -43,7 +43,7 @@ class LocatedResult:
         return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
-    def task(self) -> str:
+    def task_key(self) -> str:
         """Key of the task (set, data, options and labels). Results with equal keys can be compared pair by pair."""
         data = {name: self.result.data.get(name) for name in _SAME}
         return json.dumps([self.result.set, data, to_json(self.result.config), self._labels], sort_keys=True)
@@ -83,7 +83,7 @@ class ComparedSystem:
         """Training seeds without duplicates. Empty if the model names contain no seed."""
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
-    def tasks(self) -> dict[str, list[LocatedResult]]:
+    def group_by_task(self) -> dict[str, list[LocatedResult]]:
         """Group the runs by task.
 
         Raises:
@@ -91,7 +91,7 @@ class ComparedSystem:
         """
         by_task: dict[str, list[LocatedResult]] = {}
         for run in self.runs:
-            same = by_task.setdefault(run.task, [])
+            same = by_task.setdefault(run.task_key, [])
             if any(run.seed == other.seed for other in same):
                 what = "" if run.seed is None else f", seed {run.seed}"
                 raise ValueError(
@@ -162,12 +162,12 @@ def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
     return str(path), select_single_model(systems, str(path))
 
 
-def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> T:
+def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
     """Select the item of the single model. Baselines count only if there is no other model.
 
     Args:
         models: Name, one result and the item of each model.
-        where: Path of the results, for error messages.
+        path: Path of the results, for error messages.
 
     Raises:
         ValueError: If there are several models.
@@ -179,7 +179,7 @@ def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> 
     if len(selected) != 1:
         names = ", ".join(name for name, *_ in selected) or "none"
         raise ValueError(
-            f"{where}: expected the results of one model, got results of {names}; evaluate each model into a separate "
+            f"{path}: expected the results of one model, got results of {names}; evaluate each model into a separate "
             "folder"
         )
     [(*_, one)] = selected

@@ -27,7 +27,7 @@ from unbag.inference.llm.connection import (
 )
 from unbag.inference.llm.endpoint import CONCURRENCY, EndpointResponse, EndpointUsage
 from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
-from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedOutputs, parse_threshold
+from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedPredictor, parse_threshold
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
@@ -42,7 +42,7 @@ _TIMEOUT: Final = 120.0  # seconds
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
 
 
-class ClassificationEndpointPredictor(ThresholdedOutputs):
+class ClassificationEndpointPredictor(ThresholdedPredictor):
     """Predictor that queries a classification endpoint. Build it with `load`.
 
     The supported routes are in `classification_routes.ROUTES`.
@@ -231,7 +231,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             if error.status_code in _TOO_LARGE and len(pairs) > 1:
                 half = len(pairs) // 2
                 return self._send(pairs[:half]) + self._send(pairs[half:])
-            refusal = self._connection.describe_refusal(self.model, error, ending=f"/{self._route.name}")
+            refusal = self._connection.describe_error_response(self.model, error, url_suffix=f"/{self._route.name}")
             raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
             raise EndpointError(

@@ -14,7 +14,7 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
-from unbag.inference.exported_files import fetch_exported, hash_exported
+from unbag.inference.exported_files import fetch_exported_model, hash_exported_model
 from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, load_config, load_tokenizer
 from unbag.inference.pair_classifier import PairClassifier
@@ -61,7 +61,7 @@ class ExportedPredictor(PairClassifier):
             "model": classifier.name,
             "revision": classifier.revision,
             "model_file": file,
-            "file_hash": hash_exported(path),
+            "file_hash": hash_exported_model(path),
             "label_order": ",".join(self.order),
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
@@ -103,7 +103,7 @@ class ExportedPredictor(PairClassifier):
         config = load_config(origin)
         if is_causal_lm(config):
             raise ModelError(f"{origin}: expected a sequence classifier, got a causal language model; export another")
-        file, path = fetch_exported(origin, model_file)
+        file, path = fetch_exported_model(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         name, commit = origin.get_identity()

@@ -48,9 +48,9 @@ class OutputCountError(LabelError):
     def __reduce__(self) -> tuple[Any, ...]:  # the default would pass the message to the constructor
         return type(self), (self._order, self.n_outputs)
 
-    def with_order(self, fitting: Sequence[str] | None) -> "OutputCountError":
+    def with_suggested_order(self, suggested_order: Sequence[str] | None) -> "OutputCountError":
         """Copy the error and suggest a label order that fits the outputs (None: no order fits)."""
-        return OutputCountError(self._order, self.n_outputs, fitting)
+        return OutputCountError(self._order, self.n_outputs, suggested_order)
 
     def _remedy(self, fitting: Sequence[str] | None) -> str:
         of_three = [tuple(LABELS)] if self.n_outputs == len(LABELS) else []

@@ -162,19 +162,19 @@ def build_label_map_error(report: ProbeReport) -> MislabelledError:
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
 
-def validate_label_order(predictor: Predictor, language: str, *, mapped: bool) -> None:
+def validate_label_order(predictor: Predictor, language: str, *, has_label_map: bool) -> None:
     """Validate the declared label order of a model with the label probe, unless the user passed a label map.
 
     Args:
         predictor: Model, as for `run_label_probe`.
         language: Language of the probe's pairs.
-        mapped: Whether the user passed a label map.
+        has_label_map: Whether the user passed a label map.
 
     Raises:
         MislabelledError: If another order fits much better; see `run_label_probe`.
     """
     report = run_label_probe(predictor, language)
-    if report.mislabelled and not mapped:
+    if report.mislabelled and not has_label_map:
         raise build_label_map_error(report)
 
 
@@ -210,8 +210,8 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     if language not in PAIRS:
         raise ValueError(f"expected a language of the probe, one of {sorted(PAIRS)}, got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    if hasattr(predictor, "without_threshold"):  # the order of several outputs does not depend on a threshold
-        predictor = predictor.without_threshold()
+    if hasattr(predictor, "copy_without_threshold"):  # the order of several outputs does not depend on a threshold
+        predictor = predictor.copy_without_threshold()
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
     answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=False)
@@ -245,7 +245,9 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     )
 
 
-def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: str = "en") -> tuple[str, ...] | None:
+def find_fitting_label_order(
+    predictor: CallablePredictor, n_outputs: int, language: str = "en"
+) -> tuple[str, ...] | None:
     """Find the label order for a function with an unexpected number of outputs. Return None if no order fits.
 
     Args:
@@ -271,14 +273,14 @@ def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: s
     return best if right[best] >= enough else None
 
 
-def validate_outputs(predictor: CallablePredictor, error: OutputCountError) -> None:
+def raise_output_count_error(predictor: CallablePredictor, error: OutputCountError) -> None:
     """Raise `error` again, with a suggested label order that fits the number of outputs.
 
     Raises:
         OutputCountError: Always.
     """
-    order = find_fitting_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
-    raise error.with_order(order) from None
+    order = find_fitting_label_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
+    raise error.with_suggested_order(order) from None
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:

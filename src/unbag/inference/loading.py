@@ -83,11 +83,11 @@ def has_classification_head(config: "PretrainedConfig") -> bool:
     return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
 
 
-def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
     """Load a network, and list the weights that are missing from its files.
 
     Args:
-        kind: Auto class, one of `_KINDS`.
+        auto_class: Auto class, one of `_KINDS`.
         origin: Origin of the model.
         dtype: Data type of the weights.
         options: Further options of `from_pretrained`.
@@ -101,10 +101,10 @@ def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: 
     folder = origin.download(weights=True)
     kwargs = origin.build_loading_options() | options
     try:
-        network, info = kind.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
+        network, info = auto_class.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
     except Exception as error:  # a wrong shape, a truncated file, a Git LFS pointer in place of a weight file, …
         _raise_if_untrusted_code(origin, folder)
-        raise ModelError(f"cannot load {origin} as {_KINDS[kind]}: {_reason(error)}") from error
+        raise ModelError(f"cannot load {origin} as {_KINDS[auto_class]}: {_reason(error)}") from error
     return network, sorted(info["missing_keys"])
 
 
@@ -196,7 +196,7 @@ def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source:
         )
 
 
-def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Validate that a tokenizer has a usable vocabulary, by encoding the words of the label probe.
 
     A tokenizer that was created without its vocabulary files knows no words. The fraction of known words must be at
@@ -359,7 +359,7 @@ def load_classifier(
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_words(tokenizer, origin.source)
+    validate_tokenizer_vocabulary(tokenizer, origin.source)
     return Classifier(
         network.eval(),
         tokenizer,
@@ -397,7 +397,7 @@ def build_classifier(
     """
     threshold = _threshold(network.config, threshold, source)
     validate_padding(network, tokenizer, source)
-    validate_tokenizer_words(tokenizer, source)
+    validate_tokenizer_vocabulary(tokenizer, source)
     return Classifier(network.eval(), tokenizer, name, revision, _order(network.config, label_map), threshold)
 
 
@@ -474,7 +474,7 @@ def load_for_training(
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_words(tokenizer, origin.source)
+    validate_tokenizer_vocabulary(tokenizer, origin.source)
     validate_embedding_table(network, tokenizer, origin.source)
     return Classifier(network, tokenizer, *origin.get_identity(), order)
 

@@ -45,7 +45,7 @@ class BatchSplitter:
     def __init__(self) -> None:
         self._too_many: float = math.inf  # tokens of the smallest batch that did not fit, padding included
 
-    def predict_in_batches(
+    def run_in_parts(
         self, rows: NDArray[np.intp], lengths: Sequence[int] | NDArray[Any], run: Callable[[NDArray[np.intp]], T]
     ) -> Iterator[tuple[NDArray[np.intp], T]]:
         """Run a batch, split into parts that fit into memory. Yields the rows and outputs of each part.

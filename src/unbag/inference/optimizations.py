@@ -102,7 +102,7 @@ class FirstTokenDistilBertLayer(nn.Module):
         return result
 
 
-def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
+def shorten_last_layer(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     """Replace the last layer in place by one that computes only the first token, if the logits stay equal.
 
     A model with an unknown layout is not changed.
@@ -167,7 +167,7 @@ def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
     return product
 
 
-def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
+def pack_linear_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
     """Pack the weights of all linear layers in place (see `PackedLinear`), if the logits stay equal.
 
     Args:

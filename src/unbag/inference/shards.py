@@ -109,7 +109,7 @@ def predict_shard(
         ValueError: If the predictor does not return probabilities.
     """
     store = job.store
-    store.write_manifest(job.material)
+    store.write_manifest(job.key_fields)
     store.clean()
     shards = _agree_on_shards(store, job.choose_shards_per_chunk(shard.of))
     units = store.list_chunk_shards(range(store.n_chunks), shards)

@@ -70,7 +70,7 @@ def select_batches(
 
 
 def iter_process_batches(
-    batches: Sequence[NDArray[np.intp]], world: int, rank: int
+    batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
     """Yield the batches of one process, each with a flag that is False for repeated batches.
 
@@ -79,14 +79,14 @@ def iter_process_batches(
 
     Args:
         batches: Batches of all processes.
-        world: Number of processes.
+        world_size: Number of processes.
         rank: Rank of this process.
 
     >>> batches = [np.array([row]) for row in range(3)]
-    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world=2, rank=1)]
+    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world_size=2, rank=1)]
     [([1], True), ([2], False)]
     """
-    for number in range(rank, rank + len(batches), world):
+    for number in range(rank, rank + len(batches), world_size):
         yield batches[min(number, len(batches) - 1)], number < len(batches)
 
 

@@ -16,7 +16,7 @@ except ImportError as error:
 
 from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
-from unbag.inference.optimizations import use_first_token, use_packed_weights
+from unbag.inference.optimizations import pack_linear_weights, shorten_last_layer
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
@@ -65,8 +65,8 @@ class TransformerPredictor(PairClassifier):
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
         batch = self._inputs(encoded, range(len(premises)))
         # Both change the rounding, so `identity` records whether they apply to this model and machine.
-        shortened = use_first_token(self.model, batch)
-        packed = use_packed_weights(self.model, batch, self.batch_tokens)
+        shortened = shorten_last_layer(self.model, batch)
+        packed = pack_linear_weights(self.model, batch, self.batch_tokens)
         self.identity: Mapping[str, str] = {
             "kind": "transformer",
             "model": classifier.name,

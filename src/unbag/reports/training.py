@@ -41,7 +41,7 @@ def format_in_domain_change(comparison: Comparison) -> str:
     parts = []
     for each in own:
         points = _points(each.difference)
-        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.significant(each)]
+        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.is_significant(each)]
         parts.append(f"{each.data}, accuracy {points} points ({outcome})")
     return f"In domain: {'; '.join(parts)}."
 

@@ -23,7 +23,7 @@ Rows = NDArray[np.intp]
 """Positions of some pairs in the epoch."""
 
 
-def epoch_batches(
+def build_epoch_batches(
     lengths: NDArray[np.integer],
     size: int,
     *,
@@ -51,7 +51,7 @@ def epoch_batches(
     Raises:
         ValueError: If a group fits into no batch.
 
-    >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
+    >>> [batch.tolist() for batch in build_epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
     n = len(lengths)

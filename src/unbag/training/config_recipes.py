@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import HexOptions, TrainConfig, display_name, option
+from unbag.training.config import HexOptions, TrainConfig, get_display_name, option
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -47,9 +47,9 @@ class DebiasConfig(TrainConfig):
     alpha: float = option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
     permutations: int = option("Number of permutations per pair for --alpha.", _BIAS, default=1)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
             yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, got {self.bias!r}"
         for name in ("bias_strength", "anneal", "alpha"):
@@ -77,9 +77,9 @@ class DebiasConfig(TrainConfig):
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"bias": display_name(self.bias)}
+        return super().to_json() | {"bias": get_display_name(self.bias)}
 
-    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
@@ -113,9 +113,9 @@ class LearnedMixinConfig(DebiasConfig):
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
     entropy_penalty: float = option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if not 0 <= self.entropy_penalty < math.inf:
             yield f"expected entropy_penalty of at least 0, got {self.entropy_penalty}"
 
@@ -124,9 +124,9 @@ class LearnedMixinConfig(DebiasConfig):
 class ReweightingConfig(DebiasConfig):
     """Training options of recipes that reweight examples by a biased model."""
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.balance:
             yield "balance: this recipe already weights pairs by the bias; leave balance out"
 
@@ -137,9 +137,9 @@ class FocalConfig(ReweightingConfig):
 
     gamma: float = option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if not 0 <= self.gamma < math.inf:
             yield f"expected gamma of at least 0, got {self.gamma}"
 
@@ -152,19 +152,21 @@ class ConfidenceConfig(DebiasConfig):
         "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None
     )
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
             yield f"expected teacher to be a folder with a config.json, got {self.teacher!r}"
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"teacher": display_name(self.teacher) if self.teacher else None}
+        return super().to_json() | {"teacher": get_display_name(self.teacher) if self.teacher else None}
 
-    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
-        return super().prerequisite_runs(work) | ({} if self.teacher else {"teacher": self._plain(work / "teacher")})
+        return super().build_prerequisite_configs(work) | (
+            {} if self.teacher else {"teacher": self._plain(work / "teacher")}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,26 +191,26 @@ class GroupBalancedConfig(DebiasConfig):
 class HexConfig(TrainConfig, HexOptions):
     """Training options of the HEX recipe."""
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from TrainConfig.validation_errors(self)
-        yield from HexOptions.validation_errors(self)
+        yield from TrainConfig.iter_validation_errors(self)
+        yield from HexOptions.iter_validation_errors(self)
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"embeddings": display_name(self.embeddings) if self.embeddings else None}
+        return super().to_json() | {"embeddings": get_display_name(self.embeddings) if self.embeddings else None}
 
-    def files(self) -> list[Path]:
+    def list_files(self) -> list[Path]:
         """List the local files of pairs and word vectors."""
         vectors = Path(self.embeddings or "")
-        return [*super().files(), *([vectors] if vectors.is_file() else [])]
+        return [*super().list_files(), *([vectors] if vectors.is_file() else [])]
 
-    def requirements(self) -> "list[Requirement]":
+    def list_requirements(self) -> "list[Requirement]":
         """List the downloads that training requires: model, corpora and embeddings."""
         from unbag.challenge_sets import requirements
 
         return [
-            *super().requirements(),
+            *super().list_requirements(),
             *([requirements.build_embeddings_requirement(self.embeddings)] if self.embeddings else []),
         ]
 
@@ -258,9 +260,9 @@ class MendConfig(DebiasConfig):
     )
     no_evaluate: bool = option("Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
             yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
         if not 0 <= self.distill <= 1:
@@ -277,18 +279,18 @@ class MendConfig(DebiasConfig):
         """Whether the training objective uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
-    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
-        return super().prerequisite_runs(work) if self.uses_bias else {}
+        return super().build_prerequisite_configs(work) if self.uses_bias else {}
 
-    def cache_key_config(self) -> dict[str, Any]:
+    def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""
-        return {name: value for name, value in super().cache_key_config().items() if name not in _AFTERWARDS}
+        return {name: value for name, value in super().select_cache_key_fields().items() if name not in _AFTERWARDS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """Training options of recipes with a protocol (`recipes.Protocol`), which train several models.
+    """Training options of recipes with a protocol (`recipes.TrainingProtocol`), which train several models.
 
     The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
 
@@ -315,7 +317,7 @@ class ProtocolConfig(TrainConfig):
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
 """Training seeds of the authors."""
-Protocol = Literal["authors", "spread", "whole_seeds"]
+FoldProtocol = Literal["authors", "spread", "whole_seeds"]
 """How folds and training pairs are chosen.
 
 `authors`: contiguous folds of the authors' file. Training pairs keep their direction, forward and reverse entailment
@@ -348,7 +350,7 @@ class KFoldConfig(ProtocolConfig):
         "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _PANELS["corpus"], default=None
     )
     folds: int = option("Number of folds.", _PANELS["corpus"], default=5)
-    protocol: Protocol = option(
+    protocol: FoldProtocol = option(
         "Folds: authors, spread or whole_seeds (keeps pairs of a seed together).", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = option(
@@ -363,15 +365,15 @@ class KFoldConfig(ProtocolConfig):
     output_dir: Path = option("Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"])
     keep_models: bool = option("Keep the model of each fold.", _PANELS["output_dir"], default=False)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from TrainConfig.validation_errors(self)
+        yield from TrainConfig.iter_validation_errors(self)
         if self.folds < 2:
             yield f"expected folds of at least 2, got {self.folds}"
 
-    def cache_key_config(self) -> dict[str, Any]:
+    def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the predictions, as a JSON object."""
-        return {name: value for name, value in super().cache_key_config().items() if name not in _BOOKKEEPING}
+        return {name: value for name, value in super().select_cache_key_fields().items() if name not in _BOOKKEEPING}
 
 
 _REARRANGED_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
@@ -415,9 +417,9 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
     )
     keep_models: bool = option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         fitting = [
             name
             for name, corpus in CORPORA.items()
@@ -428,25 +430,25 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         if self.test_examples is not None and self.test_examples < 1:
             yield f"expected at least 1, got test_examples = {self.test_examples}"
 
-    def for_recipe(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
+    def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
         """Build the config for training one of the models with another recipe."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"rearranged_by": display_name(self.rearranged_by) if self.rearranged_by else ""}
+        return super().to_json() | {"rearranged_by": get_display_name(self.rearranged_by) if self.rearranged_by else ""}
 
-    def rearrangement(self) -> dict[str, Any]:
+    def build_rearrangement_options(self) -> dict[str, Any]:
         """Build the options of the challenge set `resnli`, which rearranges the corpus."""
         return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
 
-    def requirements(self) -> "list[Requirement]":
+    def list_requirements(self) -> "list[Requirement]":
         """List the downloads that training and rearrangement require: models, corpora and embeddings."""
         from unbag.challenge_sets.request import SetRequest
         from unbag.evaluation import prefetch
 
         return [
-            *super().requirements(),
-            *prefetch.list_run_requirements([SetRequest("resnli", self.corpus[0], self.rearrangement())]),
+            *super().list_requirements(),
+            *prefetch.list_run_requirements([SetRequest("resnli", self.corpus[0], self.build_rearrangement_options())]),
         ]

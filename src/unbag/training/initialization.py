@@ -44,7 +44,7 @@ _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "drop
 """Config fields that follow from vocabulary, vectors or encoder, and are no options."""
 
 
-class Parts(NamedTuple):
+class ModelComponents(NamedTuple):
     """Components of an untrained model: tokenizer, config fields and embeddings.
 
     Attributes:
@@ -183,7 +183,7 @@ def _of_words(
     least: int,
     pipeline: str | None,
     seed: int,
-) -> Parts:
+) -> ModelComponents:
     sources = [source for name in corpora for source in _sources(name)]
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
     words = build_vocabulary(sentences, least=least)
@@ -197,23 +197,25 @@ def _of_words(
     facts: word_features.Tables = {}
     config: dict[str, Any] = {}
     if "spelling" in kind.needs:
-        facts |= word_features.spelling(words)
+        facts |= word_features.build_spelling_table(words)
         config["spelling"] = facts["spelling"].shape[1]
     if "stems" in kind.needs:
-        facts |= word_features.stems(words)
+        facts |= word_features.build_stem_table(words)
         config["stems"] = True
     if "tags" in kind.needs:
         from unbag.data.text.tagging import Tagger
 
-        tagged, config["tags"] = word_features.tags(words, sentences, Tagger(*([pipeline] if pipeline else [])))
+        tagged, config["tags"] = word_features.build_tag_table(
+            words, sentences, Tagger(*([pipeline] if pipeline else []))
+        )
         facts |= tagged
     if "relations" in kind.needs:
-        facts |= word_features.relations(words)
+        facts |= word_features.build_relation_table(words)
         config["relations"] = len(facts["related"])
     if pipeline and "parser" in kind.config.__annotations__:
         config["parser"] = pipeline
     size, width = made.table.shape
-    return Parts(
+    return ModelComponents(
         build_word_tokenizer(words),
         {**config, "vocab_size": size, "embedding_size": width, "bos_token_id": START_ID, "pad_token_id": PAD_ID},
         {"words.weight": torch.from_numpy(made.table)} | {key: torch.from_numpy(each) for key, each in facts.items()},
@@ -229,7 +231,7 @@ def _of_words(
     )
 
 
-def _of_encoder(name: str) -> Parts:
+def _of_encoder(name: str) -> ModelComponents:
     origin = resolve_origin(name, None)
     files = origin.download(weights=True)
     validate_config_counts(files / "config.json")
@@ -245,7 +247,7 @@ def _of_encoder(name: str) -> Parts:
         tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
     )
     config = network.config
-    return Parts(
+    return ModelComponents(
         made,
         {
             "encoder": {
@@ -285,7 +287,7 @@ _TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words 
 _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
-def parameters(kind: Architecture, **options: Any) -> int:
+def count_parameters(kind: Architecture, **options: Any) -> int:
     """Count the parameters of a model architecture without its word embeddings.
 
     The word embeddings have 300 dimensions.

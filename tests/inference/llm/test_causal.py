@@ -45,7 +45,7 @@ def test_scores_are_log_likelihoods_of_words(make_lm, kind, merges, num_fewshot)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
     expected = by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
     assert predictor.identity["last_layer"] == "shared-head"
-    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), softmax, atol=1e-4)
     assert np.ptp(expected) > 0.5, "too alike to tell a mistake"
@@ -60,7 +60,7 @@ def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     predictor = CausalPredictor.load(folder, prompt=file)
     assert (predictor.label_space, predictor.identity["words"]) == (TWO_WAY, "true,false")
     expected = by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
-    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
     with pytest.raises(ModelError, match="--prompt: expected words as text for a causal language model, got json"):
         CausalPredictor.load(folder, prompt=file)
@@ -73,7 +73,7 @@ def test_chat_template_is_used_if_present(make_lm):
     turns = [DefaultPrompt(3).messages(*pair) for pair in PAIRS]
     texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
     np.testing.assert_allclose(
-        predictor.log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
+        predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
     )
     plain = CausalPredictor.load(folder, num_fewshot=3, apply_chat_template=False)
     assert plain.identity["prompt"] != predictor.identity["prompt"]
@@ -105,7 +105,7 @@ def test_models_without_cache_read_whole_prompts(make_lm):
     predictor = CausalPredictor.load(folder)
     assert predictor.identity["last_layer"] == "none"
     expected = by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
-    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
 
 def test_shared_tokens_of_words_are_scored_once():

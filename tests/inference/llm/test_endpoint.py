@@ -56,7 +56,7 @@ def expected(endpoint):
 def test_probabilities_are_those_of_first_token(endpoint):
     predictor = load(endpoint)
     assert isinstance(predictor, BatchPredictor)
-    assert predictor.form.name == "logprobs-20"
+    assert predictor.request_format.name == "logprobs-20"
     assert predictor.has_probabilities
     values = predictor.predict(PREMISES, HYPOTHESES)
     certain = expected(endpoint)
@@ -87,7 +87,7 @@ def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
     for name, value in abilities.items():
         setattr(endpoint, name, value)
     predictor = load(endpoint)
-    assert predictor.form.name == form == predictor.identity["form"]
+    assert predictor.request_format.name == form == predictor.identity["form"]
     assert predictor.has_probabilities == form.startswith("logprobs")
     endpoint.answers = endpoint.answers if "answers" in abilities else answer_by_letters
     found = predictor.predict(PREMISES, HYPOTHESES)

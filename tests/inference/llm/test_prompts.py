@@ -39,7 +39,10 @@ def test_every_wording_has_distinct_hash():
     asked = [
         form
         for num_fewshot in SHOTS
-        for form in (DefaultPrompt(num_fewshot).build_text("a", "b"), DefaultPrompt(num_fewshot).messages("a", "b"))
+        for form in (
+            DefaultPrompt(num_fewshot).build_text("a", "b"),
+            DefaultPrompt(num_fewshot).build_messages("a", "b"),
+        )
     ]
     assert len({compute_prompt_hash(form) for form in asked}) == 2 * len(SHOTS)
 

@@ -41,7 +41,7 @@ def _config(path: Path) -> Any:
 
 def _sheet(path: Path) -> Any:
     (path.parent / human_study.KEY).write_text("number,id,label,drawn_from\n0,a,neutral,D^c\n1,b,neutral,D^f\n")
-    return human_study.score_sheet(path.parent, path)
+    return human_study.score_annotation_sheet(path.parent, path)
 
 
 def _lexical(path: Path) -> Any:

@@ -390,7 +390,7 @@ class CrossFittedModel:
         self._folder = (cache or get_cache_folder("lexical")) / f"cross-fitted-{key}"
         self._fit(examples)
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         self._read(examples)
         folds = self._folds_of(examples)

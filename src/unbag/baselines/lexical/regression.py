@@ -182,9 +182,9 @@ def fit(
 
         x, steps = minimize(objective, np.zeros(n_contrasts * len(penalty)), tolerance)
         weights: Vector = contrasts @ (whitening.weights(x.reshape(n_contrasts, -1)) * scale)
-    bias, group_weights = weights[:, 0].copy(), weights[:, 1:]
-    group_weights /= size
-    return SoftmaxRegression(group_weights.T[column_of], bias, steps)
+    bias, compute_group_weights = weights[:, 0].copy(), weights[:, 1:]
+    compute_group_weights /= size
+    return SoftmaxRegression(compute_group_weights.T[column_of], bias, steps)
 
 
 def _contrasts(n_labels: int) -> Vector:

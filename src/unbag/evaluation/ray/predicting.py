@@ -126,7 +126,7 @@ class RayEngine:
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Accept any device. Each node validates the device when it loads the model."""
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
+    def load_predictor(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
         """Build a predictor whose model the actors load. Returns the predictor and its display name.
 
         Raises:
@@ -161,7 +161,7 @@ class RayEngine:
 
         Args:
             rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
-            predictor: Predictor from `predictor_of`.
+            predictor: Predictor from `load_predictor`.
             folder: Folder that all nodes can access: a shared path or a URL.
             progress: Called after each chunk shard with (rows done, total rows).
 
@@ -171,7 +171,7 @@ class RayEngine:
         ray = self.ray
         job = PredictionJob.from_rows(rows, predictor, folder)
         store = job.store
-        store.write_manifest(job.material)
+        store.write_manifest(job.key_fields)
         store.clean()
         todo = job.list_missing_chunks()
         chunk_shards = store.list_chunk_shards(

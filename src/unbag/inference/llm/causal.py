@@ -242,19 +242,19 @@ class CausalPredictor:
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, share):
-            for subset, scores in self._splitter.predict_in_batches(
+            for subset, scores in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):
                 values = scores.softmax(dim=-1).numpy()
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
-    def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
+    def compute_log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
         """Compute the log-likelihood of each label's word, ln p(word | prompt), shape (n, len(label_space))."""
         scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in build_token_batches(sizes, self.batch_tokens):
-            for subset, values in self._splitter.predict_in_batches(
+            for subset, values in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):
                 scores[subset] = values.numpy()
@@ -267,7 +267,7 @@ class CausalPredictor:
         """Render the prompt, which a label's word continues; without a chat template, after a space."""
         if not self.apply_chat_template:
             return self.prompt.build_text(premise, hypothesis)
-        turns = self.prompt.messages(premise, hypothesis)
+        turns = self.prompt.build_messages(premise, hypothesis)
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
 
     def _start_tokens(self) -> list[int]:

@@ -76,13 +76,13 @@ class EndpointConnection(NamedTuple):
             ) from error
         return cls(client, str(client.base_url).rstrip("/"))
 
-    def describe_refusal(self, model: str, error: "openai.APIStatusError", *, ending: str = "/v1") -> str:
+    def describe_error_response(self, model: str, error: "openai.APIStatusError", *, url_suffix: str = "/v1") -> str:
         """Describe an HTTP error response, and suggest a fix.
 
         Args:
             model: Name of the model.
             error: Refusal.
-            ending: Usual end of the address.
+            url_suffix: Usual end of the address.
         """
         what = f"{self.base_url} responded with {error.status_code} to {model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
@@ -95,7 +95,7 @@ class EndpointConnection(NamedTuple):
                 "followed; pass that address as --base-url if you trust it"
             )
         if error.status_code == 404:
-            return f"{what}; check the model's name and --base-url, which usually ends in {ending}"
+            return f"{what}; check the model's name and --base-url, which usually ends in {url_suffix}"
         if error.status_code == 429:
             return f"{what}; reduce --concurrency and run the same command again to continue"
         return f"{what}; run the same command again to continue"

@@ -108,7 +108,7 @@ class PromptFile:
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         return f"{self.system}\n\n{body}" if self.system else body
 
-    def messages(self, premise: str, hypothesis: str) -> Messages:
+    def build_messages(self, premise: str, hypothesis: str) -> Messages:
         """Render the prompt as a list of chat messages."""
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         system = [{"role": "system", "content": self.system}] if self.system else []

@@ -75,7 +75,7 @@ class DefaultPrompt:
         solved = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.num_fewshot]]
         return "\n\n".join([INSTRUCTION, *solved, f"{_pair(premise, hypothesis)}\nAnswer:"])
 
-    def messages(self, premise: str, hypothesis: str) -> Messages:
+    def build_messages(self, premise: str, hypothesis: str) -> Messages:
         """Build the prompt as chat messages. The expected reply is one of `WORDS`.
 
         The instruction is part of the first user turn, because some chat templates have no system turn.

@@ -31,7 +31,7 @@ from unbag.challenge_sets.views.figures import (
 )
 from unbag.challenge_sets.views.tables import format_interval, summarize_exclusions
 from unbag.evaluation import verdict
-from unbag.evaluation.prompt_spread import spread_over_prompts
+from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import WIDE, draw_svg, draw_swatch
@@ -220,7 +220,7 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
 
 def build_prompt_table(gathered: ReportData) -> TextTable | None:
     """Build the table of metrics over several prompts of language models. Return None if no model has several."""
-    spreads = spread_over_prompts([scored.result for group in gathered.groups for scored in group.scored])
+    spreads = compute_prompt_spreads([scored.result for group in gathered.groups for scored in group.scored])
     if not spreads:
         return None
     models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
