@@ -48,9 +48,8 @@ def scored(answers, rows=None, **options):
 def test_three_label_scores_equal_manual_example():
     found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
     assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
-    assert found["auroc"].value == pytest.approx(
-        6 / 9
-    )  # entailed pairs have higher scores than 3, 2 and 1 of the 3 others
+    # entailed pairs have higher scores than 3, 2 and 1 of the 3 others
+    assert found["auroc"].value == pytest.approx(6 / 9)
     assert found["false_entailment"].value == pytest.approx(1 / 3)  # the second row, of three others
     assert found["balanced_accuracy"].value == pytest.approx((2 / 3 + 2 / 3) / 2)
     assert found["false_contradiction"].value == pytest.approx(1 / 4)  # the fifth row, of four without contradiction

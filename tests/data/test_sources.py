@@ -277,9 +277,8 @@ def test_duplicate_json_key_in_later_line_error_names_line(tmp_path):
 
 
 def test_several_unnamed_columns_are_accepted(tmp_path):
-    path = _write(
-        tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,"
-    )  # as in files of spreadsheets
+    # as in files of spreadsheets
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,")
     assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
 

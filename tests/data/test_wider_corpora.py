@@ -129,9 +129,8 @@ def test_two_labels_are_scored_on_entailment_or_not(tmp_path):
             progress=False,
         )
         plain, permuted = report.results
-        assert plain.scores["accuracy"].value == 0.5, (
-            answer
-        )  # one pair of each label, for both kinds of negative predictions
+        # one pair of each label, for both kinds of negative predictions
+        assert plain.scores["accuracy"].value == 0.5, answer
         assert permuted.data["excluded"] == {"unlabelled": 1}
     right = unbag.evaluate(
         lambda premises, hypotheses: ["entailment"] * len(premises), "plain", corpus="scitail", lexical_baseline=False

@@ -55,9 +55,8 @@ def test_sampled_pairs_are_accepted_and_groups_are_balanced():
         number = int(source[1:])
         assert order in ("1", "2")
         assert one.drawn_from == ("D^c" if number % 2 == 0 else "D^f")
-        assert one.length == (
-            "longer" if number >= N / 2 else "shorter"
-        )  # lengths are 8 to 19 words, so the median is 13.5
+        # lengths are 8 to 19 words, so the median is 13.5
+        assert one.length == ("longer" if number >= N / 2 else "shorter")
         assert one.label == LABELS[number % 3]
         assert (one.premise, one.hypothesis) == (f"premise of {source}, {order}", f"hypothesis of {source}, {order}")
     assert kinds != sorted(kinds), "the place of a pair tells nothing"

@@ -151,9 +151,8 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
     with pytest.raises(ValueError, match="expected a shard as i/n"):
         shard(requests, tmp_path / "shared", "2/2")
     names = {}
-    exec(
-        "def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names
-    )  # a function without a source file
+    # a function without a source file
+    exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)
     with pytest.raises(ValueError, match="expected a model that every process can identify"):
         unbag.evaluate(
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False

@@ -224,9 +224,8 @@ def _shown(
         told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
         yield f"{seen}/shown.json", _lines(told)
         chosen["selections"] = [each for each in chosen["selections"] if each["set"] not in of_others]
-        shown.write_text(
-            json.dumps(chosen), encoding="utf-8"
-        )  # so that the page contains no sentences of other corpora either
+        # so that the page contains no sentences of other corpora either
+        shown.write_text(json.dumps(chosen), encoding="utf-8")
         if name not in _TOGETHER:
             yield f"{seen}/report.txt", _report([folders[name]])
     if "words" in runs:

@@ -291,9 +291,8 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
     with _as(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
     with _as(BOB), _hurried():
-        hub.arm(
-            Fault(path="/commit/", cut=0, cut_in="response")
-        )  # the pull request is opened, but the response is lost
+        # the pull request is opened, but the response is lost
+        hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))
         first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         again = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         assert plan_publication(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"

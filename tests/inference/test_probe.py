@@ -186,9 +186,8 @@ def test_one_output_false_alarm_rate_equals_docstring():
     alarms = total = 0
     for entailed in combinations(range(12), 4):
         rest = [place for place in range(12) if place not in entailed]
-        above = (
-            32 - sum(entailed) + 6
-        )  # number of (entailed, other) pairs in the right order, from the positions of the entailed pairs
+        # number of (entailed, other) pairs in the right order, from the positions of the entailed pairs
+        above = 32 - sum(entailed) + 6
         for contradicting in combinations(rest, 4):
             over = 32 - sum(contradicting) + 6
             couples = (above, 32 - above, over, 32 - over)

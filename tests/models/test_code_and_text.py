@@ -53,9 +53,8 @@ def test_kim_composition_reads_projection_and_attended_relations():
     expected = torch.stack([torch.zeros(RELATIONS), torch.tensor([0.75, 0, 0, 0.375, 0])])
     torch.testing.assert_close(premise[0, :, -RELATIONS:], expected)
     assert not hypothesis[0, :, -RELATIONS:].any(), "the relation of dog to cat is another one, and there is none"
-    compared = torch.cat(
-        [torch.zeros(2, 8 * network.config.hidden_size), expected], dim=-1
-    )  # the output of the zero encoder
+    # the output of the zero encoder
+    compared = torch.cat([torch.zeros(2, 8 * network.config.hidden_size), expected], dim=-1)
     torch.testing.assert_close(premise[0, :, :-RELATIONS], network.project(compared).relu())
 
 

@@ -142,9 +142,8 @@ def test_boolean_label_is_rejected(tmp_path):
         path.write_text(f'{{"premise": "A.", "hypothesis": "B.", "label": {label}}}\n')
         with pytest.raises(DataError, match=rf"line 1: .*truth value {label}"):
             list(open_data(path, labels=LABELS.split(",")).examples())
-    path.write_text(
-        '{"premise": "A.", "hypothesis": "B.", "label": 1}\n'
-    )  # the cache must not contain the file from before
+    # the cache must not contain the file from before
+    path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')
     assert [example.label for example in open_data(path, labels=LABELS.split(",")).examples()] == ["neutral"]
 
 

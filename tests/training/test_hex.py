@@ -414,9 +414,8 @@ def test_saved_branch_round_trips(finished):
 def test_folder_without_hex_files_is_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"got a folder without hex\.json"):
         ResidualHead.load(tmp_path)
-    (tmp_path / "hex.json").write_text(
-        '{"format": 1}'
-    )  # format 1: the branch read the trainable embeddings of the network
+    # format 1: the branch read the trainable embeddings of the network
+    (tmp_path / "hex.json").write_text('{"format": 1}')
     with pytest.raises(ValueError, match=r"expected format 2, got 1 from .*; train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
 

@@ -56,9 +56,8 @@ CONFIGS = {
         },
     },
 }
-if importlib.util.find_spec(
-    "deepspeed"
-):  # DeepSpeed is no test dependency, because it compiles its operations on the machine
+# DeepSpeed is no test dependency, because it compiles its operations on the machine
+if importlib.util.find_spec("deepspeed"):
     CONFIGS["DeepSpeed ZeRO-3"] = {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}}
 HEX = {"warm_start": 0.5}
 RECIPES = {"finetune": {}, "max_entropy": {}, "hex": HEX}

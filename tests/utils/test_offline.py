@@ -51,9 +51,8 @@ def test_missing_corpus_is_reported_without_hub(endpoint, waits):
 
 
 def test_hub_with_error_response_counts_as_reachable(endpoint, monkeypatch):
-    server = http.server.HTTPServer(
-        ("127.0.0.1", 0), http.server.BaseHTTPRequestHandler
-    )  # answers all requests with 501
+    # answers all requests with 501
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     threading.Thread(target=server.handle_request, daemon=True).start()
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     with use_cache_if_unreachable() as reason:

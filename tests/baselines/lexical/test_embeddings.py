@@ -92,9 +92,8 @@ def test_unknown_input_layer_error_lists_names(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["F16", "BF16"])
 def test_half_precision_is_read_exactly(tmp_path, dtype):
-    exact = np.array(
-        [[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32
-    )  # numbers that both formats represent exactly
+    # numbers that both formats represent exactly
+    exact = np.array([[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32)
     vectors = np.repeat(exact, 5, axis=0)
     folder = _transformer(tmp_path, vectors=vectors.astype(np.float16))
     if dtype == "BF16":  # not supported by NumPy: the upper halves of float32 numbers

@@ -133,9 +133,8 @@ def test_bigrams_can_come_from_another_corpus():
     assert _substituter(bigrams=elsewhere, min_bigrams=10).of("In Peru.")
     assert not _substituter(bigrams=elsewhere, min_bigrams=11).of("In Peru.")
     with_ends = elsewhere._replace(with_ends=True)
-    assert not _substituter(bigrams=with_ends, min_bigrams=10).of(
-        "In Peru."
-    )  # "Chile" is never at the end of a sentence there
+    # "Chile" is never at the end of a sentence there
+    assert not _substituter(bigrams=with_ends, min_bigrams=10).of("In Peru.")
     rejected = Counter()
     _substituter(["In Peru."], bigrams=elsewhere).of("In Peru.", rejected)
     assert rejected == {sub.UNSEEN: 1}  # replacement words must still occur in the training corpus
