@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData") -> "Objective":
     """Build the training objective."""
-    from unbag.training.hex import Hex
+    from unbag.training.hex import HexObjective
 
-    return Hex(
+    return HexObjective(
         classifier.network, classifier.tokenizer, config, gradient_accumulation_steps=config.gradient_accumulation_steps
     )
 

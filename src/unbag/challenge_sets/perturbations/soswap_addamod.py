@@ -68,7 +68,7 @@ def iter_soswap_addamod_tables(
     written: bool = False,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the pairs from the premises of some examples, as Arrow tables of `SCHEMA`.
+    """Build the SOSwap and AddAmod rows from the premises of examples, as Arrow tables with the schema `SCHEMA`.
 
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
@@ -128,7 +128,7 @@ def _rows(
 
 
 def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -> SwappedSentence | str:
-    """Apply `swap_subject_and_object` with the restriction that all words are in one half of the vocabulary."""
+    """Apply `swap_subject_and_object` if the swapped words are in the requested half of the vocabulary."""
     result = swap_subject_and_object(parse, written=written)
     return (
         OTHER_WORDS
@@ -140,7 +140,7 @@ def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -
 def count_adjectives(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
-    """Count the adjectives of the nouns in some examples, with each distinct sentence once.
+    """Count the adjectives of each noun in the sentences of examples. Repeated sentences count once.
 
     Args:
         examples: Examples of a corpus; premises and hypotheses count.
@@ -155,12 +155,12 @@ def count_adjectives(
 
 
 def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
-    """Iterate over the distinct premises, as (source id of the first example, premise)."""
+    """Iterate over the distinct premises, as tuples (source id of the first example, premise)."""
     return ((example.source_id, example.premise) for example in iter_distinct(examples, attrgetter("premise")))
 
 
 def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
-    """Parse premises and iterate over (source id, parse), in order."""
+    """Parse premises. Yields tuples (source id, parse), in order."""
     # The parser consumes sentences in chunks before it yields their parses. The queue holds the ids in between.
     waiting: deque[str] = deque()
 

@@ -22,7 +22,7 @@ _ENOUGH: Final = 20  # claims of an operation, below which its rate says little
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build a table of the three measures, overall, by size of the document, by position and by operation."""
+    """Build the table of the three metrics overall, by document size, by evidence position and by operation."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
     views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
@@ -42,7 +42,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the false-entailment rate on exchanged claims, and the share of fully correct documents."""
+    """Summarize the false-entailment rate on exchanged claims, and the fraction of documents without errors."""
     scores = result.scores
     worst = _worst_exchange(scores)
     most = (

@@ -20,7 +20,7 @@ from unbag.scoring.skill import LEAST_ROWS
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of label shares and accuracy with intervals, one column per kind of pair."""
+    """Build the table of predicted label fractions and accuracy with intervals, one column per kind of pair."""
     parts = _parts(result)
     grid = create_result_table(SET.title, result, "predicted [95 %]", *(KINDS[kind] for kind in parts))
     for label in result.scores["shares"]:
@@ -32,7 +32,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy per kind of pair, and the share of pairs predicted as entailment."""
+    """Summarize the accuracy per kind of pair, and the fraction of pairs predicted as entailment."""
     parts = _parts(result)
     right = " and ".join(
         f"{format_share(part['accuracy'])} of {part['n_examples']:,} {KINDS[kind]} pairs"

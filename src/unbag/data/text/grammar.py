@@ -283,7 +283,7 @@ CLOTHES: Final = frozenset(
     jean jeans jersey outfit overalls pants robe scarf shirt shoe short shorts skirt suit sunglasses sweater
     sweatshirt swimsuit t-shirt tie top trunks tuxedo uniform vest""".split()
 )
-COLOURS: Final = frozenset(
+COLORS: Final = frozenset(
     """black blue brown gold gray green grey orange pink purple red silver white yellow""".split()
 )
 """Colors of clothes, which captions use to distinguish people."""
