@@ -102,8 +102,20 @@ class PairSelection:
                         raise
                     on_failure(Failure(name, loading.UnsuitablePairsError(str(error))))
                     continue
+            self._validate_official_file(name, config, values)
             requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))
         return requests
+
+    def _validate_official_file(self, name: str, config: str | None, values: Mapping[str, Any]) -> None:
+        """Validate that a set with an authors' file is the set of the authors' pairs, before any set is built."""
+        official = loading.get_official_config(name)
+        if official is None or "file" not in values or (config or "").startswith(official):
+            return
+        source = "--text" if self.text is not None else "--data" if self.data is not None else f"--corpus {self.corpus}"
+        raise OptionError(
+            f"--official-file (option file of {name}): expected the authors' pairs, got {source}, from which {name} is "
+            f"generated; omit --official-file, or {source}"
+        )
 
     def is_given(self) -> bool:
         """Check whether any field differs from its default."""
