@@ -33,7 +33,7 @@ from unbag.challenge_sets.perturbations.substitution import (
     SubstitutionRow,
     WordPair,
 )
-from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
@@ -306,7 +306,7 @@ class BreakingNli(OfficialSet):
             config.q,
             config.min_bigram_count,
             config.seed,
-            lists=(*WORD_LISTS, *(NEUTRAL_LISTS if config.neutral else ())),
+            lists=(*(TEXT_LISTS if config.text else WORD_LISTS), *(NEUTRAL_LISTS if config.neutral else ())),
             more=more,
             bigrams=self._bigrams,
             prepositions=config.prepositions,

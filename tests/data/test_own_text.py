@@ -167,6 +167,8 @@ def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatc
     assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
     assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
     assert numbers["number_values"]["replaced"] == "twelve"
+    # The word lists of captions would also change the number, and exchange the town.
+    assert {row["category"] for row in rows} <= {*numbers, "antonyms", "synonyms", "hypernyms"}
     pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
     pairs = build_requested_set(
         SetRequest("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))})
@@ -203,3 +205,11 @@ def test_text_exclusions_are_counted_in_sentences(pipeline, tmp_path):
         build_requested_set(
             SetRequest("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline})
         )
+
+
+def test_build_recombined_from_a_short_text_names_the_reasons(pipeline, tmp_path):
+    file = _write(tmp_path / "farm.md", MARKDOWN)
+    options = {"text": [file], "pipeline": pipeline, "k": "1,2"}
+    words = r"none of the sentences .* 2 whose claim has no argument to exchange; most frequent reasons: \D+ \(\d\)"
+    with pytest.raises(UnsuitablePairsError, match=words):
+        build_requested_set(SetRequest("recombined", None, options))

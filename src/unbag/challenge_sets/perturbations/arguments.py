@@ -110,7 +110,7 @@ GENERIC: Final = frozenset(
     view surface side front back top bottom end edge middle center day night time sun sky light weather picture photo
     photograph image camera way direction part piece kind type set row line circle position distance surroundings
     environment location setting spot world city town street road sidewalk pavement water park field grass
-    dirt""".split()
+    dirt damn""".split()
 )
 """Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
 
