@@ -139,7 +139,7 @@ def test_a_description_names_what_is_there(name):
 
 
 def test_a_set_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'none such'"):
         challenge_sets.get_challenge_set("none such")
     assert challenge_sets.find_challenge_set("none such") is None
 

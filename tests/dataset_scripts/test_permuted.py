@@ -290,5 +290,5 @@ def test_an_unknown_config_is_named_with_those_there_are():
 
 
 def test_an_unknown_set_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'shuffled'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'shuffled'"):
         loading.load("shuffled", "snli")

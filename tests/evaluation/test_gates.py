@@ -199,7 +199,7 @@ def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
     record = json.loads((folder / "results.json").read_text())
     record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
+    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read completely \(TypeError"):
         check(folder, "--min", "swapped:score=.1")
 
 

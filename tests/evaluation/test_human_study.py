@@ -82,7 +82,7 @@ def test_the_seed_decides():
     [
         (N, 6, "--num-pairs: expected a positive multiple of 4, got 6"),
         (N, 0, "expected a positive multiple of 4, got 0"),
-        (N, 40, r"expected 10 shorter examples of D\^c with an accepted order, got 6"),
+        (N, 40, r"expected 10 shorter examples of D\^c with an accepted permutation, got 6"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(n, pairs, words):
@@ -182,7 +182,7 @@ def test_sample_mislabelled_model_error_names_an_existing_option(tmp_path, monke
     )
     done = CliRunner().invoke(cli.app, ["human-study", "sample", "org/model", "--output-dir", str(tmp_path)])
     assert isinstance(done.exception, LabelError)
-    assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)
+    assert f"or --label-map {','.join(LABELS)} if the declared order is correct" in str(done.exception)
 
 
 def test_the_command_draws_what_a_model_accepts(tmp_path, monkeypatch):

@@ -60,7 +60,7 @@ def test_a_shard_begins_with_its_own_and_goes_on_with_those_of_shards_that_never
     assert asked[:3] == [1, 5, 9]
     assert sorted(asked) == list(range(12))
     assert parts(found.store) == unbroken
-    assert "finds no other running shard" in caplog.text
+    assert "found no other running shard" in caplog.text
 
 
 def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, unbroken):

@@ -107,7 +107,7 @@ def test_sentences_of_thresholds_in_full(row, sentence):
 
 def test_sentences_of_labels_say_that_probabilities_are_missing():
     [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
-    assert "gives no probabilities" in sentence
+    assert "returns no probabilities" in sentence
 
 
 def test_table_without_scores_of_a_verifier_is_none():

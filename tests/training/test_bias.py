@@ -104,7 +104,7 @@ def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_pa
     network = bias.NetworkBias(tiny_bert, tmp_path / "answers")
     assert network.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
     predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
-    with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* got 2"):
+    with pytest.raises(ValueError, match=r"expected predictions of one model on one set.* got 2"):
         bias.PrecomputedBias(tmp_path / "predictions")
 
 
@@ -121,7 +121,7 @@ def test_predictions_may_be_a_file(tmp_path):
     with pytest.raises(ValueError, match="expected one prediction per id"):
         bias.PrecomputedBias(file)
     file.write_text("id,prediction\na,neutral\n")
-    with pytest.raises(ValueError, match="a bias needs probabilities, not labels"):
+    with pytest.raises(ValueError, match="use a file with probabilities instead of labels"):
         bias.PrecomputedBias(file)
     with pytest.raises(ValueError, match="got none"):
         bias.PrecomputedBias(tmp_path)

@@ -53,7 +53,7 @@ def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
     other = gathered(rows, max_examples=50, seed=14)
     assert again.record() == gathered(rows, max_examples=50).record()
     assert other.training[0].examples != again.training[0].examples
-    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to draw from, got 200"):
+    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to sample from, got 200"):
         gathered(rows, max_examples=5000, validation=(str(rows),))
 
 

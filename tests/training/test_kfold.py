@@ -260,7 +260,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatc
     monkeypatch.setattr(kfold, "run", None)
     assert validate(1, 2, save_steps=2) == found
     with pytest.raises(
-        ValueError, match=r"fold-0.json is of another run: config.num_train_epochs was 3, is 4; name another"
+        ValueError, match=r"fold-0.json belongs to another run: config.num_train_epochs was 3, is 4; use another"
     ):
         validate(1, num_train_epochs=4)
 
@@ -284,7 +284,7 @@ def test_seeds_differ_and_are_summarised(validate):
 
 
 def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(validate, pretrained, make_model):
-    with pytest.raises(ModelError, match="hold no weights for"):
+    with pytest.raises(ModelError, match="contain no weights for"):
         validate(model=str(pretrained))
     two = make_model(order=("entailment", "not_entailment"))
     with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, got one of"):
@@ -296,7 +296,9 @@ def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, m
     monkeypatch.setattr(
         import_module("unbag.inference.label_probe"), "run_label_probe", lambda predictor, language: report
     )
-    with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
+    with pytest.raises(
+        LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is correct"
+    ) as error:
         validate()
     assert "--trust-labels" not in str(error.value)
 

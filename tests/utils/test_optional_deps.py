@@ -46,8 +46,8 @@ def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
     assert build_install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
         "pip install 'unbag[models]'"
     )
-    assert build_install_hint(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
-        "needs PyTorch"
+    assert build_install_hint(ImportError("requires PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
+        "requires PyTorch"
     )
     assert (
         build_install_hint(ModuleNotFoundError("No module named 'colorama'", name="colorama"))
@@ -88,5 +88,5 @@ def test_trackers_that_are_missing_are_named_with_what_brings_them(monkeypatch):
     from unbag.training.preflight import validate_trackers
 
     monkeypatch.setattr("unbag.data.text.tagging.is_package_installed", lambda name: False)
-    with pytest.raises(ImportError, match=r"to be installed: pip install 'unbag\[trackers\]' wandb$"):
+    with pytest.raises(ImportError, match=r"install them: pip install 'unbag\[trackers\]' wandb$"):
         validate_trackers(["tensorboard", "wandb"])

@@ -20,7 +20,7 @@ GROUP: Final = "unbag.challenge_sets"
 
 
 def list_set_names() -> list[str]:
-    """List the names of all challenge sets, built-in ones and those of other packages."""
+    """List the names of all challenge sets, from unbag and from other packages."""
     return sorted({*_builtin_names(), *_entry_points()})
 
 
@@ -38,11 +38,14 @@ def get_challenge_set(name: str) -> ChallengeSet:
         challenge_set = _entry_points()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; for a set of "
-            "another package, install that package"
+            f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; "
+            "for a set from another package, install that package"
         )
     if challenge_set.name != name:
-        raise ValueError(f"{challenge_set.package}: expected to describe the set {name}, got {challenge_set.name}")
+        raise ValueError(
+            f"{challenge_set.package}: expected the description of the set {name}, got {challenge_set.name}; "
+            "correct the entry point"
+        )
     return challenge_set
 
 
@@ -54,7 +57,7 @@ def _suggestion(name: str) -> str:
 
 
 def list_text_set_names() -> list[str]:
-    """List the names of the sets that can be made from a text, in the order of evaluation."""
+    """List the names of the sets that can be built from a text, in evaluation order."""
     return [each.name for each in list_in_evaluation_order() if each.from_text]
 
 
@@ -74,7 +77,7 @@ def get_display_name(name: str) -> str:
 
 
 def list_in_evaluation_order() -> list[ChallengeSet]:
-    """List all challenge sets in the order of evaluation. Sets that are cheap to build and to predict come first."""
+    """List all challenge sets in evaluation order: sets that are cheap to build and predict come first."""
     return sorted(map(get_challenge_set, list_set_names()), key=lambda each: (each.evaluation_order, each.name))
 
 

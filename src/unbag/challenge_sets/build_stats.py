@@ -1,4 +1,4 @@
-"""Counts stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
+"""Counts stored with the rows during a build. Each process writes separate files, one per span of rows."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ _READ: Final = "read"
 
 
 def save_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
-    """Store the counts of one kind for one span of rows. Overwrites earlier counts of the same span."""
+    """Store the counts of one kind for one span of rows. Overwrites earlier counts for the same span."""
     # One file per span: processes never write to the same file, so that no lock is needed.
     with atomic_write(folder / f"{kind}-{span}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
@@ -51,12 +51,12 @@ def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None
 
 
 def load_read_counts(folder: Path) -> Counter[str]:
-    """Load the counts of the rows that a set was built from."""
+    """Load the counts of the source rows of a set."""
     return load_counts(folder, _READ)
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
-    """Validate that no id occurs twice in a source, also across spans. Call this after all examples were read.
+    """Validate that no id occurs twice in a source, also across spans. Call this after reading all examples.
 
     Raises:
         DataError: If an id occurs twice. The message names the first such id and its place.

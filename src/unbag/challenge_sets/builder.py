@@ -1,4 +1,4 @@
-"""The base class of all builders, and our part of the cache key of `datasets`."""
+"""Base class of all builders, and the unbag part of the `datasets` cache key."""
 
 import hashlib
 import os
@@ -38,11 +38,11 @@ _MAKES_ROWS: Final = (
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
-"""Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
+"""Source files that determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute the part of the cache key that `datasets` does not cover: code, tokenizer versions, the user's files.
+    """Compute the part of the cache key that `datasets` does not cover: code, tokenizer versions, user files.
 
     Args:
         builder_file: Module of the builder. All modules in its folder are hashed.
@@ -69,7 +69,7 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
 
 
 def list_named_files(value: Any) -> list[Path]:
-    """List the existing files and folders that an option names. Names of Hub repositories and corpora are dropped."""
+    """List the existing files and folders in an option. Omits Hub repositories and corpora."""
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
     return [Path(os.fspath(name)) for name in names if name and os.path.exists(name)]
@@ -80,7 +80,7 @@ def _files(path: Path) -> list[Path]:
 
 
 Made = Literal["sentences", "labels"]
-"""Parts of a pair that have creators."""
+"""Parts of a pair with creators in the dataset card."""
 
 _MACHINE: Final = "machine-generated"
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
@@ -136,7 +136,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
-        """Iterate over the rows built from examples, as tables of `SCHEMA` of a few thousand rows each.
+        """Iterate over the rows built from examples, in tables with schema `SCHEMA` and a few thousand rows each.
 
         Args:
             source: Source of the examples.
@@ -145,7 +145,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         raise NotImplementedError
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the sources that the set is built from."""
+        """Open the sources of the set."""
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
@@ -163,7 +163,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to know which pairs contradict, got two "
+                    f"{source.name}: expected three labels, to identify contradictions, got two "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
@@ -171,7 +171,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     @classmethod
     def has_two_label_config(cls) -> bool:
-        """Check whether pairs of two labels make this set: whether one of its configs is of a corpus with two."""
+        """Check whether the set supports two-label pairs: whether a config uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_names(self) -> None:
@@ -203,7 +203,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources that the rows are built from. Subclasses add their own."""
+        """Iterate over the external resources for building the rows. Subclasses add further resources."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]

@@ -1,4 +1,4 @@
-"""The base class of all builder configs: the pairs that a challenge set is built from."""
+"""Base class of all builder configs: options for the source pairs of a challenge set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -70,11 +70,11 @@ class SourceConfig(datasets.BuilderConfig):
         return str(getattr(self, "pipeline", PIPELINE))
 
     def get_set_options(self) -> dict[str, Any]:
-        """Collect the set's own options: those that change its rows, apart from the choice of the pairs."""
+        """Collect the set-specific options, which change the rows but do not select the source pairs."""
         return {name: getattr(self, name) for name in sorted(list_set_option_names(type(self)))}
 
     def load_options(self) -> dict[str, Any]:
-        """Collect the reading options with values other than the default, for the record. No paths are included."""
+        """Collect the non-default reading options for the record, without paths."""
         if self.data:
             names: tuple[str, ...] = ("columns", "labels", "language", "data_config")
         else:

@@ -28,7 +28,7 @@ class Failure:
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
     def is_fatal(self, *, named: bool) -> bool:
-        """Check whether this failure makes the command fail (exit code 1). A set that the user passed is required.
+        """Check whether this failure makes the command fail (exit code 1). Sets that the user passed are required.
 
         Args:
             named: Whether the user named the sets; False if the suite chose them.

@@ -1,4 +1,4 @@
-"""Agreement of the annotators on the pairs that a challenge set is built from, where the data has their labels."""
+"""Annotator agreement on the source pairs of a challenge set, if the data contains annotator labels."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 
 
 def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
-    """Collect the annotators' labels of all examples that have them."""
+    """Collect the annotator labels of all examples with such labels."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
@@ -31,7 +31,7 @@ def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
 def compute_annotator_accuracy(
     rows: Any, labels_of_pairs: Votes, id_column: str = "source_id"
 ) -> Mapping[str, Any] | None:
-    """Compute how often one annotator gives the gold label, over the unchanged pairs of a set.
+    """Compute how often an annotator gives the gold label, over the unmodified pairs of a set.
 
     Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
     `scoring.accuracy.compute_annotator_agreement`, with its 95 % interval over pairs.

@@ -49,9 +49,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
         raise _unknown_config_error(name, config, cls.builder_configs)
     config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(config_options)):
-        raise ValueError(
-            f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {config_options}"
-        )
+        raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; use {config_options}")
     validate_options(cls.BUILDER_CONFIG_CLASS, options)
     text_options = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
@@ -71,12 +69,12 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
         corpus = CORPORA[requested]
         if corpus.is_two_way:
             return UnsuitablePairsError(
-                f"the {name} set needs contradictions, and {requested} has only the labels entailment and not "
+                f"the {name} set requires contradictions, but {requested} has only the labels entailment and not "
                 f"entailment; {others}"
             )
         if supported and corpus.language not in {CORPORA[each].language for each in supported}:
             return UnsuitablePairsError(
-                f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
+                f"the {name} set does not support {LANGUAGES[corpus.language]}, the language of {requested}; {others}"
             )
     question = suggest_name(config, configs) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
@@ -90,7 +88,7 @@ def _as_text(value: Any) -> Any:
 
 
 def list_set_options(name: str) -> frozenset[str]:
-    """List the names of a set's own options, without those that choose the pairs.
+    """List the names of the set-specific options, without options that select the source pairs.
 
     Raises:
         ValueError: If the set does not exist.
@@ -101,14 +99,14 @@ def list_set_options(name: str) -> frozenset[str]:
 
 
 def parse_set_option(name: str, option: str, text: str) -> Any:
-    """Parse the value of one of a set's own options from text, as `unbag.utils.options.parse_option` does."""
+    """Parse the value of a set-specific option from text, like `unbag.utils.options.parse_option`."""
     return parse_option(
         challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, option, text
     )
 
 
 def describe_set_options(name: str) -> list[OptionDescription]:
-    """Describe a set's own options with defaults and meanings.
+    """Describe the set-specific options with defaults and meanings.
 
     Raises:
         ValueError: If the set does not exist.
@@ -133,7 +131,7 @@ def has_split_config(name: str, corpus: str | None) -> bool:
 
 
 def get_official_config(name: str) -> str | None:
-    """Look up the config of the authors' own pairs; None if the set does not use them by default.
+    """Look up the config of the authors' pairs; None if the set does not use these pairs by default.
 
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
@@ -145,7 +143,7 @@ def get_official_config(name: str) -> str | None:
 def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Find the config for a split of a corpus, and the options that the config's name does not imply.
+    """Find the config for a corpus split, and the options that the config name does not imply.
 
     Args:
         name: Name of the set.
@@ -188,7 +186,7 @@ def load(
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
-    """Build or load from the cache a challenge set, and return the split that models are evaluated on.
+    """Build a challenge set or load it from the cache, and return the evaluation split.
 
     Args:
         name: Name of the set, e.g. `permuted`.
@@ -255,7 +253,8 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
         raise UnsuitablePairsError(
-            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
+            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set, "
+            "with "
             f"{options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
             + ("; pass your documents with --text to use their sentences" if needs_text else "")
@@ -308,7 +307,7 @@ def list_set_summaries() -> list[dict[str, str]]:
 
 
 def read_card(name: str) -> str:
-    """Read the text of a set's card, the README.md beside its builder.
+    """Read the dataset card of a set, the README.md in the builder folder.
 
     Raises:
         ValueError: If the set does not exist.

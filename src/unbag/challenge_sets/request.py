@@ -1,4 +1,4 @@
-"""Requests for challenge sets, and the sets built from them: rows with a record of their origin."""
+"""Requests for challenge sets, and the built sets: rows with a record of their origin."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -137,7 +137,7 @@ def create_validated_builder(request: SetRequest) -> Any:
 
 
 def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int], None] | None = None) -> None:
-    """Build sets into the cache before a model is loaded, so that `build_requested_set` finds them there.
+    """Build sets into the cache before loading a model, so that `build_requested_set` finds them.
 
     The build forks this process. A fork after model loading would copy the model, and may deadlock on locks that the
     model's compute threads hold.
@@ -156,7 +156,7 @@ def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int],
 
 
 def build_requested_set(request: SetRequest) -> BuiltSet:
-    """Build a challenge set or load it from the cache, and draw the requested number of examples.
+    """Build a challenge set or load it from the cache, and sample the requested number of examples.
 
     Raises:
         ValueError: If the set, the config or an option does not exist, the pairs cannot be read, or no pair can be
@@ -167,7 +167,7 @@ def build_requested_set(request: SetRequest) -> BuiltSet:
 
 
 def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
-    """Combine built rows with the record of their origin, and draw the requested number of examples.
+    """Combine built rows with the record of their origin, and sample the requested number of examples.
 
     Args:
         request: Request that the rows were built for.
@@ -210,7 +210,7 @@ def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
 
 
 def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") -> Any:
-    """Select the rows of n examples, in their order. The choice depends on the seed and the ids only.
+    """Select the rows of n examples, in order. The sample depends only on the seed and the ids.
 
     Args:
         rows: Rows of a set, a `datasets.Dataset`.
@@ -319,7 +319,7 @@ def _write(record: dict[str, Any], rows: Any, path: Path) -> dict[str, Any]:
 
 
 def is_exported_set(path: Path) -> bool:
-    """Check whether `export_challenge_set` wrote a file, or whether a file derived from one kept the metadata."""
+    """Check whether `export_challenge_set` wrote a file, or whether a derived file kept the metadata."""
     if path.suffix != _PARQUET or not path.is_file():
         return False
     try:
@@ -329,20 +329,25 @@ def is_exported_set(path: Path) -> bool:
 
 
 def read_exported_set(path: Path) -> BuiltSet:
-    """Read the set in a file that `export_challenge_set` wrote: its rows and the record of their origin.
+    """Read the set in a file written by `export_challenge_set`: rows and the record of their origin.
 
     Raises:
         DataError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other
             rows than were written.
     """
     if not is_exported_set(validate_file(path)):
-        raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
+        raise DataError(
+            f"{path}: expected a Parquet file written by `unbag build`, got a file without a set record; build the "
+            "set again"
+        )
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({extract_first_line(error)}); build it again") from None
+        raise DataError(
+            f"{path}: expected a readable file, got an error ({extract_first_line(error)}); build the set again"
+        ) from None
     with explain_damaged_records(path):
         return _parse_exported(path, table, record)
 
@@ -351,16 +356,19 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
     from datasets import Dataset
 
     if "language" not in record:
-        raise DataError(f"{path}: an earlier version of unbag wrote this file; build the set again")
+        raise DataError(
+            f"{path}: expected a file from the current version of unbag, got an older file; build the set again"
+        )
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; pass the file that "
-            "`unbag build` wrote as --set"
+            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got none; pass the "
+            "file written by `unbag build` as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(
-            f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
+            f"{path}: expected the rows written by `unbag build`, got different rows or another order; build the "
+            "set again"
         )
     return BuiltSet(
         request=SetRequest(record["set"], options={"data": str(path)}),

@@ -11,7 +11,7 @@ class MissingResourceError(ValueError):
 
 
 class UnsuitablePairsError(ValueError):
-    """Error for a set that cannot be built from the pairs of a request."""
+    """Error for pairs from which the requested set cannot be built."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Requirement:
 
 
 def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:
-    """Iterate over the train splits of those names that are corpora. Names of files need no download."""
+    """Iterate over the train splits of the corpora among the names. Files need no download."""
     for name in names:
         if name in CORPORA:
             yield from iter_corpus_requirements(name, CORPORA[name].train)
@@ -62,7 +62,7 @@ def build_embeddings_requirement(name: str) -> Requirement:
 
 
 def build_wordnet_requirement() -> Requirement:
-    """Describe WordNet. If it is missing and the Hub is not offline, `get` installs it."""
+    """Describe WordNet. If WordNet is missing and the Hub is not offline, `get` installs it."""
 
     def get() -> object:
         from huggingface_hub import is_offline_mode

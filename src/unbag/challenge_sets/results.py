@@ -189,7 +189,7 @@ class _RequestRecord(TypedDict):
 
 
 class TaskRecord(TypedDict):
-    """The task that all shards of an evaluation share."""
+    """Task shared by all shards of an evaluation."""
 
     schema: int
     request: _RequestRecord
@@ -286,9 +286,9 @@ def explain_damaged_records(*paths: Path) -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
-            f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{extract_first_line(error, longest=200)}); it is corrupted or from another version of unbag: evaluate "
-            "again"
+            f"{', '.join(map(str, paths))}: the record cannot be read completely ({type(error).__name__}: "
+            f"{extract_first_line(error, longest=200)}); it is corrupted or from another version of unbag; "
+            "evaluate again"
         ) from error
 
 
@@ -348,12 +348,12 @@ class Result:
 
     @property
     def truncated_share(self) -> float:
-        """Share of the pairs that exceed the model's maximum length, so that the model did not see their ends."""
+        """Share of the pairs that were truncated at the model's maximum length."""
         return float(self.model.get("truncated_share", 0.0))
 
 
 def collect_environment() -> dict[str, str]:
-    """Collect the versions of the installed packages that affect the numbers, and in a checkout our commit."""
+    """Collect the versions of the packages that affect the results, and in a checkout the commit of unbag."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -370,7 +370,7 @@ def collect_environment() -> dict[str, str]:
 
 
 class SkippedSet(NamedTuple):
-    """A set without a result: its name, the name of the model if only that model lacks a result, and the reason."""
+    """Set without a result: set name, model name if only one model lacks a result, and reason."""
 
     set: str
     model: str | None

@@ -1,4 +1,4 @@
-"""Requests for sets from their names and the choice of pairs, for commands and for the Python API."""
+"""Requests for sets, built from set names and source pairs, for commands and the Python API."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
-    """Error for an option that no set has, or that conflicts with another option."""
+    """Error for an unknown set option, or an option that conflicts with another option."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class PairSelection:
         return self != PairSelection(read=self.read)
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Collect the options given without a set that several of these sets have, with the names of these sets."""
+        """Collect the options without a set name that apply to several sets, with the names of these sets."""
         options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
@@ -131,7 +131,7 @@ class PairSelection:
                 raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
-            raise OptionError("expected one of --corpus and --data, got both; remove one")
+            raise OptionError("expected one of --corpus and --data, got both; omit one of them")
         where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)
@@ -142,9 +142,9 @@ class PairSelection:
     def _where_text(self) -> dict[str, Any]:
         """Collect the options that describe a user-provided text."""
         if self.corpus is not None or self.data is not None:
-            raise OptionError("expected one of --corpus, --data and --text, got several; keep one")
+            raise OptionError("expected one of --corpus, --data and --text, got several; pass only one")
         if self.labels:
-            raise OptionError("labels: expected none with a text, which has no labels; omit labels")
+            raise OptionError("labels: expected no labels with a text, which has none; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
                 f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "

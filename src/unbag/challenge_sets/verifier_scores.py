@@ -1,4 +1,4 @@
-"""The scores of a model as a verifier, on the rows of a challenge set: entailment against the rest."""
+"""Verifier metrics of a model on the rows of a challenge set: entailment versus the rest."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def compute_verifier_scores(
     entailment: NDArray[np.float64] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> VerificationScores | None:
-    """Compute `scoring.verification`; None without both kinds of rows, or for a model that only finds contradictions.
+    """Compute `scoring.verification`; None without both kinds of rows, or for a contradiction detector.
 
     The decisions are the model's own: the most probable label, or the label beyond the threshold of a model with one
     output. A row without an answer counts as neither entailed nor contradicted, with a probability of entailment of 0:

@@ -40,7 +40,7 @@ def write_samples(
     earlier: Mapping[int, int] = MappingProxyType({}),
     labels: Mapping[int, RowLabels] = MappingProxyType({}),
 ) -> None:
-    """Write the samples and labels of newly scored results to a run's folder, and remove files of no result.
+    """Write the samples and labels of newly scored results to a run's folder, and remove files without a result.
 
     Quantities whose units are not the set's source examples (those of SICCK by modifier) are excluded.
 
@@ -105,7 +105,8 @@ def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | 
         value = recorded[path].value if path in recorded else None
         if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
             raise ValueError(
-                f"{file}: expected samples of the results in the same run, got others ({path} differs); evaluate again"
+                f"{file}: expected samples for the results in the same run, got other samples ({path} differs); "
+                "evaluate again"
             )
     return samples
 

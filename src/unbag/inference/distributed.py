@@ -28,12 +28,12 @@ T = TypeVar("T")
 _GLOO: Final = "gloo/transport"  # gloo's errors have no type of their own, but name this source file
 _COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
 """Timeout of a collective operation. The usual minutes are too short: a chunk of a large model on a slow machine takes
-hours. If a process fails, the launcher ends the others at once, so no process waits that long."""
+hours. If a process fails, the launcher terminates the others immediately, so no process waits that long."""
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """Rank of this process among the `world` processes that share the work."""
+    """Rank of this process, and number of processes (`world`) that share the work."""
 
     rank: int
     world: int
@@ -59,7 +59,7 @@ class ProcessGroup:
         return gathered
 
     def run_on_all(self, work: Callable[[], T]) -> T:
-        """Run a function in every process, and fail in every process if it fails in one.
+        """Run a function in every process, and raise in every process if the function fails in one.
 
         Without the second part, the others would wait for ever for a process that failed and continued elsewhere.
 
@@ -85,7 +85,7 @@ class ProcessGroup:
         return done
 
     def main_process_first(self, work: Callable[[], T]) -> T:
-        """Run a function in process 0 first, then in the others, which find its results in a cache.
+        """Run a function in process 0 first, then in the other processes, which find the results in a cache.
 
         Raises:
             ValueError: As `run_on_all`.
@@ -102,7 +102,7 @@ class ProcessGroup:
 
 
 def is_distributed() -> bool:
-    """Check whether a launcher started this process together with others."""
+    """Check whether a launcher started this process as one of several."""
     return "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
@@ -124,12 +124,12 @@ def create_partial_state() -> "PartialState":
         import torch
         from accelerate import PartialState
     except ImportError as error:
-        raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
+        raise ImportError("running several processes requires accelerate: pip install 'unbag[models]'") from error
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_COLLECTIVE_TIMEOUT)
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Check whether an error means that another process of the group has ended. That process reports the cause."""
+    """Check whether an error means that another process of the group has stopped, which then reports the cause."""
     if not is_distributed() or not isinstance(error, RuntimeError):
         return False
     from torch.distributed import DistError  # type: ignore[attr-defined, unused-ignore]
@@ -138,7 +138,7 @@ def is_lost_connection(error: BaseException) -> bool:
 
 
 def destroy_process_group() -> None:
-    """Wait for all processes to finish, and disconnect; does nothing if none was connected.
+    """Wait for all processes to finish, and disconnect; does nothing without a connection.
 
     A launcher ends all processes if one exits with an error, so a process must not exit while another works. The
     threads of an open connection may also abort the process when Python exits.
@@ -154,7 +154,7 @@ def destroy_process_group() -> None:
 
 
 def choose_default_device() -> str:
-    """Choose the device for a model: this process's own GPU if there is one, else the CPU."""
+    """Choose the device for a model: the GPU of this process if available, otherwise the CPU."""
     if is_distributed():
         return str(create_partial_state().device)
     import torch
@@ -163,11 +163,11 @@ def choose_default_device() -> str:
 
 
 _FOLDER_TIMEOUT: Final = 10.0
-"""Seconds until a file that another machine wrote is visible on a network file system."""
+"""Seconds until a file written by another machine is visible on a network file system."""
 
 
 def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
-    """Validate that all processes see the same folder: each writes a file and looks for those of the others.
+    """Validate that all processes access the same folder: each writes a file and checks for the files of the others.
 
     Every process of the group must call it.
 

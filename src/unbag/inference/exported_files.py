@@ -41,7 +41,7 @@ def list_exported(folder: Path) -> list[str]:
 
 
 def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
-    """Check whether a folder or Hub repository has exported models, and no weights of PyTorch.
+    """Check whether a folder or Hub repository has exported models, but no PyTorch weights.
 
     False if neither exists: loading it as another kind of model then reports the error.
 
@@ -75,16 +75,16 @@ def select_file(found: Sequence[str], model_file: str | None, source: str) -> st
     if model_file is not None:
         if model_file not in found:
             raise ModelError(
-                f"{source}: expected an exported model {model_file}, got {listed}; name one with --model-file"
+                f"{source}: expected an exported model {model_file}, got {listed}; select a file with --model-file"
             )
         return model_file
     if len(found) != 1:
-        raise ModelError(f"{source}: expected one exported model, got {listed}; name one with --model-file")
+        raise ModelError(f"{source}: expected one exported model, got {listed}; select a file with --model-file")
     return found[0]
 
 
 def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
-    """Select the exported model, and download it with its weights, config and tokenizer; offline, use the cache.
+    """Select the exported model, and download it with weights, config and tokenizer; offline, use the cache.
 
     Returns:
         The name of the exported model in the repository, and its path on this machine.
@@ -106,14 +106,16 @@ def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Pa
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except CachedRepoTreeNotFoundError as error:
-        raise ModelError(f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network") from error
+        raise ModelError(
+            f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
+        ) from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"cannot fetch {origin} from the Hub: {extract_first_line(error)}") from error
+        raise ModelError(f"cannot download {origin} from the Hub: {extract_first_line(error)}") from error
     return file, folder / file
 
 
 def hash_exported(path: Path) -> str:
-    """Compute a hash of an exported model and the files of its weights."""
+    """Compute a hash of an exported model and its weight files."""
     files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
     return combine_hashes({each.name: hash_file(each) for each in files})
 

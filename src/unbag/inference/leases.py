@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class LeaseManager:
-    """Leases of one process. A context manager: a thread sends heartbeats within it, and its end releases the leases.
+    """Leases of one process: a context manager that sends heartbeats from a thread, and releases the leases at the end.
 
     Args:
         folder: Folder of the leases.
@@ -91,7 +91,7 @@ class LeaseManager:
         return self._take_over(name)
 
     def release(self, name: str) -> None:
-        """Release a lease of this process; does nothing to a lease that another process has taken over."""
+        """Release a lease of this process. Has no effect if another process has taken over the lease."""
         with self._lock:
             if self._is_mine(name):
                 self._folder.remove(f"{name}.json")
@@ -123,7 +123,7 @@ class LeaseManager:
                         if name in self._held and self._is_mine(name):
                             self._folder.write(f"{name}.json", self._content())
                 except Exception as error:  # each file system has its own error classes; the next one may succeed
-                    logger.warning("the lease of %s could not be renewed (%s)", name, error)
+                    logger.warning("could not renew the lease of %s (%s)", name, error)
 
 
 def describe_lease(claim: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Evaluation of a classifier during its training, without a change to its state."""
+"""Evaluation of a classifier during training, without changing its state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -102,7 +102,7 @@ class LiveClassifier:
 
 
 def unwrap_model(model: Any) -> Any:
-    """Unwrap a classifier from the wrappers of distributed training and adapters."""
+    """Remove the wrappers of distributed training and adapters from a classifier."""
     from accelerate.utils import extract_model_from_parallel  # type: ignore[import-untyped, unused-ignore]
 
     network = extract_model_from_parallel(model)

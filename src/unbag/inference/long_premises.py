@@ -1,4 +1,4 @@
-"""Premises that are longer than a model reads: predictions for their parts, and the maximum over them.
+"""Premises longer than the maximum input length: predictions for chunks, and the maximum over the chunks.
 
 A verifier is often used on documents. `truncate` cuts the document, as the model does without this module. `any-chunk`
 and `every-sentence` run the model on parts of the document and take the part that supports the hypothesis most: a claim
@@ -72,7 +72,7 @@ def pack_sentences(sentences: Sequence[str], lengths: Sequence[int], limit: int)
 
 
 class LongPremisePredictor:
-    """Predictor that applies another predictor to the chunks of each premise, and selects the best-supporting chunk.
+    """Predictor that applies another predictor to chunks of each premise, and selects the most supportive chunk.
 
     The probabilities of a pair are those of the part in which entailment is most probable (contradiction, for a model
     that tells contradiction from the rest); the first of equal parts. A premise of one part gives the predictions of

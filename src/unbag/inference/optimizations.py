@@ -1,4 +1,4 @@
-"""Optimizations of BERT-like classifiers, and the check that an optimized network still gives the same logits.
+"""Optimizations for BERT-like classifiers, and a check that an optimized network returns the same logits.
 
 First token: the last layer is computed only for the token that the head reads. A classification head of the BERT family
 reads the first position only. So the last layer needs the keys and values of all positions, but the query, the
@@ -20,8 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
 _TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""Maximum difference of a logit from the unmodified network's. Half precision rounds each sum to 3 (float16) or 2
-(bfloat16) digits in any order of summation; a layer of another layout is wrong in the first digit."""
+"""Maximum difference from a logit of the unmodified network. Half precision rounds each sum to 3 (float16) or 2
+(bfloat16) digits, whatever the order of summation; a layer with another layout is wrong in the first digit."""
 
 
 def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
@@ -56,7 +56,7 @@ def _attend(layer_input: Tensor, query: Any, key: Any, value: Any, size: int, ma
 
 
 class FirstTokenBertLayer(nn.Module):
-    """Layer of the BERT family that computes position 0 only."""
+    """Layer of the BERT family that computes only position 0."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class FirstTokenBertLayer(nn.Module):
 
 
 class FirstTokenDistilBertLayer(nn.Module):
-    """Layer of DistilBERT that computes position 0 only."""
+    """DistilBERT layer that computes only position 0."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class FirstTokenDistilBertLayer(nn.Module):
 
 
 def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
-    """Restrict the model's last layer to the first token in place, if its layout is known and the logits stay the same.
+    """Restrict the last layer in place to the first token, if its layout is known and the logits do not change.
 
     Args:
         model: Sequence classifier in evaluation mode.
@@ -137,7 +137,7 @@ _PACKABLE: Final = (torch.float32, torch.bfloat16)
 
 
 class PackedLinear(nn.Linear):
-    """Linear layer with weights in oneDNN's layout, which only its own product can read.
+    """Linear layer with weights in the oneDNN layout, which only oneDNN's matrix product can read.
 
     Args:
         layer: Linear layer on the CPU; it is not changed.
@@ -166,7 +166,7 @@ def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
-    """Pack the weights of a model's linear layers in place, if its logits stay the same.
+    """Pack the weights of a model's linear layers in place, if the logits do not change.
 
     Args:
         model: Sequence classifier in evaluation mode.

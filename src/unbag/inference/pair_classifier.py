@@ -1,4 +1,4 @@
-"""Base class of the predictors that run a sequence classifier on tokenized pairs."""
+"""Base class for predictors that run a sequence classifier on tokenized pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from unbag.inference.tokenization import EncodedPairs, build_token_batches, enco
 
 
 class PairClassifier(ThresholdedOutputs, ABC):
-    """Predictor of a sequence classifier with its tokenizer. A subclass computes the logits of a batch.
+    """Predictor for a sequence classifier with its tokenizer. Subclasses compute the logits of a batch.
 
     Attributes:
         tokenizer: Tokenizer of the model.

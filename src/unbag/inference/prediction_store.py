@@ -70,7 +70,7 @@ class ChunkShard(NamedTuple):
 
 @dataclass(frozen=True)
 class PartialPredictions:
-    """Predictions for some of the r rows of a chunk, from a killed process or a shard of the chunk.
+    """Predictions for a subset of the r rows of a chunk, from a killed process or a shard of the chunk.
 
     Attributes:
         probabilities: Probabilities, shape (r, labels), NaN where there is no prediction yet.
@@ -84,7 +84,7 @@ class PartialPredictions:
 
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
-        """Which rows have a prediction, shape (r,)."""
+        """Mask of the rows with a prediction, shape (r,)."""
         # NaN is free as a marker: validated probabilities are never NaN.
         is_predicted: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
         return is_predicted
@@ -99,13 +99,13 @@ class PartialPredictions:
 
 
 SCHEMA: Final = 1
-"""Version of the layout and of the meaning of the numbers; part of the key."""
+"""Version of the layout and of the meaning of the values; part of the key."""
 
 PREDICTIONS: Final = "predictions"
-"""Folder of all stores within the folder of a run, or within the user's cache."""
+"""Folder for all stores, in a run folder or in the user's cache."""
 
 CHUNK_ROWS: Final = 4096
-"""Rows per chunk: seconds of work for a small model, and enough rows of each length for batches with little padding."""
+"""Rows per chunk: a few seconds for a small model, and enough rows of each length for batches with little padding."""
 
 ID_COLUMNS: Final = ("id", "source_id")
 """Columns that a chunk copies from the data."""
@@ -119,7 +119,7 @@ _ABANDONED_AFTER: Final = 3600.0  # seconds; no chunk takes that long to write, 
 
 
 class StoreError(ValueError):
-    """Error for stored predictions that are missing, corrupted or from other data."""
+    """Error for stored predictions that are missing, corrupted or for other data."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class PredictionStore:
         return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
     def compute_span(self, chunk: int) -> tuple[int, int]:
-        """Compute the first row of a chunk and the row after its last."""
+        """Compute the index of the first row of a chunk, and of the row after the last."""
         return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
     def list_chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
-        """List the shards of some chunks, `shards` of each."""
+        """List the shards of the given chunks, with `shards` per chunk."""
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
     def is_stored(self, work: ChunkShard) -> bool:
@@ -158,7 +158,7 @@ class PredictionStore:
         return self.folder.has(_chunk_file(work.chunk)) or (work.shards > 1 and self._unfinished.has(_shard_file(work)))
 
     def select_missing(self, work: Sequence[ChunkShard]) -> list[ChunkShard]:
-        """Select the chunk shards that are not stored, by the names of the files."""
+        """Select the chunk shards that are not stored, by file name."""
         # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
         chunks, shards = set(self.folder.names()), set(self._unfinished.names())
         return [each for each in work if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards]
@@ -208,7 +208,7 @@ class PredictionStore:
         truncated: int = 0,
         is_complete: bool = False,
     ) -> None:
-        """Write the predictions so far for an unfinished chunk, atomically.
+        """Write the current predictions for an unfinished chunk, atomically.
 
         Args:
             work: Chunk shard of this process.
@@ -225,7 +225,7 @@ class PredictionStore:
             self._unfinished.remove(f"{work}.parquet")
 
     def read_partial(self, chunk: int, rows: ChunkRows) -> PartialPredictions | None:
-        """Load the valid predictions of an unfinished chunk with these rows; None if there are none."""
+        """Load the valid predictions for an unfinished chunk with these rows; None without predictions."""
         merged: PartialPredictions | None = None
         for name in self._unfinished_files(chunk):
             try:
@@ -251,10 +251,12 @@ class PredictionStore:
             return self._load(self.folder, _chunk_file(chunk), chunk)
         except FileNotFoundError:
             file = self.folder.where(_chunk_file(chunk))
-            raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
+            raise StoreError(
+                f"{file} is missing, because the run has not finished; run the command again to continue"
+            ) from None
 
     def list_missing_chunks(self) -> list[int]:
-        """List the chunks that are not stored, by the names of the files."""
+        """List the chunks that are not stored, by file name."""
         names = set(self.folder.names())
         return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
 
@@ -354,7 +356,7 @@ def build_key_fields(
     chunk_rows: int,
     label_space: Sequence[str],
 ) -> dict[str, Any]:
-    """Build the material of a key, everything that determines stored predictions; the manifest records it.
+    """Build the fields of the store key: everything that determines stored predictions. The manifest contains them.
 
     Args:
         identity: Identity of the predictor.
@@ -382,7 +384,7 @@ def compute_store_key(material: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class StoredPredictions:
-    """Completed predictions, which are read on demand.
+    """Completed predictions, read on demand.
 
     Attributes:
         store: Store of the predictions.
@@ -432,7 +434,7 @@ class StoredPredictions:
 
     @property
     def has_probabilities(self) -> bool:
-        """False if the model only predicts labels. Its probabilities are then 0 or 1 and do not express confidence."""
+        """False if the model only predicts labels. The probabilities are then 0 or 1 and do not express confidence."""
         return all(meta["has_probabilities"] for meta in self._metadata)
 
     @property

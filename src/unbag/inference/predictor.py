@@ -1,4 +1,4 @@
-"""The interface of every predictor, from pairs to one probability per label, and the validation of its results."""
+"""Interface of all predictors, from pairs to one probability per label, and validation of their outputs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ _SUM_TOLERANCE = 1e-3  # the sum of float16 probabilities, or of three printed d
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Interface of a model of natural language inference.
+    """Interface of a natural language inference model.
 
     A predictor that predicts bare labels has an attribute `has_probabilities = False`. Without the attribute, its
     probabilities count as a measure of confidence.
@@ -27,7 +27,7 @@ class Predictor(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str] | None:
-        """Everything that determines the probabilities (weights, dtype, lengths, …), by name; None if unknown.
+        """All factors that determine the probabilities (weights, dtype, lengths, …), by name; None if unknown.
 
         Two predictors with equal identities give the same probabilities, so they share stored predictions. Predictions
         of a predictor without an identity are never reused.
@@ -110,7 +110,7 @@ def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dic
 
 
 def one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
-    """Build the probabilities for a bare label: 1 for it and 0 for the others; for None (no label), all equal.
+    """Build one-hot probabilities for a label; for None (no label), equal probabilities.
 
     >>> one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]
@@ -141,13 +141,13 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
-            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); give one "
+            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); return one "
             "probability per label"
         ) from None
     if array.shape != (rows, len(label_space)):
         raise ValueError(
-            f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
-            f"{list(label_space)}, got shape {array.shape}"
+            f"expected probabilities of shape {(rows, len(label_space))}, with one row per pair and one column for "
+            f"each of {list(label_space)}, got shape {array.shape}; return this shape"
         )
     inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # False for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)

@@ -1,4 +1,4 @@
-"""Prediction of every row of a data set, once, in any number of processes, resumable after a kill.
+"""Prediction of every row of a dataset exactly once, with any number of processes, resumable after a kill.
 
 A job is one predictor and one data set. It consists of chunk shards, which any process may predict.
 """
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 SAVE_EVERY: Final = 30.0
-"""Seconds between two writes of an unfinished chunk: the most work that a killed run loses."""
+"""Seconds between two writes of an unfinished chunk: the maximum amount of work that a killed run loses."""
 
 _CHUNK_SHARDS_PER_PROCESS: Final = 8
-"""Enough that no process waits long for the last chunk shards of the others."""
+"""Enough that no process waits long for the last chunk shards of other processes."""
 
 _MIN_SHARD_ROWS: Final = 256
 """Approximate minimum of rows per shard. Each shard tokenizes all rows of its chunk, so small shards waste time."""
@@ -49,7 +49,7 @@ RowCallback = Callable[[int], None]
 
 @dataclass(frozen=True)
 class PredictionJob:
-    """Predictions of one predictor on one data set, as a job of chunk shards.
+    """Predictions of one predictor on one dataset, as a job of chunk shards.
 
     Any process with the predictor, the rows and the folder may `predict` any chunk shard, in any order. The stored
     result is the same.
@@ -104,7 +104,7 @@ class PredictionJob:
         return cls(predictor, rows, tuple(hashes), material, store).copy_with_key(compute_store_key(material))
 
     def copy_with_key(self, key: str) -> "PredictionJob":
-        """Build the same job with a store of another key, in the same parent folder."""
+        """Copy the job with another store key, in the same parent folder."""
         folder = self.store.folder
         if self.store.key:
             folder = StorageFolder(str(folder).removesuffix(self.store.key).rstrip("/"))
@@ -116,7 +116,7 @@ class PredictionJob:
         return ChunkRows(self.rows[first:end], self.hashes[chunk])
 
     def list_missing_chunks(self) -> list[int]:
-        """List the chunks that are missing, corrupted or from other rows. Reads every stored chunk."""
+        """List the chunks that are missing, corrupted or for other rows. Reads every stored chunk."""
         return [chunk for chunk, sha256 in enumerate(self.hashes) if not self.store.has_chunk(chunk, sha256)]
 
     def choose_shards_per_chunk(self, processes: int) -> int:
@@ -126,7 +126,7 @@ class PredictionJob:
         return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
     def estimate_rows(self, work: ChunkShard) -> int:
-        """Estimate the number of rows of a chunk shard; exact for a whole chunk."""
+        """Estimate the number of rows in a chunk shard; exact for a whole chunk."""
         # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
         first, end = self.store.compute_span(work.chunk)
         rows = end - first
@@ -168,7 +168,7 @@ def predict_chunk_shard(
     save_every: float = SAVE_EVERY,
     row_callback: RowCallback | None = None,
 ) -> None:
-    """Predict a chunk shard like `PredictionJob.predict`, from the rows of its chunk alone.
+    """Predict a chunk shard like `PredictionJob.predict`, given only the rows of the chunk.
 
     Raises:
         ValueError: As `PredictionJob.predict`.
@@ -224,7 +224,7 @@ def select_model_columns(rows: "datasets.Dataset") -> "datasets.Dataset":
 
 
 def compute_chunk_hashes(rows: "datasets.Dataset", store: PredictionStore) -> list[str]:
-    """Compute the hash of the rows of each chunk of a store.
+    """Compute a hash of the rows for each chunk of a store.
 
     Args:
         rows: Rows from `select_model_columns`.
@@ -294,7 +294,7 @@ class RowCounter:
         self._report()
 
     def update(self, done: int) -> None:
-        """Set the number of predicted rows, and report it if it has changed."""
+        """Set the number of predicted rows, and report a changed number."""
         if done != self._done:
             self._done = done
             self._report()
@@ -324,7 +324,7 @@ def predict_rows(
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> StoredPredictions:
-    """Predict all rows that are not in the folder yet.
+    """Predict all rows that are not yet in the folder.
 
     Rows are predicted in chunks by position, and each chunk is stored as soon as it is finished. For a predictor that
     yields batches (`BatchPredictor`), an unfinished chunk is written every `save_every` seconds; a function is called

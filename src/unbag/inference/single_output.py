@@ -28,7 +28,7 @@ Threshold = float | Literal["break-even"]
 
 
 class RankingResult(TypedDict):
-    """Results of a score's order on one set.
+    """Ranking results of a model's scores on one set.
 
     The label is entailment, or contradiction for a model that finds contradictions.
 
@@ -47,7 +47,7 @@ class RankingResult(TypedDict):
 
 
 class ThresholdedOutputs:
-    """Base of predictors whose model has one or several outputs, with the labels that they predict.
+    """Base class of predictors for models with one or several outputs and an optional threshold.
 
     Attributes:
         order: Labels of the model's outputs, in the model's own order. For one output, the label above the threshold,
@@ -80,7 +80,7 @@ class ThresholdedOutputs:
         return 0 if self._n_outputs == 1 else self.order.index(get_positive_label(self.label_space))
 
     def without_threshold(self) -> Self:
-        """Build a predictor of the most probable label. A model of one output keeps its threshold."""
+        """Build a predictor of the most probable label. A single-output model keeps its threshold."""
         if self.threshold is None or self._n_outputs == 1:
             return self
         plain = copy.copy(self)
@@ -89,7 +89,7 @@ class ThresholdedOutputs:
 
 
 def parse_threshold(threshold: Any) -> Threshold:
-    """Parse and validate a threshold from the user, a number or its text.
+    """Parse and validate a user-provided threshold, given as a number or text.
 
     Raises:
         ValueError: If it is neither between 0 and 1 nor `break-even`.
@@ -105,7 +105,7 @@ def parse_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the probability of entailment, or {BREAK_EVEN}, got "
+            f"expected a threshold for the probability of entailment, between 0 and 1, or {BREAK_EVEN}, got "
             f"{threshold!r}"
         )
     return share
@@ -150,7 +150,7 @@ def rank_predictions(
 
 
 def compute_break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
-    """Compute the break-even score (`compute_log_odds`), at which as many pairs are predicted as the label as have it.
+    """Compute the break-even score (`compute_log_odds`), at which predicted and gold counts of the label are equal.
 
     Args:
         answers: Predictions for n pairs, in a two-label space.
@@ -161,7 +161,7 @@ def compute_break_even_score(answers: SetPredictions, labels: ArrayLike) -> floa
 
 
 def predict_by_score(answers: SetPredictions, least: float) -> SetPredictions:
-    """Predict the label for the pairs that score `least` or more, and the other label for the rest."""
+    """Predict the label for pairs with a score of at least `least`, and the other label for the rest."""
     positive_column = _positive_column(answers)
     is_positive = compute_log_odds(answers.probabilities, answers.label_space) >= least
     columns = np.where(is_positive, positive_column, 1 - positive_column)
@@ -181,7 +181,7 @@ def compute_log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[n
 
 
 def compute_entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
-    """Compute the model's own probabilities of entailment, shape (n,); None for a model that finds contradictions.
+    """Compute the model's entailment probabilities, shape (n,); None for a contradiction detector.
 
     Predictors centre the probabilities at the threshold: they subtract its `compute_threshold_logit` from the output,
         so
@@ -208,14 +208,14 @@ def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: 
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
         how = (
-            f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
-            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new "
-            "data"
+            f"its threshold is unknown, so the {counts} pairs with the highest scores are predicted as {label}, as "
+            f"many as have this label (threshold {cutoff}). The scores above use this number, which is unknown for "
+            "new data"
         )
     else:
         how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
     area = (
-        "All pairs here have the same label, so the order of its outputs cannot be evaluated."
+        "All pairs have the same label, so the ranking cannot be evaluated."
         if ranking["auc"] is None
         else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CPU_BATCH_TOKENS: Final = 1024
 """Tokens per batch on a CPU. With MiniLM-L6 on two cores (27 tokens per pair), the speed relative to this value was
 0.71 with 128 tokens, 0.84 with 256, 0.97 with 512, 1.00 with 2,048 and 0.91 with 4,096. Smaller batches leave the
-kernels idle, larger ones do not fit into the cache."""
+kernels idle, and larger batches do not fit into the cache."""
 
 GPU_BATCH_TOKENS: Final = 16_384
 """Tokens per batch on other devices: enough to fill a GPU, and at most 0.4 GB of activations per layer of a large
@@ -91,7 +91,7 @@ def iter_process_batches(
 
 
 def pad_sequences(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
-    """Pad sequences with `value` to one array, shape (n, longest).
+    """Pad sequences with `value` into one array, shape (n, longest).
 
     >>> pad_sequences([[5, 6], [7]], value=0, side="right").tolist()
     [[5, 6], [7, 0]]
@@ -111,7 +111,7 @@ _NO_LIMIT = 1_000_000  # `model_max_length` of a tokenizer without a limit is 1e
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Token ids of n pairs, special tokens included, without padding."""
+    """Token ids of n pairs, including special tokens, without padding."""
 
     input_ids: list[list[int]]
     token_type_ids: list[list[int]] | None  # None if the tokenizer has none
@@ -124,7 +124,7 @@ class EncodedPairs:
 
 
 def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
-    """Compute the maximum number of tokens that the model reads, special tokens included; None without a limit.
+    """Compute the maximum input length in tokens, including special tokens; None without a limit.
 
     It is the smaller one of the tokenizer's limit and the model's number of positions. Models of the RoBERTa family
     count positions from the padding id + 1, so 514 positions are 512 tokens. They are recognized by the padding row of
@@ -147,7 +147,7 @@ def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTraine
 def encode_pairs(
     tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], limit: int | None
 ) -> EncodedPairs:
-    """Tokenize pairs, and truncate the longer side of those above `limit` tokens.
+    """Tokenize pairs, and truncate the longer side of pairs above `limit` tokens.
 
     A saved tokenizer may have truncation settings left over from training (`max_length` in its config, a `truncation`
     section in tokenizer.json), which would silently truncate pairs that the model can read. So all pairs are first

@@ -1,4 +1,4 @@
-"""Predictor for the sequence classifiers of the Hub."""
+"""Predictor for sequence classifiers on the Hub."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ try:
     import torch
     import transformers
 except ImportError as error:
-    raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class TransformerPredictor(PairClassifier):
-    """Predictor of a sequence classifier with its tokenizer; built by `load`.
+    """Predictor for a sequence classifier with its tokenizer; built by `load`.
 
     The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
     less than 1e-5 in float32. The same pairs together give the same bits on the same machine.
@@ -102,7 +102,7 @@ class TransformerPredictor(PairClassifier):
         threshold: Threshold | None = None,
         trust_remote_code: bool = False,
     ) -> "TransformerPredictor":
-        """Load a model from the Hub or a folder. Code of the repository is run only if it is trusted.
+        """Load a model from the Hub or a folder. Runs code from the repository only if it is trusted.
 
         Args:
             model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -179,7 +179,7 @@ class TransformerPredictor(PairClassifier):
 
 
 def resolve_device(dtype: Dtype, device: str | None) -> str:
-    """Choose the device, and validate that this machine has it.
+    """Choose the device, and validate that it is available.
 
     Raises:
         ModelError: If there is no such dtype or device.

@@ -27,7 +27,7 @@ from unbag.training.data import Part
 
 
 class PairAugmenter:
-    """Pairs built from the training pairs, other ones in each epoch.
+    """Pairs built from the training pairs, which differ in each epoch.
 
     Attributes:
         identity: Versions of the parser and, where used, of WordNet, for the record.

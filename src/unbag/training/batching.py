@@ -1,4 +1,4 @@
-"""Batches of an epoch: pairs of similar length together, groups of added pairs in one batch.
+"""Batches of an epoch: each contains pairs of similar length, and complete groups of added pairs.
 
 Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
 The batches do not depend on the number of processes.
@@ -16,11 +16,11 @@ from unbag.utils import rng
 
 _SORTED_TOGETHER: Final = 64
 """Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
-45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
+45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep more randomness."""
 _PHASES: Final = 1 << 16
 
 Rows = NDArray[np.intp]
-"""Positions of some pairs in the epoch."""
+"""Positions of pairs in the epoch."""
 
 
 def epoch_batches(
@@ -32,7 +32,7 @@ def epoch_batches(
     groups: Sequence[Rows] = (),
     strata: Sequence[Sequence[Rows]] = (),
 ) -> list[Rows]:
-    """Cut the pairs of an epoch into batches of similar length, in random order.
+    """Split the pairs of an epoch into batches of similar length, in random order.
 
     Every pair is in exactly one batch. There are `ceil(n / size)` batches, whose sizes differ by at most one, so that
     no step learns from a few left-over pairs. The result does not depend on the number of processes.
@@ -126,8 +126,8 @@ def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed:
 
 def _no_room(group: Rows) -> ValueError:
     return ValueError(
-        f"batch_size: expected batches with room for each group of {len(group)} added pairs, got none; use larger "
-        "batches, or add fewer pairs of kinds with groups"
+        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got none; use larger "
+        "batches, or add fewer grouped pairs"
     )
 
 
@@ -180,7 +180,7 @@ def find_groups(examples: Sequence[Example]) -> list[Rows]:
 
 
 def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
-    """Find the units of each stratum of added pairs: those of one kind and label, or of one kind and the same labels.
+    """Find the units of each stratum of added pairs: units with the same kind and the same label or labels.
 
     The labels of a group are those of its pairs, in their order.
     """
@@ -196,7 +196,7 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
 
 
 def select_part(batch: Rows, parts: int, part: int) -> Rows:
-    """Select one part of a batch. Sizes of the parts differ by at most one, and the lengths of their pairs little.
+    """Select one part of a batch. The parts have nearly equal sizes and pair lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]

@@ -1,4 +1,4 @@
-"""Biased models: log-probabilities of the labels for each training pair, and weights of groups of pairs.
+"""Biased models: label log-probabilities for each training pair, and weights for groups of pairs.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
 words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural
@@ -37,7 +37,7 @@ _MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 
 class Bias(Protocol):
-    """A biased model, whose predictions another model must not learn."""
+    """Biased model whose predictions another model must not learn."""
 
     @property
     def identity(self) -> str:
@@ -50,7 +50,7 @@ class Bias(Protocol):
 
 
 def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bias:
-    """Cross-fit a bag of words on the pairs: of both sentences, of the hypothesis, or the product of the two.
+    """Cross-fit a bag of words on the pairs: both sentences, the hypothesis, or the product of the two models.
 
     Raises:
         ValueError: See `CrossFittedModel`.
@@ -63,7 +63,7 @@ def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bi
 
 
 class ProductBias:
-    """Normalised product of the probabilities of several models, as if they were independent."""
+    """Normalized product of the probabilities of several models, as if the models were independent."""
 
     def __init__(self, models: Sequence[Bias]) -> None:
         self._models = models
@@ -75,7 +75,7 @@ class ProductBias:
 
 
 class CachedBias:
-    """Cache of a biased model, which predicts each pair of sentences once."""
+    """Cache for a biased model, which predicts each sentence pair once."""
 
     def __init__(self, model: Bias) -> None:
         self._model = model
@@ -93,7 +93,7 @@ class CachedBias:
 
 
 class NetworkBias:
-    """Classifier as a biased model. The processes share its predictions, which are stored as they are computed.
+    """Classifier as a biased model. The processes share the work and store each prediction immediately.
 
     Args:
         model: Hub id or folder of the classifier.
@@ -107,7 +107,9 @@ class NetworkBias:
         self._predictor = TransformerPredictor.load(model, **options)
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
-            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
+            raise ValueError(
+                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}"
+            )
         self._store = store
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
 
@@ -123,7 +125,7 @@ class NetworkBias:
 
 
 class OriginalModel:
-    """Predictions of the model before training, as targets of distillation. Those of an added pair are its label."""
+    """Predictions of the model before training, as distillation targets. For added pairs, the target is the label."""
 
     def __init__(self, model: Bias) -> None:
         self._model = model
@@ -141,7 +143,7 @@ class OriginalModel:
 
 
 class MaskedBias:
-    """Biased model without predictions for its own training pairs: there, all labels are equally likely."""
+    """Biased model that assigns equal probabilities to its own training pairs."""
 
     def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
         self._model = model
@@ -157,7 +159,7 @@ class MaskedBias:
 
 
 class PrecomputedBias:
-    """Stored predictions as a biased model, looked up by example id: those of `unbag evaluate`, or a file.
+    """Stored predictions as a biased model, looked up by example id: from `unbag evaluate`, or from a file.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """
@@ -176,8 +178,8 @@ class PrecomputedBias:
         self._row = {name: row for row, name in enumerate(ids)}
         if len(self._row) < len(ids):
             raise ValueError(
-                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; name the "
-                "folder of one model's predictions on one set"
+                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; pass the "
+                "folder with the predictions of one model on one set"
             )
         self._logarithms = _logarithms(probabilities)
         rows = zip(ids, probabilities.tolist(), strict=True)
@@ -195,14 +197,16 @@ class PrecomputedBias:
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
                 f"{self._path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
-                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs, with their ids"
+                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs and keep their ids"
             )
         return self._logarithms[rows]
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     if detect_label_space(path) != LABELS:
-        raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}; a bias needs probabilities, not labels")
+        raise DataError(
+            f"{path}: expected the columns id, {', '.join(LABELS)}; use a file with probabilities instead of labels"
+        )
     rows = list(open_file(path).read())
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
@@ -216,18 +220,21 @@ def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
     if len(stores) != 1:
         listing = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
         raise ValueError(
-            f"{folder}: expected one model's predictions on one set (a folder with {_MANIFEST}) or a model (a folder "
-            f"with config.json), got {listing}"
+            f"{folder}: expected predictions of one model on one set (a folder with {_MANIFEST}) or a model (a "
+            f"folder with config.json), got {listing}; pass one such folder"
         )
     predictions = StoredPredictions.from_folder(stores[0])
     if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
-        raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none")
+        raise ValueError(
+            f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none; predict with a "
+            "three-label model"
+        )
     return predictions.load_table(["source_id"])["source_id"].to_pylist(), predictions.load_probabilities(LABELS)
 
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
-        raise ValueError("expected probabilities from 0 to 1 for a bias, got others")
+        raise ValueError("expected probabilities from 0 to 1 for a bias, got other values; correct the predictions")
     # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms
@@ -243,11 +250,11 @@ def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 EDGES: Final = (0.3, 0.5, 0.7)
-"""LMS at which one group ends and the next begins: words predictive, hardly so, misleading, misleading as in CS_0.7."""
+"""LMS boundaries of the groups: predictive, weakly predictive, misleading, and misleading as in CS_0.7."""
 
 
 def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Assign each pair to a group by its LMS, 0 where words are most predictive, shape (n,).
+    """Assign each pair to a group by LMS, shape (n,). In group 0, words are most predictive.
 
     Args:
         probabilities: Label probabilities of a bag of words, shape (n, labels).
@@ -279,7 +286,7 @@ Columns = Mapping[str, NDArray[np.float32]]
 
 
 class PairFeatures(Protocol):
-    """Features of training pairs, the same in every process."""
+    """Features of training pairs, identical in every process."""
 
     @property
     def identity(self) -> str:
@@ -293,7 +300,7 @@ class PairFeatures(Protocol):
 
 @dataclass(frozen=True)
 class BiasFeatures:
-    """Predictions of a biased model, of a teacher and of the original model, and group weights.
+    """Predictions of a biased model, a teacher and the original model, and group weights.
 
     Attributes:
         bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.

@@ -1,4 +1,4 @@
-"""Checkpoints of a run, on disk or in a Hub repository: atomic writes, keeping the last two and the best."""
+"""Checkpoints of a run, on disk or in a Hub repository: atomic writes; the last two and the best are kept."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ _KEPT: Final = 2  # if the last one is damaged, `last` takes the one before
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing, damaged, or of another run."""
+    """Error for a checkpoint that is missing, corrupted, or from another run."""
 
 
 class Checkpoints:
@@ -103,11 +103,11 @@ class Checkpoints:
         self._accelerator.wait_for_everyone()
 
     def path(self, step: int) -> Path:
-        """Build the path of the checkpoint after a step."""
+        """Build the path of the checkpoint for a step."""
         return self._folder / f"step-{step:08d}"
 
     def last(self) -> Path | None:
-        """Find the last undamaged checkpoint; None if there is none. All processes call this together."""
+        """Find the last intact checkpoint; None if there is none. All processes call this together."""
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
                 if (damage := checksums.find_corruption(self.path(step))) is None:
@@ -118,7 +118,7 @@ class Checkpoints:
         return self.path(max(steps)) if steps else None
 
     def load(self, path: Path) -> dict[str, Any]:
-        """Restore a checkpoint and load the state beside its weights. All processes call this together.
+        """Restore a checkpoint, and load the additional training state. All processes call this together.
 
         Args:
             path: Folder of a checkpoint, or of several, in which case the last one is used.
@@ -130,7 +130,9 @@ class Checkpoints:
             candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
             folders = [folder for folder in candidates if not checksums.is_quarantined(folder)]
             if not folders:
-                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
+                raise CheckpointError(
+                    f"expected a checkpoint (a folder with {_STATE}) in {path}, got none; check the path"
+                )
             path = folders[-1]
         if damage := checksums.find_corruption(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
@@ -138,7 +140,7 @@ class Checkpoints:
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
                 f"{path} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or "
-                "remove its folder to start a new one"
+                "remove its folder to start a new run"
             )
         if record["sharding"] != (kind := sharding.kind(self._accelerator)):
             raise CheckpointError(
@@ -149,7 +151,7 @@ class Checkpoints:
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:
             raise CheckpointError(
                 f"{path}: expected {record['processes']} processes, got {processes}; DeepSpeed shards its state by "
-                f"process, so resume with {record['processes']}"
+                f"process, so resume with {record['processes']} processes"
             )
         self._accelerator.load_state(str(path))
         state: dict[str, Any] = record["state"]
@@ -209,7 +211,7 @@ logger = logging.getLogger(__name__)
 
 
 class HubCheckpoints:
-    """Uploads of checkpoints that run beside the training, one at a time.
+    """Uploads of checkpoints in the background of the training, one at a time.
 
     A checkpoint written during another's upload is not uploaded, since a newer one follows. A failed upload logs a
     warning and does not stop the training, which resumes from the checkpoints on disk.
@@ -252,14 +254,14 @@ class HubCheckpoints:
     def wait(self) -> None:
         """Wait for the running upload, and log a warning if it failed."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
-            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, extract_first_line(error))
+            logger.warning("could not push a checkpoint to %s: %s", self._repo_id, extract_first_line(error))
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
         self._upload = self._copy = None
 
 
 def fetch_checkpoint(name: str) -> Path:
-    """Locate the checkpoint folder of a path or Hub repository, downloading from the Hub.
+    """Locate a checkpoint folder, given its path or Hub repository, and download it if necessary.
 
     Raises:
         CheckpointError: If there is no such folder, or no such repository with a checkpoint.
@@ -267,7 +269,7 @@ def fetch_checkpoint(name: str) -> Path:
     if not is_hub_id(name):
         if not Path(name).is_dir():
             raise CheckpointError(
-                f"expected a folder with a checkpoint or a Hub repository, got {name}; no such folder"
+                f"expected a checkpoint folder or a Hub repository, got {name}, which does not exist; check the name"
             )
         return Path(name)
     try:
@@ -277,8 +279,11 @@ def fetch_checkpoint(name: str) -> Path:
         raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"expected a folder with a checkpoint or a Hub repository, got {name}: {extract_first_line(error)}"
+            f"expected a checkpoint folder or a Hub repository, got {name} ({extract_first_line(error)}); check "
+            "the name"
         ) from error
     if not folder.is_dir():
-        raise CheckpointError(f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; no run pushed to it")
+        raise CheckpointError(
+            f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; push one with --push-checkpoints"
+        )
     return folder

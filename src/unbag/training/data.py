@@ -1,4 +1,4 @@
-"""Training and held-out pairs with their sources, and the transformations before training.
+"""Training and held-out pairs with their sources, and transformations before training.
 
 The transformations (shuffled, permuted, hypothesis-only pairs) are pure functions of pairs, seed and epoch.
 """
@@ -21,8 +21,8 @@ from unbag.utils import rng
 from unbag.utils.hashing import hash_texts
 
 _HELD_OUT_OF: Final = 20
-"""Data without a validation split hold out one premise in this number. Premises, not pairs: SNLI has three hypotheses
-per premise, so training would see the premise of a held-out pair."""
+"""One in this many premises is held out if the data has no validation split. Premises, not pairs: SNLI has three
+hypotheses per premise, so training would otherwise contain the premise of a held-out pair."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training parts and held-out parts; the weights of held-out parts have no effect."""
+    """Training parts and held-out parts. Weights of held-out parts have no effect."""
 
     training: tuple[Part, ...]
     held_out: tuple[Part, ...]
@@ -60,11 +60,13 @@ class TrainingData:
         """
         languages = sorted({part.language for part in self.training})
         if len(languages) > 1:
-            raise ValueError(f"expected training pairs in one language, for word tokenization, got {languages}")
+            raise ValueError(
+                f"expected training pairs in one language, for word tokenization, got {languages}; use one language"
+            )
         return languages[0]
 
     def map_parts(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
-        """Apply a function to each training part, and with `held_out` to each held-out part."""
+        """Apply a function to each training part, and with `held_out` also to each held-out part."""
         kept = tuple(map(change, self.held_out)) if held_out else self.held_out
         return replace(self, training=tuple(map(change, self.training)), held_out=kept)
 
@@ -148,7 +150,7 @@ def gather(
 def validate_corpora(
     corpus: Sequence[str], validation: Sequence[str], *, not_entailment_as: str | None = None, **how: Any
 ) -> None:
-    """Validate the names of corpora and files, before any is read completely.
+    """Validate the names of corpora and files, before reading them completely.
 
     Looks up the columns of files and reads their first labelled pair.
 
@@ -165,7 +167,7 @@ def validate_corpora(
     validate_corpus_names(names)
     for name in validation:
         if name in CORPORA and not CORPORA[name].validation:
-            raise ValueError(f"validation: {name} has no validation split; leave it out to hold out training pairs")
+            raise ValueError(f"validation: {name} has no validation split; omit it to hold out training pairs")
     for name in names:
         if name in CORPORA:
             is_two_way = CORPORA[name].is_two_way
@@ -176,8 +178,8 @@ def validate_corpora(
         if is_two_way and not_entailment_as is None:
             raise ValueError(
                 f"{name}: expected pairs with the labels {', '.join(LABELS)}, got two labels ({', '.join(TWO_WAY)}); "
-                'read not_entailment as neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
-                f"Python), or leave {name} out"
+                'map not_entailment to neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
+                f"Python), or omit {name}"
             )
 
 
@@ -220,14 +222,14 @@ def _record(sources: Sequence[PairSource], counts: Counter[str]) -> dict[str, An
 
 
 def examples_from_rows(rows: Any) -> list[Example]:
-    """Build training pairs from the rows of a challenge set; the ids are those of the rows."""
+    """Build training pairs from the rows of a challenge set, with the row ids."""
     texts = [read_column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
     labels = [LABELS[label] for label in read_numbers(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
 def keep_examples(part: Part, reason: str, kept: Sequence[Example]) -> Part:
-    """Build a part with a subset of the pairs, and record the number of excluded ones with the reason."""
+    """Filter the pairs of a part, and record the number of excluded pairs with the reason."""
     lost = len(part.examples) - len(kept)
     if not lost:
         return replace(part, examples=kept)
@@ -245,12 +247,12 @@ def _hold_out(part: Part) -> tuple[Part, Part]:
 
 
 def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
-    """Draw n pairs from all parts together, by seed and ids; with None keep all."""
+    """Sample n pairs from all parts together, by seed and ids; None keeps all pairs."""
     if n is None:
         return list(parts)
     total = sum(len(part.examples) for part in parts)
     if n > total:
-        raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
+        raise ValueError(f"expected at least {n:,} training pairs to sample from, got {total:,}; reduce the number")
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.compute_key(seed, "training", part.name, example.source_id)), p, e)
@@ -267,7 +269,7 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
 
 
 def sample_part(part: Part, n: int, seed: int | str) -> Part:
-    """Draw n pairs of one part, or keep all if there are fewer."""
+    """Sample n pairs from one part, or keep all pairs if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(rng.compute_key(seed, part.examples[e].source_id)))
     return keep_examples(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
@@ -280,12 +282,12 @@ TOO_SHORT: Final = "too short to permute"
 
 
 def drop_premises(part: Part) -> Part:
-    """Replace the premises by empty ones (Poliak et al. 2018, Gururangan et al. 2018)."""
+    """Replace the premises with empty strings (Poliak et al. 2018, Gururangan et al. 2018)."""
     return replace(part, examples=[example._replace(premise="") for example in part.examples])
 
 
 def permute_words(part: Part, *, seed: int) -> Part:
-    """Replace each pair by one fixed permutation of it.
+    """Replace each pair with one fixed permutation.
 
     Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
     no other order; its pair is excluded and counted.
@@ -328,7 +330,7 @@ class WordShuffler:
 
 
 def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
-    """Build the list of pairs of one epoch, each part repeated by its weight.
+    """Build the list of pairs for one epoch, repeating each part by its weight.
 
     With a weight of 2.3, each pair occurs twice, and a random 0.3 of the pairs, redrawn per epoch, a third time. The
     number of pairs is the same in every epoch. A copy has its own id, so that random numbers drawn by id differ.
@@ -352,12 +354,12 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
 
 
 def pairs_per_epoch(parts: Sequence[Part]) -> int:
-    """Count the pairs that `mix_parts` returns for the parts."""
+    """Count the pairs that `mix_parts` returns for the given parts."""
     return sum(int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in parts)
 
 
 class AddedPairs(Protocol):
-    """Pairs that an epoch has in addition to those of the corpora."""
+    """Additional pairs of an epoch, beyond the pairs of the corpora."""
 
     def __call__(self, epoch: int) -> list[Example]:
         """Build the pairs of one epoch."""

@@ -1,4 +1,4 @@
-"""Data loading: token ids of all pairs in little memory, and each process's part of every batch (`batching`)."""
+"""Data loading: compact token ids of all pairs, and the part of every batch for each process (`batching`)."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ Tokens = tuple[list[int], list[int] | None]
 
 
 class EncodedPairs:
-    """Token ids of n pairs in one array: 131 bytes per pair of SNLI, while Python lists take 1,300.
+    """Token ids of n pairs in one array: 131 bytes per SNLI pair, compared with 1,300 for Python lists.
 
     Attributes:
         lengths: Number of tokens of each pair, shape (n,).
@@ -52,7 +52,7 @@ class EncodedPairs:
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Tokenizer of a network, with its padding and maximum length.
+    """Tokenizer of a network, with padding and maximum length.
 
     Attributes:
         limit: Maximum number of tokens per pair; None for no limit.
@@ -103,7 +103,7 @@ class PairEncoder:
         )
 
     def padded(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
-        """Build the network's arguments for b pairs, padded to the longest of them, shape (b, length)."""
+        """Build the network's arguments for b pairs, padded to the longest pair, shape (b, length)."""
         import torch
 
         ids = [pair[0] for pair in tokens]
@@ -135,7 +135,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class ProcessPlacement:
-    """Rank of a process, number of processes, and number of forward passes per step of each."""
+    """Rank of a process, number of processes, and number of forward passes per step."""
 
     rank: int
     world: int
@@ -143,7 +143,7 @@ class ProcessPlacement:
 
     @property
     def parts(self) -> int:
-        """Number of parts that a batch is cut into."""
+        """Number of parts per batch."""
         return self.world * self.gradient_accumulation_steps
 
 
@@ -166,7 +166,7 @@ class EpochStream(Dataset[Batch]):
         return len(self.batches) * self.place.gradient_accumulation_steps
 
     def bias_accuracy(self) -> float | None:
-        """Compute the accuracy of the biased model on the pairs that it has a prediction for; None without any."""
+        """Compute the accuracy of the biased model on the pairs with a prediction; None without predictions."""
         if BIAS not in self.features:
             return None
         predictions = self.features[BIAS]
@@ -194,7 +194,7 @@ class EpochStream(Dataset[Batch]):
         )
 
     def loader(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
-        """Iterate over the items from `start` on, loaded by worker processes if `workers` is above 0."""
+        """Iterate over the items from `start`, loaded by worker processes if `workers` is above 0."""
         return iter(
             DataLoader(
                 self,
@@ -271,7 +271,7 @@ class EpochBatches:
             )
 
     def epoch(self, number: int) -> EpochStream:
-        """Build one epoch. The last one is cached."""
+        """Build one epoch. The last epoch is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
         examples = mix_parts(self._parts, seed=self._seed, epoch=number)
@@ -317,7 +317,7 @@ class EpochBatches:
         }
 
     def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
-        """Iterate over this process's parts of all batches from a step on, without end."""
+        """Iterate endlessly over this process's parts of all batches, starting at a step."""
         number, done = divmod(step, self.steps)
         while True:
             yield from self.epoch(number).loader(

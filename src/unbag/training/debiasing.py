@@ -1,4 +1,4 @@
-"""Debiasing objectives: losses against a biased model, which share bias strength, pair weights and permuted pairs.
+"""Debiasing objectives: losses with a biased model, which share bias strength, pair weights and permuted pairs.
 
 Confidence regularisation: the student learns from a teacher whose distribution is flatter, the surer a biased model is
 of the gold label.
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 
 
 class DebiasedObjective(Objective):
-    """Mean over the pairs of w_i · l_i, minus α times the mean entropy of their permutations.
+    """Mean of w_i · l_i over the pairs, minus α times the mean entropy over their permutations.
 
     Subclasses define l_i, the loss of a pair given the biased model (`losses`). Evaluation and publishing use the
     network without the bias.
@@ -132,7 +132,7 @@ class DebiasedObjective(Objective):
         return self._permuted.extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
-        """Set the number of completed forward passes, on which the strength depends."""
+        """Set the number of completed forward passes, which determines the strength."""
         self._passes, self._steps = step * self.options.gradient_accumulation_steps, steps
 
     @property
@@ -188,7 +188,7 @@ class DebiasedObjective(Objective):
 
 
 class Weighted(DebiasedObjective):
-    """Cross-entropy in which a biased model, if any, determines the pair weights only."""
+    """Cross-entropy in which an optional biased model determines only the pair weights."""
 
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −log p(gold) of each example."""
@@ -267,7 +267,7 @@ def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.Bi
 
 
 class ConfidenceRegularised(DebiasedObjective):
-    """Cross-entropy with a teacher's predictions, flattened by the biased model's probability of the gold label."""
+    """Cross-entropy with teacher predictions, flattened by the biased model's probability of the gold label."""
 
     def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −Σ target log p of each example."""
@@ -343,7 +343,7 @@ class ProductOfExperts(DebiasedObjective):
 
 
 class Reweighted(DebiasedObjective):
-    """Cross-entropy weighted by the biased model's doubt about the gold label."""
+    """Cross-entropy with the weight (1 − p)^γ, where p is the biased model's probability of the gold label."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
         """Initialize the objective; see `DebiasedObjective`.

@@ -1,4 +1,4 @@
-"""HEX: training on the part of a classifier's outputs that superficial word statistics do not explain.
+"""HEX: training on the component of a classifier's outputs that superficial word statistics do not explain.
 
 "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference"
 (anonymous EMNLP-IJCNLP submission), section 3, after Wang et al. 2019, "Learning Robust Representations by Projecting
@@ -61,7 +61,7 @@ s = 1, 1 % at s = 0.01, half at 0.001. Where float32 leaves only rounding (s = 1
 bounds the gradient: that of a plain projection grows with 1 / s, and that of a pseudo-inverse is unbounded where the
 rank changes."""
 _FLOOR: Final = 1e-12
-"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible beside logits of the order of 1."""
+"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible compared with logits of about 1."""
 
 
 def exact_dtype(device: torch.device) -> torch.dtype:
@@ -91,7 +91,7 @@ def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
 
 
 def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
-    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the part of `explained` that `explaining` does not explain.
+    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the component of `explained` orthogonal to `explaining`.
 
     With several processes the rows are the batches of all processes together: F_GᵀF_G and F_GᵀF_B are summed over the
     processes. Each process's gradient then has its part of the losses of all processes. The mean over processes, which
@@ -160,7 +160,7 @@ class BiasHook:
 
     @contextmanager
     def during(self) -> Iterator[BiasSnapshot]:
-        """Copy the bias while the network runs in this context."""
+        """Copy the bias while the network runs within this context."""
         self._snapshot = BiasSnapshot()
         try:
             yield self._snapshot
@@ -173,7 +173,7 @@ class BiasHook:
 
 
 def network_word_table(network: Any, special: Collection[int]) -> WordTable:
-    """Copy a network's current input embeddings, without positions and before any normalisation of its own.
+    """Copy a network's current input embeddings, without position embeddings and before normalization.
 
     Args:
         network: `PreTrainedModel`.
@@ -209,7 +209,8 @@ def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) ->
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(
-            f"expected embeddings of some of the tokenizer's {len(words):,} words, got none; is it the right language?"
+            f"expected embeddings for words of the tokenizer ({len(words):,}), got none; check the language of the "
+            "embeddings"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
     vectors[matched] = torch.from_numpy(table.means([(words[number],) for number in matched])).float()
@@ -390,7 +391,7 @@ class Hex(Objective):
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
     def begin(self, step: int, steps: int) -> None:
-        """Set the number of passes of the warm start, and of the completed steps."""
+        """Set the number of warm-start passes, and of completed steps."""
         self._warm_passes = math.ceil(self._warm_start * steps) * self._gradient_accumulation_steps
         self.passes.fill_(step * self._gradient_accumulation_steps)
 

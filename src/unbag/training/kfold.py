@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "kfold.json"
 GROUPS: Final = ("modifier_type", "part", "seed")
-"""Groups of pairs: Tables 18-21, Tables 22-24, and whether training had other pairs of the same seed sentence (`seen`)
-or none (`unseen`)."""
+"""Groups of pairs: Tables 18-21, Tables 22-24, and whether the training data has other pairs of the same seed (`seen`)
+or not (`unseen`)."""
 _SET: Final = "sicck"
 _FOLDINGS: Final[Mapping[Protocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
 _SCHEMA: Final = 1
@@ -57,7 +57,7 @@ def cross_validate(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Fine-tune a model on all folds but one and predict that one, for each fold and seed; score all predictions.
+    """Fine-tune a model on all folds except one, predict the held-out fold, and score all predictions, for each seed.
 
     A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`fold_data`) and predicts both
     rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule turns both
@@ -110,7 +110,7 @@ def cross_validate(
             if trained_from != model["revision"]:
                 raise ValueError(
                     f"{record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; use "
-                    "--revision, or name another --output-dir"
+                    "--revision, or another --output-dir"
                 )
         scores = _scores(built, out_of_fold_probabilities(built, folds))
         fold_records = [
@@ -197,7 +197,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
 
 
 def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
-    """Collect the probabilities of all rows in the order of `LABELS`, each from the model of its fold, shape (n, 3).
+    """Collect the out-of-fold probabilities of all rows in the order of `LABELS`, shape (n, 3).
 
     Args:
         built: Challenge set of n rows.
@@ -208,7 +208,7 @@ def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]
 
 
 def summarise_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarise each measure without and with fine-tuning, over runs, for all pairs (`all`) and by each of `GROUPS`.
+    """Summarize each metric over runs, zero-shot and fine-tuned, for all pairs (`all`) and by each of `GROUPS`.
 
     Args:
         zero_shot: Scores of `scoring.natural_logic` without fine-tuning.
@@ -245,7 +245,8 @@ def _zero_shot(
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:
         raise ValueError(
-            f"--model: expected a classifier of {', '.join(LABELS)}, got one of {', '.join(predictor.label_space)}"
+            f"--model: expected a classifier with the labels {', '.join(LABELS)}, got "
+            f"{', '.join(predictor.label_space)}"
         )
     validate_label_order(predictor, built.language, mapped=label_map is not None)
     progress = (
@@ -303,7 +304,7 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
 
 
 def has_seed_in_training(built: BuiltSet) -> NDArray[np.bool_]:
-    """Check for each row whether other folds, the training data of its fold's model, have rows of the same seed."""
+    """Check for each row whether the training data of its fold contains rows from the same seed."""
     folds = read_numbers(built.rows, "fold").tolist()
     by_seed: dict[str, set[int]] = {}
     seeds = read_column(built.rows, "source_id").to_pylist()

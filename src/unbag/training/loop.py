@@ -32,11 +32,11 @@ ALL: Final = "all"
 Rows = NDArray[np.intp]
 
 Metrics = dict[str, dict[str, float]]
-"""Metrics by name of a part, and of all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
+"""Metrics by name of the subset, including all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
 
 
 class HeldOutEvaluator:
-    """Evaluation on the held-out pairs, which are tokenized once."""
+    """Evaluator on the held-out pairs, which are tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
         self._splitter = BatchSplitter()
@@ -127,7 +127,7 @@ class Optimization:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Length of the training, and intervals of evaluation, checkpoints and logging.
+    """Length of the training, and intervals between evaluations, checkpoints and log entries.
 
     Attributes:
         steps: Number of steps, unless early stopping ends the training.
@@ -146,7 +146,7 @@ class Schedule:
 
 
 class DivergedError(ValueError):
-    """A loss that is infinite or NaN."""
+    """Error for a loss that is infinite or NaN."""
 
 
 @dataclass
@@ -190,7 +190,7 @@ def train(
     resume: Path | None = None,
     on_step: OnStep | None = None,
 ) -> tuple[Any, History]:
-    """Train an objective in place, resuming from its last checkpoint if there is one.
+    """Train an objective in place. Resumes from the last checkpoint if there is one.
 
     The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
     dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums differently;

@@ -53,7 +53,7 @@ class PermutedPairs:
 
 
 class MaxEntropy(Objective):
-    """Cross-entropy of the pairs minus α times the mean entropy of their permutations, in one forward pass."""
+    """Cross-entropy of the pairs minus α times the mean entropy over their permutations, in one forward pass."""
 
     def __init__(
         self,

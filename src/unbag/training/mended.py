@@ -1,4 +1,4 @@
-"""Mending: a model trained by the recommended recipe, and its comparison with the original on each set."""
+"""Mending: training with the recommended recipe, and comparison with the original model on each set."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def mend(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Train a model, evaluate it and the original model on the same examples, and compare the two.
+    """Train a model, and compare it with the original model on the same examples.
 
     An interrupted run, in training or in evaluation, resumes when called again.
 
@@ -61,7 +61,9 @@ def mend(
         ValueError: If there are several seeds, an unknown set, or a file that no set reads; see also `run`.
     """
     if len(validate_distinct_seeds(seeds)) > 1:
-        raise ValueError(f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}")
+        raise ValueError(
+            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed"
+        )
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
@@ -136,7 +138,7 @@ def _evaluate(
         evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **options)
     except (ModelError, LabelError) as error:  # a model without a head, or with unknown labels, has no "before"
         reason = build_label_map_error(error.report) if isinstance(error, MislabelledError) else error
-        return f"{config.model} could not be evaluated before training: {reason}"
+        return f"{config.model}: expected an evaluation before training, got an error: {reason}"
     return None
 
 

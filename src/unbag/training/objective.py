@@ -1,4 +1,4 @@
-"""Training objectives: a classifier with a loss, and the weights that an objective adds, as one module.
+"""Training objectives: one module with a classifier, a loss, and the additional weights of the objective.
 
 FSDP and DeepSpeed leave each process a shard of the weights and gather those of a module during its forward pass only.
 Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.
@@ -31,7 +31,7 @@ class Loss(NamedTuple):
 
 
 class Objective(nn.Module):
-    """Classifier with a loss. The loop calls it as one module, so that DDP sees all its parameters as one model's.
+    """Classifier with a loss. The loop calls it as one module, so that DDP registers all parameters.
 
     Attributes:
         network: `PreTrainedModel` to publish, with an unchanged architecture.
@@ -45,11 +45,11 @@ class Objective(nn.Module):
         self._no_split_modules = getattr(network, "_no_split_modules", None)
 
     def tie_weights(self) -> None:
-        """Tie the weights that the network shares between modules. accelerate calls this after replacing weights."""
+        """Tie the weights that modules share. accelerate calls this method after replacing weights."""
         self.network.tie_weights()
 
     def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build unlabelled pairs that are encoded below the examples of a batch; none by default.
+        """Build unlabelled pairs that are encoded after the examples of a batch; none by default.
 
         Args:
             examples: Examples of the batch, b in number.
@@ -58,7 +58,7 @@ class Objective(nn.Module):
         return []
 
     def forward(self, labels: Tensor | None, **inputs: Tensor) -> Any:
-        """Compute the loss of a batch (`loss`), or without labels the logits (`predict`)."""
+        """Compute the loss of a batch (`loss`), or, without labels, the logits (`predict`)."""
         return self.predict(**inputs) if labels is None else self.loss(labels, **inputs)
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
@@ -78,14 +78,14 @@ class Objective(nn.Module):
         return logits
 
     def provenance(self) -> dict[str, Any]:
-        """Build the record of everything else that determines the weights; empty by default."""
+        """Build the record of all other factors that determine the weights; empty by default."""
         return {}
 
     def begin(self, step: int, steps: int) -> None:
-        """Prepare to start after `step` of `steps` steps; nothing by default."""
+        """Prepare to start after `step` of `steps` steps; does nothing by default."""
 
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit what depends on the final weights; nothing by default. All processes call this together.
+        """Fit components that depend on the final weights; does nothing by default. All processes call this together.
 
         Args:
             module: Objective as accelerate wrapped it, to be called in its place.
@@ -94,7 +94,7 @@ class Objective(nn.Module):
         """
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write what the objective learned beside the network; nothing by default. The first process calls this.
+        """Write the learned components besides the network; does nothing by default. The first process calls this.
 
         Args:
             folder: Output folder.

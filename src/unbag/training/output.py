@@ -1,4 +1,4 @@
-"""Output folder of a training run: a transformers model, the training record, and the cost of the training.
+"""Output folder of a training run: a transformers model, the training record, and the training cost.
 
 The cost is in a separate file, so that the record does not depend on time and machine.
 """
@@ -30,7 +30,7 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Time and hardware of a run, from construction on; the time before an interruption is not included."""
+    """Time and hardware of a run since construction, without the time before an interruption."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -45,7 +45,7 @@ class TrainingCost:
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
-"""Folder in which the Hub looks for TensorBoard files of a model repository."""
+"""Folder for TensorBoard files in a model repository on the Hub."""
 
 _NETWORK: Final = "network."  # prefix of the published weights in the objective's `state_dict`
 logger = logging.getLogger(__name__)
@@ -54,13 +54,13 @@ Record = dict[str, Any]
 
 
 def work_folder(out: Path) -> Path:
-    """Build the path of an unfinished run's folder, with checkpoints and logs, beside its output folder."""
+    """Build the path of the work folder of an unfinished run, with checkpoints and logs, next to the output folder."""
     return out.with_name(f"{out.name}.unfinished")
 
 
 @contextmanager
 def alone_in_group(out: Path, doing: str) -> Iterator[None]:
-    """Lock the output folder within this block; one lock serves all processes of a run.
+    """Lock the output folder within this block, with one lock for all processes of a run.
 
     Raises:
         locks.LockedError: In the first process, if another run holds the lock.
@@ -110,7 +110,7 @@ def write_model_folder(
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write a tokenizer, without the truncation and padding of its last batch."""
+    """Write a tokenizer, without the truncation and padding settings of the last batch."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:  # otherwise they would be saved as the model's own
         backend.no_truncation()
@@ -119,7 +119,7 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
 
 
 def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
-    """Load the record of a finished run, if it is the wanted one.
+    """Load the record of a finished run, if it matches the requested run.
 
     Args:
         out: Output folder of the run.
@@ -131,10 +131,10 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
         ValueError: If the folder holds anything else.
     """
     if not (out / FILE).is_file():
-        raise ValueError(f"--output-dir: {out} exists and holds no {FILE}; name another folder")
+        raise ValueError(f"--output-dir: {out} exists and contains no {FILE}; use another folder")
     record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
     if checksums.is_sealed(out) and (damage := checksums.find_corruption(out)):
-        raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
+        raise ValueError(f"{damage}; remove {out} to train again, or use another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
@@ -144,7 +144,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
-        raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; name another folder")
+        raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; use another folder")
     shutil.rmtree(work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind
-    logger.warning("%s holds the finished run; nothing to do", out)
+    logger.warning("%s contains the finished run; nothing to do", out)
     return record

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def record_path(model: Path) -> Path:
-    """Build the path of a model's record, which stays when the folder of the model is deleted."""
+    """Build the path of a model's record, which remains after the model folder is deleted."""
     return model.with_name(f"{model.name}.json")
 
 
@@ -81,7 +81,7 @@ def load_or_train(
     wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := differences(recorded, wanted):
-        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --output-dir")
+        raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; name another folder with --output-dir")
     return stored
 
 
@@ -89,8 +89,8 @@ FILE: Final = "rearranged.json"
 REARRANGED: Final = "rearranged"
 PLAIN: Final = "finetune"
 HEADS: Final[Mapping[str, tuple["Head", ...]]] = {PLAIN: ("plain",), "hex": ("plain", "residual")}
-"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), which the authors' code evaluates, and F_L, which is that of
-the paper's text."""
+"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), as in the authors' code, and F_L, as in the text of the
+paper."""
 _SCHEMA: Final = 1
 _PAPER: Final = ("ReSNLI 2019", "3")
 
@@ -110,7 +110,7 @@ def train_rearranged(
     on_step: Callable[[str], OnStep | None] | None = None,
     progress_callback: "OnProgress | None" = None,
 ) -> Record:
-    """Train on a corpus and on its rearrangement, with and without HEX; evaluate each model on its own test split.
+    """Train on a corpus and on its rearrangement, with and without HEX, and evaluate each model on its own test split.
 
     Test pairs never select a model: training ends at the last step, or with `early_stopping_patience` at the best step
     on the arrangement's own validation split. An interrupted run resumes when called again: models with stored
@@ -246,8 +246,8 @@ def _predictions(
     by_head = load_or_train(each, arrangement.data, train_and_predict, keep_model=config.keep_models)["probabilities"]
     if any(by_id.keys() != set(ids) for by_id in by_head.values()):
         raise ValueError(
-            f"{record_path(each.output_dir)} is of another run: it has predictions of other test pairs; "
-            "name another folder with --output-dir"
+            f"{record_path(each.output_dir)} belongs to another run, with predictions for other test pairs; use "
+            "another --output-dir"
         )
     return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in by_head.items()}
 

@@ -1,4 +1,4 @@
-"""Training recipes, one or several per file of `trainers/`.
+"""Training recipes, one or several per file in `trainers/`.
 
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
@@ -25,12 +25,12 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 
 
 MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
-"""Builds features of training pairs beside their labels. Arguments: the recipe's config, the training data as read, and
+"""Builds additional features of training pairs. Arguments: the recipe's config, the training data as read, and
 the folders of the models that were trained first (`TrainConfig.prerequisite_runs`). None if the config needs none."""
 
 
 class Protocol(NamedTuple):
-    """Procedure of a recipe that does more than train once per seed and evaluate (`seeds.run_seeds`).
+    """Procedure of a recipe that goes beyond one training and evaluation per seed (`seeds.run_seeds`).
 
     Attributes:
         run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and
@@ -76,7 +76,7 @@ class Recipe:
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
-"""Recipe of the models that other recipes train first."""
+"""Recipe for the models that other recipes train first."""
 
 
 ROOM: Final = "trainers"
@@ -99,5 +99,5 @@ def find_recipe(name: str) -> Recipe:
         ValueError: If there is no such recipe.
     """
     if name not in recipes():
-        raise ValueError(f"expected a recipe of {', '.join(recipes())}, got {name!r}")
+        raise ValueError(f"expected one of the recipes {', '.join(recipes())}, got {name!r}")
     return recipes()[name]

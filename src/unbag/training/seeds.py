@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "seeds.json"
 EVALUATION: Final = "evaluation"
-"""Subfolder of a model's folder with the results on challenge sets."""
+"""Subfolder of a model folder for the results on challenge sets."""
 
 
 def run_seeds(
@@ -37,7 +37,7 @@ def run_seeds(
     progress_callback: "OnProgress | None" = None,
     on_failure: "OnFailure | None" = None,
 ) -> Record:
-    """Run a recipe once per seed, evaluate each model, and summarise.
+    """Run a recipe once per seed, evaluate each model, and summarize the results.
 
     Args:
         recipe: Recipe.
@@ -77,7 +77,7 @@ def run_seeds(
 
 
 def summarise_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Compute mean and standard deviation over runs of the best evaluation's accuracies and of all scores."""
+    """Compute mean and standard deviation over runs for the best validation accuracies and all scores."""
     columns: dict[str, list[Estimate]] = {}
     for record in runs:
         values = {
@@ -115,12 +115,12 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
         ValueError: If a seed occurs twice.
     """
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}")
+        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
     return list(seeds)
 
 
 def summarise_values(values: Sequence[float]) -> dict[str, Any]:
-    """Compute the `mean` and `standard_deviation` (of a sample; None for one value) of `values`."""
+    """Compute the `mean` and the sample `standard_deviation` (None for one value) of `values`."""
     summary = compute_seed_spread(values)
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 

@@ -1,4 +1,4 @@
-"""Features of the words of a vocabulary: vectors, spelling, stem, usual part of speech, and WordNet relations.
+"""Features of vocabulary words: vectors, spelling, stem, most frequent part of speech, and WordNet relations.
 
 Vectors come from a table of static embeddings or are random. Relations are those of KIM (Chen et al. 2018, section
 3.1).
@@ -19,13 +19,13 @@ from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
 from unbag.utils import rng as counter_rng
 
 _OF_WORD_PIECES: Final = frozenset({"transformer", "model2vec"})
-"""Kinds of tables with the scale of a transformer's embeddings, far below that of word vectors. With MiniLM's at their
-own scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, it was 69.8
+"""Kinds of tables with the scale of transformer embeddings, far below the scale of word vectors. With MiniLM's at their
+original scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, 69.8
 %."""
 
 
 class Vectors(NamedTuple):
-    """Vectors of a vocabulary, special tokens first.
+    """Word vectors of a vocabulary; special tokens come first.
 
     Attributes:
         table: Vectors, shape (vocabulary, dimensions), float32; zeros for padding.
@@ -39,7 +39,7 @@ class Vectors(NamedTuple):
 
 
 def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, dimensions: int, seed: int) -> Vectors:
-    """Look up the vectors of words, and draw those of other words with the same standard deviation.
+    """Look up word vectors, and sample the vectors of missing words with the same standard deviation.
 
     Args:
         words: Words of the vocabulary; their rows follow those of `SPECIAL`.
@@ -62,7 +62,8 @@ def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, di
         has_vector = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
         if not has_vector.any():
             raise ValueError(
-                f"expected embeddings of some of the {len(words):,} words, got none; is it the right language?"
+                f"expected embeddings for words of the vocabulary ({len(words):,}), got none; check the language "
+                "of the embeddings"
             )
         matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
         matched = embeddings.means(matched_texts).astype(np.float32)
@@ -140,7 +141,7 @@ _LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 
 
 
 def spelling(words: Sequence[str]) -> Tables:
-    """Build the table of UTF-8 bytes of the words, truncated; zeros for special tokens."""
+    """Build the table of truncated UTF-8 bytes of the words; zeros for special tokens."""
     table = np.zeros((len(SPECIAL) + len(words), _LONGEST), dtype=np.uint8)
     for row, word in zip(table[len(SPECIAL) :], words, strict=True):
         letters = word.encode()[:_LONGEST].decode(errors="ignore").encode()  # drops a truncated last character
@@ -149,7 +150,7 @@ def spelling(words: Sequence[str]) -> Tables:
 
 
 def stems(words: Sequence[str]) -> Tables:
-    """Assign the same number to all words of one stem (Snowball's English stemmer).
+    """Assign the same number to all words with one stem (Snowball's English stemmer).
 
     Raises:
         ImportError: If NLTK is missing.
@@ -157,7 +158,7 @@ def stems(words: Sequence[str]) -> Tables:
     try:
         from nltk.stem.snowball import SnowballStemmer
     except ImportError as error:
-        raise ImportError("stems need NLTK: pip install 'unbag[wordnet]'") from error
+        raise ImportError("stemming requires NLTK: pip install 'unbag[wordnet]'") from error
     stem = SnowballStemmer("english").stem
     numbers: dict[str, int] = {}
     word_stems = [len(SPECIAL) + numbers.setdefault(stem(word), len(numbers)) for word in words]
@@ -165,7 +166,7 @@ def stems(words: Sequence[str]) -> Tables:
 
 
 def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tuple[Tables, int]:
-    """Find the most frequent fine tag of each word in sentences; also return the number of tags.
+    """Find the most frequent fine-grained tag of each word in sentences; also return the number of tags.
 
     Special tokens and words that are in no sentence have tag 0. Of equally frequent tags, the first in alphabetical
     order counts.

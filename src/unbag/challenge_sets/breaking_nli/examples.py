@@ -26,7 +26,7 @@ MARKS: Final[Mapping[str, str]] = {"replaced": "replaced words"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong and the most confident right predictions."""
+    """Iterate over the most confident wrong and correct predictions."""
     pairs = PredictedPairs(rows, answers)
     categories = read_column(rows, "category").to_pylist()
     for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):

@@ -1,4 +1,4 @@
-"""Selection of CS_λ examples: pairs whose words point most strongly to a wrong label."""
+"""Selection of CS_λ examples: pairs with the most misleading lexical cues."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -27,7 +27,7 @@ MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most misleading pairs, first wrong, then right predictions."""
+    """Iterate over the most misleading pairs: wrong predictions first, then correct predictions."""
     pairs = PredictedPairs(rows, answers)
     lms = read_numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):

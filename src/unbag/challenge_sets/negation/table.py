@@ -32,7 +32,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy, the mirrors with both pairs right, and the operation with the lowest accuracy."""
+    """Summarize the accuracy, the mirror consistency, and the operation with the lowest accuracy."""
     scores = result.scores
     lowest = _lowest_operation(scores)
     hardest = "" if lowest is None else f", least on {lowest['operation']} ({format_share(lowest['accuracy'])})"

@@ -1,4 +1,4 @@
-"""Published figures of the papers: every table of numbers as printed, with its source. They are never recomputed.
+"""Published results of the papers: every table as printed, with the source. The values are never recomputed.
 
 There is one file per paper. The `rows` of a table begin with cells that identify the measurement (`keys`), followed by
 the numbers (`values`), None where the paper has a dash. The files quote numbers only; the descriptions are ours.
@@ -52,7 +52,7 @@ class PaperTable:
 
     @property
     def source(self) -> str:
-        """Reference to the printed figures, e.g. "Nie et al. 2019, Table 5"."""
+        """Reference to the printed table, e.g. "Nie et al. 2019, Table 5"."""
         kind = "section" if "." in self.number else "Table"
         return f"{self.paper}, {kind} {self.number}"
 

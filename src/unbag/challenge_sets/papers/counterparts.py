@@ -1,4 +1,4 @@
-"""Published figures that correspond to the quantities of the challenge sets."""
+"""Published results that correspond to metrics of the challenge sets."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -9,7 +9,7 @@ _CORPUS: Final = "corpus"
 
 
 class Counterpart(NamedTuple):
-    """A column of a paper's table that reports the same quantity as a number of ours.
+    """Column of a paper's table that reports the same metric as unbag.
 
     Attributes:
         paper: Short name of the paper, e.g. "Nie et al. 2019".
@@ -28,7 +28,7 @@ class Counterpart(NamedTuple):
 
 
 class PublishedScore(NamedTuple):
-    """A published figure.
+    """Published result.
 
     Attributes:
         model: Measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
@@ -44,7 +44,7 @@ class PublishedScore(NamedTuple):
 
 
 def list_published_scores(counterparts: Iterable[Counterpart], corpus: str) -> list[PublishedScore]:
-    """List the published figures in columns of papers, in the order of the columns.
+    """List the published results in columns of papers, in column order.
 
     Args:
         counterparts: Columns of papers' tables.

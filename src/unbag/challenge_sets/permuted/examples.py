@@ -1,4 +1,4 @@
-"""Selection of permuted examples: permutations that the model accepts or refuses."""
+"""Selection of permuted examples: permutations that the model accepts or rejects."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -32,7 +32,7 @@ MARKS: Final[Mapping[str, str]] = {"together": "words that are still adjacent"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over examples, each with one of its permutations."""
+    """Iterate over examples with one permutation each."""
     orders = _Orders(rows, answers)
     pairs, share = orders.pairs, orders.accepted
     gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)

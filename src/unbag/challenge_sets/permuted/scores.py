@@ -48,7 +48,7 @@ def compute_permuted_scores(
 
 
 def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
+    """Compute the credits for `scoring.skill`: correct in the original order, minus the share of accepted permutations.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
     constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order

@@ -1,4 +1,4 @@
-"""AddAmod: an adjective on one noun in the premise and on another in the hypothesis (Nie et al. 2019, section 3.1).
+"""AddAmod: an adjective modifies one noun in the premise and another in the hypothesis (Nie et al. 2019, section 3.1).
 
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.".
 Neither sentence entails the other, and neither contradicts the other, so the label is neutral.
@@ -111,7 +111,7 @@ class Addition(NamedTuple):
 
 
 class AdjectiveCounts:
-    """Counts of the adjectives that modify each noun of a corpus; nouns are counted by lemma."""
+    """Counts of the adjectives that modify each noun lemma of a corpus."""
 
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
         """Count the modifiers in some parses (default: none)."""
@@ -158,11 +158,11 @@ class AdjectiveCounts:
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
 
     def is_property(self, adjective: str, min_count: int) -> bool:
-        """Check whether an adjective is of a class that English orders, or a predicate at least `min_count` times."""
+        """Check whether an adjective has an ordering class, or occurs at least `min_count` times as a predicate."""
         return get_adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
     def association(self, adjective: str, noun: str) -> float:
-        """Compute the ratio of observed to expected count of an adjective with a noun: 2 to the mutual information.
+        """Compute the ratio of observed to expected count of an adjective and a noun: 2 to the mutual information.
 
         c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns; 0 if the adjective never modifies the noun.
         """
@@ -281,7 +281,7 @@ class _Noun(NamedTuple):
     adjectives: tuple[int, ...]
 
     def takes(self, parse: Parse, adjective: str) -> bool:
-        """Check whether an adjective fits the noun and the noun's present adjectives."""
+        """Check whether an adjective fits the noun and the existing adjectives of the noun."""
         noun = _lemma(parse, self)
         if adjective in _INHERENT.get(noun, ()) or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE):
             return False
@@ -302,7 +302,7 @@ class _Noun(NamedTuple):
         return not ranks or (None not in ranks and new_rank is not None and new_rank not in ranks)
 
     def position(self, parse: Parse, adjective: str) -> int:
-        """Find the token before which an adjective that fits the noun is inserted."""
+        """Find the token before which to insert an adjective that fits the noun."""
         if not self.adjectives:
             return self.start
         new = get_adjective_rank(adjective)

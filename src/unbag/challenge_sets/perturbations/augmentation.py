@@ -1,4 +1,4 @@
-"""Data augmentation: pairs generated from training pairs, a fixed number per epoch and different ones in each epoch.
+"""Data augmentation: a fixed number of pairs per epoch, generated from training pairs and different in each epoch.
 
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", generated from the training set (section
 4.2, note 6). Each kind of pair has a generator. `sample_epoch` samples from a generator and determines the order.
@@ -55,7 +55,7 @@ class GeneratedPair(NamedTuple):
 
 
 class PairGenerator(Protocol):
-    """A generator of one kind of pair from n source sentences or pairs.
+    """Generator of one kind of pair from n source sentences or pairs.
 
     Attributes:
         kind: Name of the kind.
@@ -139,7 +139,7 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
             if not too_many:
                 raise ValueError(
                     f"--augment: expected training data that yields pairs of the kind {generator.kind!r}, got "
-                    f"{len(generator):,} premises or pairs that yield none; omit this kind or use other data"
+                    f"{len(generator):,} unsuitable premises or pairs; omit this kind or use other data"
                 )
             # A full pass yielded only pairs of the over-represented label. More passes could not balance the labels.
             balanced = False
@@ -157,7 +157,7 @@ def _member_id(name: str, number: int, size: int) -> str:
 
 
 def kind_of(source_id: str) -> str | None:
-    """Parse the kind of a generated pair from its id; None for a pair of a corpus.
+    """Parse the kind of a generated pair from its id; None for a corpus pair.
 
     >>> kind_of("17#soswap#0.1"), kind_of("snli-train-17")
     ('soswap', None)
@@ -221,7 +221,7 @@ class SoswapAddamodPairs:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pair of each premise. SOSwap always yields the same pair; AddAmod draws the adjective."""
+        """Generate one pair per premise. SOSwap always yields the same pair; AddAmod samples the adjective."""
         parses = self._parser.parses(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
             result = self._excluded.get(i) or self._pairs(next(parses), seed)
@@ -256,7 +256,7 @@ class Labeller(Protocol):
 
 
 class SwappedPairs:
-    """Generator of pairs with exchanged sentences whose label survives the exchange."""
+    """Generator of pairs with exchanged sentences whose label does not change."""
 
     kind = "swapped"
     balanced = False

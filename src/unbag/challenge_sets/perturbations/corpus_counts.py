@@ -1,4 +1,4 @@
-"""Counts over a corpus: words, bigrams, and pairs of words that occur together in contradictions."""
+"""Corpus counts: words, bigrams, and word pairs that occur together in contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ EDGE: Final = ""
 
 
 class CorpusCounts(NamedTuple):
-    """Counts over a corpus; words are in lower case.
+    """Corpus counts; words are in lower case.
 
     Attributes:
         words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
@@ -32,7 +32,7 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
-    """Count the words and bigrams of a corpus. Memory grows with the number of distinct bigrams, not of sentences.
+    """Count the words and bigrams of a corpus. Memory use depends on the number of distinct bigrams, not of sentences.
 
     Args:
         examples: Examples of the corpus.
@@ -86,7 +86,7 @@ class Bigrams(NamedTuple):
     with_ends: bool = True
 
     def is_attested(self, pair: tuple[str, str], least: int) -> bool:
-        """Check whether a bigram occurs at least `least` times. Without counted ends, bigrams with `EDGE` always pass.
+        """Check whether a bigram occurs at least `least` times. Without sentence ends, bigrams with `EDGE` always pass.
 
         >>> Bigrams(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
         True
@@ -100,7 +100,7 @@ def count_bigrams(examples: Iterable[Example]) -> Bigrams:
 
 
 def is_bigram_file(name: str) -> bool:
-    """Check by its name whether a file is a text or a table of counts.
+    """Check by the file name whether a file is a text or a table of counts.
 
     >>> is_bigram_file("wikipedia.txt.gz"), is_bigram_file("pairs.jsonl")
     (True, False)

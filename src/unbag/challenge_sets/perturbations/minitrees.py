@@ -1,4 +1,4 @@
-"""POS mini-trees: the tags of each word's neighbours, counted in a training corpus (Sinha et al. 2021, section 6)."""
+"""POS mini-trees: tags of the neighbours of each word, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -25,7 +25,7 @@ _CHUNK_SIZE: Final = 10_000  # sentences tagged together
 
 
 class MiniTrees:
-    """ψ of each word type: the distribution of tags over the word's neighbours in a corpus.
+    """ψ of each word type: the tag distribution over the neighbours of the word in a corpus.
 
     By the paper's code (`code`), ψ pools the neighbours of all occurrences. By the paper's text (`text`), ψ is the mean
     of the distributions of the single occurrences. The two differ if an occurrence near the edge of a sentence has
@@ -64,7 +64,7 @@ class MiniTrees:
         radius: int = DEFAULT_RADIUS,
         definition: str = "code",
     ) -> "MiniTrees":
-        """Count the words of sentences. Only some thousand sentences are in memory at the same time.
+        """Count the words of sentences, with a few thousand sentences in memory at a time.
 
         Repeated sentences count each time.
 
@@ -116,7 +116,7 @@ class MiniTrees:
         return dict(zip(words, self.compute_profiles(words).tolist(), strict=True))
 
     def compute_signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:
-        """Compute β^k of a sentence in its original order; NaN without words or, by the text, without known words."""
+        """Compute β^k of a sentence in original order; NaN without words or (definition `text`) known words."""
         if self.definition == "text":
             return float(self.compute_permuted_signatures(tagged, np.arange(len(tagged))[None], k)[0])
         words, tags = zip(*tagged, strict=True) if tagged else ((), ())
@@ -126,7 +126,7 @@ class MiniTrees:
     def compute_permuted_signatures(
         self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K
     ) -> NDArray[np.float64]:
-        """Compute β^k of reorderings of a sentence by the paper's text: words keep their tags from the original order.
+        """Compute β^k of permutations with definition `text`: words keep the tags from the original order.
 
         Args:
             tagged: Tagged sentence in its original order, n words.
@@ -155,7 +155,7 @@ class MiniTrees:
 
 
 class MiniTreeRatios:
-    """Terms of the ratio β^k(permuted) / β^k(original): β^k of sentences in their original order and permuted."""
+    """Terms of the ratio β^k(permuted) / β^k(original) for sentences in original and permuted order."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
         self._trees, self._tagger, self._k = trees, tagger, k

@@ -1,4 +1,4 @@
-"""SICCK's operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
+"""SICCK operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
 
 Akoju et al. (2023), section 3.2 and Table 2, add each modifier to the premise, to the hypothesis, and to both. Table 2
 does not list the parts that take each modifier, so the parts follow the authors' file. Subjects take all quantifiers
@@ -43,7 +43,7 @@ TYPES: Final = (UNIVERSAL, EXISTENTIAL, NEGATION, ADJECTIVE_ADVERB)
 
 
 class Modifier(NamedTuple):
-    """A row of Table 2.
+    """Modifier from Table 2.
 
     Attributes:
         name: Modifier as written.
@@ -82,7 +82,7 @@ Change = tuple[tuple[str, Modifier], ...]
 
 
 class ModifiedPair(NamedTuple):
-    """A pair generated from a seed.
+    """Pair generated from a seed.
 
     Attributes:
         premise: Premise.
@@ -147,7 +147,7 @@ class SeedPair:
 
 
 def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
-    """Generate the unmodified seed, then the seed with every modifier at every position and part that takes it.
+    """Generate the unmodified seed, then the seed with every modifier in every suitable position and part.
 
     Args:
         seed: Seed to modify.
@@ -168,7 +168,7 @@ def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[Modif
 
 
 def format_pair_proof(seed: SeedPair, pair: ModifiedPair) -> str:
-    """Write the proof of the relation of a pair generated from a seed (`labeller.format_proof`).
+    """Format the proof of the relation of a pair generated from a seed (`labeller.format_proof`).
 
     >>> seed = SeedPair.from_pair("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
     >>> pair = next(pair for pair in modify_seed(seed) if pair.modifier == "no")
@@ -249,7 +249,7 @@ def _takes(parts: SeedConstituents, part: str, modifier: Modifier) -> bool:
 
 
 def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str:
-    """Write a sentence from its parts, with modifiers.
+    """Build a sentence from its parts, with modifiers.
 
     Args:
         parts: Parts of the sentence.

@@ -1,4 +1,4 @@
-"""Names of a text, exchanged with another name of the same text and class.
+"""Names in a text, replaced with another name from the same text and class.
 
 The new sentence contradicts the old one, under Breaking NLI's assumption that both describe the same event (Glockner et
 al. 2018): if Jones opened the door, Smith did not. The operation prefers no pair to a doubtful one: the name must take
@@ -44,7 +44,7 @@ MIN_NAMES: Final = 3
 
 
 class NameEdit(NamedTuple):
-    """A sentence with one name exchanged.
+    """Sentence with one replaced name.
 
     Attributes:
         hypothesis: New sentence.
@@ -79,7 +79,7 @@ _SCOPE: Final = frozenset(
     "none nor not nothing n’t often only or other others perhaps previously probably same several sometimes than "
     "thousands too unless usually without years".split()
 )
-"""Words that let both sentences be true of one event, or that compare the name with another one."""
+"""Words that allow both sentences to be true of one event, or that compare the name with another name."""
 _PREFIX: Final = 3  # first letters that a name and its short form share: Tom, Tommy
 _REGIONAL_LABELS: Final = frozenset({*PLACE_LABELS, "NORP", "FAC", "LANGUAGE"})
 
@@ -103,7 +103,7 @@ class TextNames:
 
 
 def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
-    """Collect the names of a text. The result does not depend on the order of the sentences."""
+    """Collect the names in a text. The result does not depend on the sentence order."""
     labels: defaultdict[str, set[str]] = defaultdict(set)
     used: defaultdict[NameClass, set[str]] = defaultdict(set)
     common: set[str] = set()
@@ -140,7 +140,7 @@ def exchange_name(
     seed: int = DEFAULT_SEED,
     rejected: Counter[str] | None = None,
 ) -> NameEdit | None:
-    """Exchange one name of a sentence with another one of its text; None if no exchange surely contradicts.
+    """Replace one name in a sentence with another name from the text; None if no replacement certainly contradicts.
 
     The draw depends on the seed, the sentence and the names of the text alone.
 
@@ -165,7 +165,7 @@ def exchange_name(
 def build_name_pairs(
     read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
 ) -> dict[str, Substitute]:
-    """Build the pairs of a text with an exchanged name, by premise (`exchange_name`).
+    """Build the pairs with a replaced name for a text, by premise (`exchange_name`).
 
     Args:
         read: Function that iterates over the sentences of the text. It is called twice, so that no sentence is held in

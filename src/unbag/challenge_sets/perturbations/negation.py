@@ -1,4 +1,4 @@
-"""Pairs with negated sentences, whose labels natural logic proves.
+"""Pairs with negated sentences and labels proved by natural logic.
 
 The generator negates plain sentences by one of several templates. A plain sentence is a single clause: a subject, its
 verb directly after it, and no word that negates, restricts or compares. This module does not verify that the result is
@@ -74,7 +74,7 @@ class PlainClause(NamedTuple):
 
 
 def plain_clause(parse: Parse) -> PlainClause | None:
-    """Find the clause of a plain sentence; None if the sentence is not plain."""
+    """Find the clause of a plain sentence; None for other sentences."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
         return None
@@ -240,7 +240,7 @@ class NegatedPairs:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise, one per proved label; the seed selects the template and the modifier."""
+        """Generate one pair per premise and proved label; the seed selects the template and the modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
             parses = self._parser.parses(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]

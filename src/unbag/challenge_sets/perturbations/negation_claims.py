@@ -1,4 +1,4 @@
-"""Claims: declarative sentences of one clause that stay well formed in the operations of the negation set.
+"""Claims: declarative single-clause sentences that stay well formed in the operations of the negation set.
 
 The checks are strict, because a claim must stay well formed with *not* after its auxiliary, with another determiner of
 its subject, inside a frame such as "It is not true that …", and with a relative clause after its subject. Only a claim
@@ -62,21 +62,21 @@ class Claim(NamedTuple):
     verb: int
 
     def text(self, *, is_negated: bool = False, changed: Mapping[int, str] | None = None) -> str:
-        """Build the sentence, with *not* after the auxiliary if it is negated, and with some words replaced."""
+        """Build the sentence, with *not* after the auxiliary if negated, and with the given words replaced."""
         return self._join(0, is_negated=is_negated, changed=changed)
 
     def lower(self, *, is_negated: bool = False) -> str:
-        """Build the sentence for the inside of a longer one."""
+        """Build the sentence for use within a longer sentence."""
         first = decapitalize(self.parse.words[0], self.parse.pos[0])
         return self._join(0, is_negated=is_negated, changed={0: first})
 
     @property
     def subject(self) -> str:
-        """The subject, as written."""
+        """Text of the subject."""
         return self.parse.text(0, self.finite)
 
     def predicate(self, *, is_negated: bool = False) -> str:
-        """Build what follows the subject, with its full stop."""
+        """Build the text after the subject, including the full stop."""
         return self._join(self.finite, is_negated=is_negated)
 
     @property
@@ -103,12 +103,12 @@ class Claim(NamedTuple):
 
     @property
     def is_anaphoric(self) -> bool:
-        """Whether the subject is a pronoun that may refer to a thing of the sentence before it."""
+        """Whether the subject is a pronoun that may refer to the preceding sentence."""
         return self.parse.lower_words[0] in ("it", "they", "this", "these") and self.noun == 0
 
     @property
     def pronoun(self) -> str | None:
-        """Relative pronoun of the subject, *who* or *which*; None if its noun is in no list."""
+        """Relative pronoun for the subject, *who* or *which*; None if the noun is in no list."""
         lemma = self.parse.lemmas[self.noun].lower()
         if self.parse.tags[self.noun] not in ("NN", "NNS"):
             return None
@@ -116,7 +116,7 @@ class Claim(NamedTuple):
 
     @property
     def lemmas(self) -> list[str]:
-        """Lemmas of the subject, if it is a noun, and of the verb, if it is no copula."""
+        """Lemmas of the subject (if it is a noun) and of the verb (unless it is a copula)."""
         is_noun = self.parse.pos[self.noun] in ("NOUN", "PROPN")
         is_copula = self.verb == self.finite and self.has_auxiliary
         places = [self.noun] * is_noun + [self.verb] * (not is_copula)
@@ -124,7 +124,7 @@ class Claim(NamedTuple):
 
     @property
     def counted(self) -> str | None:
-        """The subject without its determiner, if other quantifiers fit it; None otherwise.
+        """The subject without determiner, if other quantifiers fit the subject; otherwise None.
 
         A singular noun can be counted if it has an indefinite article, or if it is in a list.
         """
@@ -151,7 +151,7 @@ class Claim(NamedTuple):
 
     @property
     def counted_is_bare(self) -> bool:
-        """Whether the subject is a noun with at most a determiner before it and nothing after it."""
+        """Whether the subject is a noun with at most a determiner and no other modifiers."""
         return self.noun == self.finite - 1 == int(self.parse.deps[0] in ("det", "poss", "nummod"))
 
     def _join(
@@ -170,7 +170,7 @@ class Claim(NamedTuple):
 
 
 def find_claim(parse: Parse) -> Claim | None:
-    """Find the claim of a sentence; None if the sentence is no claim. A sentence without a full stop gets one."""
+    """Convert a sentence to a claim; None if the sentence is unsuitable. Adds a missing full stop."""
     parse = _with_full_stop(parse)
     words = parse.lower_words
     if (

@@ -1,4 +1,4 @@
-"""Pairs whose label depends on which words a negation applies to, and on nothing that a bag of words sees.
+"""Pairs whose label depends only on the scope of a negation, which a bag of words ignores.
 
 Each pair has a mirror: the same hypothesis, and a premise of the same words in another order. The premise of one
 entails the hypothesis, the premise of the other does not. So the words of both sentences and the number of negations
@@ -86,7 +86,7 @@ class NegationPair(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """Two premises of the same words, of which the first entails the hypothesis.
+    """Two premises with the same words, the first of which entails the hypothesis.
 
     Attributes:
         entailing: Premise that entails the hypothesis.
@@ -112,7 +112,7 @@ class Draw:
         self._companions = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
-        """Choose one of the items whose phrase is in the half; None if there is none."""
+        """Choose one of the items whose phrase is in the half; None without such an item."""
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
@@ -382,7 +382,7 @@ OPERATIONS: Final = tuple(_MIRRORS)
 
 
 def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[NegationPair] | str:
-    """Build all pairs of a sentence, or return the reason why there are none.
+    """Build all pairs from a sentence, or return the reason why there are none.
 
     Args:
         parse: Parse of the sentence.

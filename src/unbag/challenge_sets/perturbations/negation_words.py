@@ -10,7 +10,7 @@ from unbag.data.text.grammar import pluralize_noun
 
 
 class Companion(NamedTuple):
-    """A sentence beside the claim, about a thing and its place. It says nothing about the claim.
+    """Companion sentence about a thing and its place, which contains no information about the claim.
 
     Attributes:
         noun: The thing, a noun that can be counted.
@@ -21,7 +21,7 @@ class Companion(NamedTuple):
     place: str
 
     def predicate(self, *, is_past: bool, is_plural: bool = False, is_negated: bool = False) -> str:
-        """Build verb and place, with a full stop."""
+        """Build the text of verb and place, with a full stop."""
         verb = ("were" if is_past else "are") if is_plural else ("was" if is_past else "is")
         return f"{verb}{' not' * is_negated} {self.place}."
 
@@ -30,7 +30,7 @@ class Companion(NamedTuple):
         return f"The {self.noun} {self.predicate(is_past=is_past, is_negated=is_negated)}"
 
     def counted(self, *, is_plural: bool) -> str:
-        """Build the noun in the number of a claim's subject."""
+        """Build the noun with the grammatical number of a claim's subject."""
         return pluralize_noun(self.noun) if is_plural else self.noun
 
 
@@ -61,7 +61,7 @@ RESTATEMENTS: Final = (
 
 
 class Quantifiers(NamedTuple):
-    """Two determiners that exclude each other, and what follows from each.
+    """Two determiners that exclude each other, and the entailments of each.
 
     Attributes:
         negative: Negative determiner of the subject.
@@ -103,7 +103,7 @@ DOWNWARD: Final = (
 
 PERSON_PROPERTIES: Final = ("tall", "famous", "from Canada", "left-handed", "in a hurry", "rich")
 THING_PROPERTIES: Final = ("well known", "expensive", "popular", "mentioned in the letter", "unusual", "familiar to us")
-"""What a relative clause says of the subject; nothing that a claim would say."""
+"""Contents of relative clauses about the subject, which no claim would contain."""
 ADJECTIVES: Final = ("old", "local", "unusual")
 """Adjectives that fit people and things."""
 PLACES: Final = tuple(

@@ -1,4 +1,4 @@
-"""Numbers of a sentence, changed to another value of the same kind or written in an equivalent notation.
+"""Numbers in a sentence, changed to another value of the same kind or to an equivalent notation.
 
 A changed value contradicts the sentence, under Breaking NLI's assumption that both sentences describe the same event
 (Glockner et al. 2018). An equivalent notation (twelve, 12) is entailed. Both operations prefer no pair to a doubtful
@@ -29,7 +29,7 @@ NOTATIONS: Final = "number_notations"
 
 
 class NumberKind(StrEnum):
-    """Kind of a number, which a changed value keeps."""
+    """Kind of a number, which a changed value preserves."""
 
     CURRENCY = "currency"
     PERCENTAGE = "percentage"
@@ -62,7 +62,7 @@ class NumberMention(NamedTuple):
 
 
 class NumberEdit(NamedTuple):
-    """A sentence with one number changed or rewritten.
+    """Sentence with one changed or rewritten number.
 
     Attributes:
         hypothesis: New sentence.
@@ -179,7 +179,7 @@ _BOUND_BEFORE: Final = re.compile(
     r"(?:the |a |an |his |her |its |their |our |my |these |those |another |every )?$",
     re.IGNORECASE,
 )
-"""What stands before a number whose change need not contradict: a bound, an approximation, a range, a choice."""
+"""Expressions before a number whose change need not contradict: a bound, an approximation, a range, a choice."""
 _PARTITIVE: Final = re.compile(
     rf"\b(?:{_NUMERAL}|\w+(?:th|rd)|first|second|some|most|many|few|each|any|none|part|all|percent|several|out|rest"
     r"|majority|member)s? (?:of|in)(?: the| these| those| its| his| her| their| our| every)? $",
@@ -223,7 +223,7 @@ _ONCE: Final = re.compile(
     r"|graduated|retired|resigned|arrived|moved|purchased|bought|sold|became|transferred|merged|succeeded|crowned"
     r"|abolished|converted|restored|unveiled|inaugurated|invaded|surrendered|fled|ratified|formed)\b"
 )
-"""Verbs of what happens once, so that another year contradicts."""
+"""Verbs of unique events, so that another year contradicts."""
 _ORDINAL_IDIOMS: Final = frozenset(
     "of party parties person persons world degree wheel base and or to is was in on at rail estate sense hour column "
     "heaven quarter reading way thing power one ones day generation dimension amendment half parts part".split()
@@ -241,7 +241,7 @@ _MOST_CHARACTERS: Final = 500
 
 
 def find_numbers(sentence: str) -> list[NumberMention]:
-    """Find the numbers of a sentence whose kind its context shows, in order.
+    """Find the numbers in a sentence whose kind is evident from the context, in order.
 
     >>> [(each.kind.value, str(each.value)) for each in find_numbers("In 1995, only twelve men paid $1.5 million.")]
     [('year', '1995'), ('quantity', '12'), ('currency', '1500000.0')]
@@ -262,7 +262,7 @@ def find_numbers(sentence: str) -> list[NumberMention]:
 
 
 def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
-    """Change one number of a sentence to another value of its kind; None if no change surely contradicts.
+    """Change one number in a sentence to another value of the same kind; None if no change certainly contradicts.
 
     The draw depends on the seed and the sentence alone.
 
@@ -282,7 +282,7 @@ def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
 
 
 def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
-    """Write one number of a sentence in an equivalent notation; None if there is none.
+    """Rewrite one number in a sentence in an equivalent notation; None if there is none.
 
     The draw depends on the seed and the sentence alone.
 
@@ -302,7 +302,7 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
 
 
 def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitute]:
-    """Build the pairs of a premise: at most one with a changed value and one with an equivalent notation."""
+    """Build the pairs from a premise: at most one with a changed value and one with an equivalent notation."""
     operations = (
         (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
         (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),

@@ -1,4 +1,4 @@
-"""Permuted pairs: the words of both sentences in another order (Sinha et al. 2021, section 4 and Appendix D).
+"""Permuted pairs: both sentences in a different word order (Sinha et al. 2021, section 4 and Appendix D).
 
 Punctuation keeps its position, and every other token leaves its position. The derangement applies to positions, not to
 word types. If a word occurs twice, one copy may move to the position of the other.
@@ -57,7 +57,7 @@ class PermutedSide(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Permuter:
-    """A deterministic generator of permuted pairs.
+    """Deterministic generator of permuted pairs.
 
     Attributes:
         q: Number of permutations per pair.
@@ -105,7 +105,7 @@ class Permuter:
     def permute_texts(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> list[tuple[str, str]]:
-        """Permute one pair and return the q pairs of texts, without BLEU, which takes most of the time of `pair`.
+        """Permute one pair and return the q pairs of texts. Faster than `pair`, because it computes no BLEU.
 
         Raises:
             TooFewPermutationsError: If there are fewer than q different pairs.
@@ -204,7 +204,7 @@ class _Shuffler:
 
     @cached_property
     def max_orders(self) -> int:
-        """Upper bound on the number of different orders. Lazy, since the count takes long for thousands of words."""
+        """Upper bound on the number of different orders. Lazy, because counting is slow for thousands of words."""
         n = len(self._words)
         if not self._moves:
             return 1

@@ -1,4 +1,4 @@
-"""Shuffled control: the rows of a set with the words of both sentences in another order.
+"""Shuffled control: the rows of a set with shuffled words in both sentences.
 
 A model that ignores word order gives the same predictions on the control as on the rows. So the score on the control
 shows how much of a model's score needs no word order (`scoring.skill`).
@@ -22,7 +22,7 @@ MOST_DRAWS: Final = 5
 
 
 def compute_num_draws(rows: int) -> int:
-    """Compute the number of draws per row that gives about `ENOUGH` rows, from 1 to `MOST_DRAWS`.
+    """Compute the number of draws per row, from 1 to `MOST_DRAWS`, for a total of about `ENOUGH` rows.
 
     >>> [compute_num_draws(rows) for rows in (2000, 500, 200, 10)]
     [1, 1, 3, 5]
@@ -31,7 +31,7 @@ def compute_num_draws(rows: int) -> int:
 
 
 def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
-    """Build one draw of the control: each row with the words of both sentences shuffled, in the order of the rows.
+    """Build one draw of the control: each row with shuffled words in both sentences, in row order.
 
     Words move as in the permuted set: punctuation keeps its position, and every other token leaves its position. A
     sentence of fewer than two words is unchanged. The order of the words depends only on the row's id and the draw.

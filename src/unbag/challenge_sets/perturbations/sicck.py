@@ -70,7 +70,7 @@ the sentences themselves show."""
 
 
 class SicckRow(NamedTuple):
-    """One pair of the file.
+    """One pair in the official file.
 
     Attributes:
         number: Running number in the file.
@@ -102,7 +102,7 @@ class SicckRow(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Three-way label, one of `data.labels.LABELS`; that of the first relation if there are two."""
+        """Three-way label, one of `data.labels.LABELS`; with two relations, the label of the first relation."""
         return three_way(self.relations[0])
 
 
@@ -122,7 +122,7 @@ def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:
         reader = csv.DictReader(file)
         names = {name.split("\n")[0].strip(): name for name in reader.fieldnames or ()}
         if missing := sorted(set(_COLUMNS.values()) - set(names)):
-            raise ValueError(f"{path.name}: expected the columns {missing}, got {sorted(names)}")
+            raise ValueError(f"{path.name}: expected the columns {missing}, got {sorted(names)}; use the authors' file")
         rows = [_row({ours: cells[names[theirs]] for ours, theirs in _COLUMNS.items()}, counts) for cells in reader]
     return rows, counts
 

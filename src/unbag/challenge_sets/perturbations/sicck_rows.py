@@ -1,4 +1,4 @@
-"""Rows of the SICCK set, and the agreement of the labeller with the labels of the official SICCK.
+"""Rows of the SICCK set, and the agreement of the labeller with the official SICCK labels.
 
 The set contains each pair twice: in its original order, and with premise and hypothesis exchanged.
 """
@@ -60,7 +60,7 @@ _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 
 
 class SicckPair(NamedTuple):
-    """A pair in its original order, with the values of its two rows."""
+    """Pair in original order, with the values of both rows."""
 
     id: str
     source_id: str
@@ -133,7 +133,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
 
 
 def iter_sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
-    """Build Arrow tables of `SCHEMA` with two rows per pair, without pairs that have no label in the space.
+    """Build Arrow tables with schema `SCHEMA` and two rows per pair, without pairs that have no label in the space.
 
     Args:
         pairs: Pairs.
@@ -189,7 +189,7 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
 
 
 def build_official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
-    """Build the logical form of each row: that of its seed, with the row's modifier added to the row's part."""
+    """Build the logical form of each row: the logical form of the seed, with the modifier of the row."""
     seeds = parse_official_seeds(rows)
     return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
@@ -200,7 +200,7 @@ def _changes(row: SicckRow) -> tuple[Change, Change]:
 
 
 class Disagreement(NamedTuple):
-    """A class of rows on which the annotators' and the labeller's four-way labels differ for one reason.
+    """Class of rows on which the four-way labels of annotators and labeller differ for one reason.
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
     converse of both labels. Modifiers with the same logical reading count as one.
@@ -285,7 +285,7 @@ EVERYONE: Final = "everyone of man"
 
 
 def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
-    """Count the modified pairs of the file that our operator reproduces, and the causes of the other differences.
+    """Count the modified pairs of the file that the operator reproduces, and the reasons for other differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.

@@ -68,7 +68,7 @@ def iter_soswap_addamod_tables(
     written: bool = False,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the pairs from the premises of some examples, as Arrow tables of `SCHEMA`.
+    """Build the pairs from the premises of examples, as Arrow tables with schema `SCHEMA`.
 
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
@@ -134,7 +134,7 @@ def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -
 def count_adjectives(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
-    """Count the adjectives of the nouns in some examples, with each distinct sentence once.
+    """Count the adjectives of nouns in examples, once per distinct sentence.
 
     Args:
         examples: Examples of a corpus; premises and hypotheses count.

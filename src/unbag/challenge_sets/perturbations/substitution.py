@@ -1,4 +1,4 @@
-"""Substitution of one word of a sentence, which makes the sentence false or leaves it true (Glockner et al. 2018).
+"""Substitution of one word in a sentence, which makes the sentence false or keeps it true (Glockner et al. 2018).
 
 The module contains the operator, the rows of the Breaking NLI set, and a generator of training pairs.
 """
@@ -77,7 +77,7 @@ _NEAR: Final = 4  # words before a noun in which its preposition is searched: "i
 
 
 class Candidate(NamedTuple):
-    """A possible replacement of a word.
+    """Possible replacement of a word.
 
     Attributes:
         category: Category of the word list, or `…_wordnet`.
@@ -111,7 +111,7 @@ class Substitute(NamedTuple):
 
 
 class Candidates(Protocol):
-    """A source of replacements for words that are in no word list (`perturbations.wordnet_candidates`)."""
+    """Source of replacements for words that are in no word list (`perturbations.wordnet_candidates`)."""
 
     def of(self, word: str) -> Sequence[Candidate]:
         """Look up the possible replacements of a lower-case word."""
@@ -120,7 +120,7 @@ class Candidates(Protocol):
 
 @dataclass(frozen=True)
 class Substituter:
-    """A deterministic generator of substitutions.
+    """Deterministic generator of substitutions.
 
     Attributes:
         counts: Counts of the training corpus.
@@ -160,7 +160,7 @@ class Substituter:
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
     def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
-        """Generate the replacements of a premise, in the order of their positions.
+        """Generate the replacements in a premise, in order of position.
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
         the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
@@ -388,7 +388,7 @@ SCHEMA: Final = pa.schema(
 
 
 class SubstitutionRow(NamedTuple):
-    """One pair, with the columns of `SCHEMA` that need no measurement."""
+    """One pair, with the columns of `SCHEMA` that require no corpus counts or embeddings."""
 
     id: str
     source_id: str
@@ -400,7 +400,7 @@ class SubstitutionRow(NamedTuple):
     annotators: Sequence[str] = ()
 
     def words(self) -> tuple[str, str]:
-        """Determine the replaced and the new phrase from the sentences; empty if more than one phrase differs."""
+        """Find the replaced and the new phrase in the sentences; empty if more than one phrase differs."""
         difference = find_replacement(self.premise, self.hypothesis)
         return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
 
@@ -423,7 +423,7 @@ def generate_rows(
     rejected: Counter[str],
     more: Callable[[str], Sequence[Substitute]] = lambda premise: (),
 ) -> Iterator[SubstitutionRow]:
-    """Generate the replacements of each distinct premise, with the source id of the first example that contains it.
+    """Generate the replacements for each distinct premise, with the source id of the first example.
 
     Args:
         examples: Examples of the corpus, in order.
@@ -449,7 +449,7 @@ def generate_rows(
 
 
 def substitution_tables(rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
-    """Build Arrow tables of `SCHEMA` from rows.
+    """Build Arrow tables with schema `SCHEMA` from rows.
 
     Args:
         rows: Pairs.
@@ -498,7 +498,7 @@ class SubstitutedPairs:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise, one for each replaceable word; the seed selects the replacements."""
+        """Generate one pair per premise and replaceable word; the seed selects the replacements."""
         substituter = replace(self._substituter, q=_UNLIMITED, seed=seed)
         for i in order:
             premise = self._premises[i]

@@ -19,7 +19,7 @@ SCHEMA: Final = pa.schema(
 
 
 def iter_swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
-    """Build tables of `SCHEMA` with each example and, if its label is neutral or contradiction, the exchanged pair.
+    """Build tables with schema `SCHEMA`: each example, and the exchanged pair if neutral or contradiction.
 
     These two labels are taken to hold in both orders. Entailment need not, so an entailment pair has no second row.
     """

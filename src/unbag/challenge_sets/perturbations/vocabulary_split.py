@@ -79,7 +79,7 @@ def validate_words(words: str) -> None:
 
 @lru_cache(maxsize=1 << 16)  # a corpus has few distinct words
 def stem_phrase(phrase: str) -> str:
-    """Compute a common stem for the inflected forms of a word, or of a phrase's last word.
+    """Compute a common stem for the inflected forms of a word, or of the last word of a phrase.
 
     >>> [stem_phrase(word) for word in ("Dogs", "sitting", "sits", "cities", "riding", "ride", "living rooms", "women")]
     ['dog', 'sit', 'sit', 'citi', 'rid', 'rid', 'living room', 'woman']
@@ -109,12 +109,12 @@ three collide with a hash of the file."""
 
 
 def is_official(sentence: str) -> bool:
-    """Check whether a sentence occurs in an official set, ignoring capitals and punctuation."""
+    """Check whether a sentence occurs in an official set, ignoring case and punctuation."""
     return _hash(sentence) in _official()
 
 
 def hash_sentences(sentences: Iterable[str]) -> NDArray[np.uint32]:
-    """Compute the distinct hashes of some sentences, sorted, as little-endian 32-bit integers."""
+    """Compute the distinct hashes of sentences, sorted, as little-endian 32-bit integers."""
     return np.array(sorted({_hash(sentence) for sentence in sentences}), dtype="<u4")
 
 

@@ -1,4 +1,4 @@
-"""Selection of ReSNLI examples: the pairs whose words give the label away least."""
+"""Selection of ReSNLI examples: the pairs whose words reveal the least about the label."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -16,7 +16,7 @@ MARKS: Final[Mapping[str, str]] = {}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the hardest pairs, first wrong, then right predictions."""
+    """Iterate over the hardest pairs: wrong predictions first, then correct predictions."""
     pairs = PredictedPairs(rows, answers)
     uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
@@ -25,7 +25,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs of the harder half, without pairs of a training split where splits are known."""
+    """Iterate over the shortest pairs of the harder half, excluding pairs known to be from a training split."""
     pairs = PredictedPairs(rows, answers)
     partition = read_numbers(rows, "partition")
     harder = 2 * partition >= partition.max()

@@ -61,13 +61,13 @@ def compute_resnli_credits(columns: Columns, answers: SetPredictions) -> Predict
 
 
 def select_resnli_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows that are not from a training split, shape (n,); all rows if the splits are unknown or none is."""
+    """Select the rows that are not from a training split, shape (n,); all rows if no split is known."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
 
 def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
-    """Join neighbouring partitions until each has an example.
+    """Merge neighbouring partitions until each contains an example.
 
     The partitions of a complete set do not change. For a sample, neighbours are joined in groups of two, four, and so
     on through the divisors of the number of partitions, so that each joined partition covers the same share of the

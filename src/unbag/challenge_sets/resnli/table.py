@@ -49,7 +49,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy on pairs not from train, if these are known, and the change from easiest to hardest.
+    """Summarize the accuracy on pairs that are not from train, if known, and the change from easiest to hardest.
 
     If the training data of the model are unknown, the last sentence says so.
     """

@@ -26,7 +26,7 @@ MARKS: Final[Mapping[str, str]] = {"moved": "moved words"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong and right predictions for each kind of pair."""
+    """Iterate over the most confident wrong and correct predictions for each kind of pair."""
     pairs = PredictedPairs(rows, answers)
     kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():

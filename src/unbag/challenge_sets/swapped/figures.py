@@ -17,7 +17,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the set's quantities with their labels, meanings and values."""
+    """Iterate over the metrics of the set with label, meaning and value."""
     return iter_measures(SET, _MEANINGS, scores)
 
 
@@ -28,7 +28,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points,
             title="Accuracy as given and exchanged",
-            about="The closer the two dots of a label, the less the model depends on which sentence comes first.",
+            about="The closer the two dots of a label, the less the model depends on the order of the two sentences.",
             x="gold label",
             y="accuracy",
             kind="dots",

@@ -1,4 +1,4 @@
-"""The examples of each set in a report, and the positions of highlighted words in their sentences."""
+"""Examples of each set in a report, with the positions of highlighted words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ PER_KIND: Final = 12
 """Maximum number of examples per kind, set and model: enough to see a pattern, few enough for one page."""
 
 CANDIDATES: Final = 100
-"""Number of rows per set that are stored for every model. A model with an error rate of 5 % fails on about five."""
+"""Number of stored rows per set and model. A model with an error rate of 5 % has about five errors among them."""
 
 MAX_CHARACTERS: Final = 600
 """Maximum number of stored characters of a sentence. Longer texts are cut at the end or around the first mark."""
 
 PROBABILITY_DECIMALS: Final = 3
-"""Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
+"""Decimals of displayed and sorted probabilities. Rounding hides differences between processors."""
 
 
 class TextMark(NamedTuple):
@@ -59,7 +59,7 @@ class OriginalPrediction(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportExample:
-    """An example in the form that a report shows.
+    """Example as displayed in a report.
 
     Attributes:
         kind: Reason for the choice, e.g. "most misleading, wrong".
@@ -88,7 +88,7 @@ class ReportExample:
 
     @property
     def outcome(self) -> str:
-        """Outcome of the prediction: `right` or `wrong`; for permuted words `accepted` or `refused`."""
+        """Outcome of the prediction: `right` or `wrong`; for permuted words, `accepted` or `refused`."""
         return ("refused", "wrong", "accepted", "right")[2 * (self.answer == self.gold) + self.has_order]
 
     @property
@@ -258,11 +258,11 @@ def select_top_rows(
 
 
 TOGETHER: Final = "together"
-"""Kind of the marks of `mark_unmoved_runs`."""
+"""Type of the marks from `mark_unmoved_runs`."""
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
-    """Mark the occurrences of phrases in a text as whole words, in any case. If occurrences overlap, the longest wins.
+    """Mark the occurrences of phrases as whole words, ignoring case. If occurrences overlap, the longest is marked.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
     (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
@@ -282,7 +282,7 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[T
 
 
 def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
-    """Mark the runs of words of a permuted sentence that are also adjacent in the original.
+    """Mark the runs of words in a permuted sentence that are also adjacent in the original sentence.
 
     Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 

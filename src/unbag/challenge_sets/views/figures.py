@@ -1,4 +1,4 @@
-"""Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
+"""Figure data for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from unbag.scoring.bootstrap import Estimate
 def iter_measures(
     challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
 ) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the quantities of a set that the scores have: label, meaning and value.
+    """Iterate over the metrics of a set that the scores contain: label, meaning and value.
 
     Args:
         challenge_set: Description of the set.
@@ -94,7 +94,7 @@ class FigurePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """Points of one model, or of a reference such as the annotators.
+    """Points for one model, or for a reference such as the annotators.
 
     Attributes:
         name: Name of the model in the report, or of the reference.
@@ -149,7 +149,7 @@ class TextTable(NamedTuple):
 
 
 def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
-    """Build a table of numbers, with one column per model.
+    """Build a table of metrics, with one column per model.
 
     Args:
         caption: Caption of the table.

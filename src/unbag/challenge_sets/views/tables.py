@@ -1,4 +1,4 @@
-"""Parts of result tables: numbers with intervals, headings, counts of excluded rows, changes of accuracy in words."""
+"""Components of result tables: values with intervals, headings, exclusion counts, and accuracy changes in words."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -69,7 +69,7 @@ def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
 
 
 def summarize_exclusions(data: Mapping[str, Any]) -> str:
-    """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator.
+    """Summarize the source rows, the exclusion counts by reason and, if known, the annotator accuracy.
 
     >>> summarize_exclusions({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
     '9 sentences; excluded 2 repeated'
@@ -88,7 +88,7 @@ MARGIN: Final = 0.05
 
 
 def describe_change(drop: Estimate) -> str:
-    """Describe a drop of accuracy in words.
+    """Describe an accuracy drop in words.
 
     >>> describe_change(Estimate(0.178, 0.14, 0.2, 900)), describe_change(Estimate(-0.1, -0.2, -0.06, 900))
     ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
@@ -116,7 +116,7 @@ def describe_change(drop: Estimate) -> str:
 
 
 def format_share(estimate: Estimate) -> str:
-    """Format a share in per cent with its interval.
+    """Format a share as a percentage with its interval.
 
     >>> format_share(Estimate(0.909, 0.902, 0.915, 3697)), format_share(Estimate(None, None, None, 0))
     ('90.9 % [90.2, 91.5]', 'none')

@@ -121,7 +121,7 @@ class RayEngine:
         return self._stack.enter_context(connect_to_cluster())
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Accept any device. Nodes validate it when they load the model, since their devices may differ from ours."""
+        """Accept any device. Nodes validate the device when they load the model, since devices may differ."""
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
         """Build a predictor that actors load, and its display name.
@@ -264,7 +264,8 @@ class _PredictionActor:
         expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{task.model}: expected the same predictor on all nodes, got another one on {socket.gethostname()} "
+                f"{task.model}: expected the same predictor on all nodes, got a different predictor on "
+                f"{socket.gethostname()} "
                 f"({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
@@ -275,8 +276,9 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"--output-dir: expected a folder that all nodes can access, got {folder}, in which "
-            f"{socket.gethostname()} does not find the driver's files; use a shared folder or a URL such as s3://…"
+            f"--output-dir: expected a folder that all nodes can access, got {folder}, where "
+            f"{socket.gethostname()} cannot find the files of the driver; use a shared folder or a URL such as "
+            "s3://…"
         ) from None
 
 

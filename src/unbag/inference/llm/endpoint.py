@@ -145,7 +145,7 @@ class EndpointUsage:
     def __str__(self) -> str:
         requests = f"{self.answered:,} request{'' if self.answered == 1 else 's'} answered"
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-        summary = f"{requests} ({self.kept:,} more kept from earlier runs), {tokens}"
+        summary = f"{requests} ({self.kept:,} more reused from earlier runs), {tokens}"
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
@@ -179,13 +179,13 @@ FORMS: Final = (
     # Reasoning models accept neither `max_tokens` nor a temperature.
     RequestForm("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
 )
-"""Forms of a request, from the most informative one to the one that every endpoint accepts."""
+"""Request formats, from the most informative format to the format that every endpoint accepts."""
 
 _JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
 
 
 def list_request_forms(prompt: DefaultPrompt | PromptFile) -> tuple[RequestForm, ...]:
-    """List the forms of requests for a prompt. For answers in JSON, forms with a JSON schema come first.
+    """List the request formats for a prompt. For JSON answers, formats with a JSON schema come first.
 
     `response_format` is that of https://platform.openai.com/docs/guides/structured-outputs, which vLLM, SGLang,
     llama.cpp and Ollama take too.
@@ -215,7 +215,7 @@ def list_request_forms(prompt: DefaultPrompt | PromptFile) -> tuple[RequestForm,
 
 
 class EndpointPredictor:
-    """Predictor of a model behind a `/chat/completions` endpoint; built by `load`.
+    """Predictor for a model behind a `/chat/completions` endpoint; built by `load`.
 
     The prompt is that of `unbag.inference.llm.prompts`, or of a file (`prompt_file`), as a conversation. If the
     endpoint returns the probabilities of the first token, the labels' probabilities are computed from them
@@ -278,7 +278,7 @@ class EndpointPredictor:
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "EndpointPredictor":
-        """Connect to an endpoint, and find the form of requests that it accepts.
+        """Connect to an endpoint, and find a request format that it accepts.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
         requests have a placeholder, which local servers accept.
@@ -300,7 +300,10 @@ class EndpointPredictor:
         """
         chosen = choose_prompt(prompt, num_fewshot)
         if concurrency < 1:
-            raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
+            raise ValueError(
+                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
+                "or more"
+            )
         connection = EndpointConnection.open(base_url, retries=retries)
         answers = EndpointResponseCache(cache or get_cache_folder("answers") / "answers.sqlite")
         return cls(
@@ -313,7 +316,7 @@ class EndpointPredictor:
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, labels); equal ones are an abstention.
+        """Predict the probabilities of n pairs in their order, shape (n, labels); equal values are an abstention.
 
         Raises:
             EndpointError: If a request fails after all retries; the responses so far stay in the cache.
@@ -371,7 +374,7 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
-                        f"{self._base_url} rejects every form of a request: {shorten_client_error(error)}; check "
+                        f"{self._base_url} rejects every request format: {shorten_client_error(error)}; check "
                         "--base-url and the model's name"
                     ) from None
                 continue
@@ -424,7 +427,7 @@ class EndpointPredictor:
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
-            f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the address, which "
+            f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the URL, which "
             "usually ends in /v1"
         )
 

@@ -1,4 +1,4 @@
-"""Parsing of a language model's response to a label, by the probabilities of its first token or by its words."""
+"""Parsing of a language model's response into a label, by first-token probabilities or by words."""
 
 import json
 import math
@@ -10,8 +10,8 @@ from unbag.data.labels import LabelError, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
 
 LEAST_MASS: Final = 0.5
-"""Minimum probability mass of the first token on tokens that begin a label's word. With less, the model is about to
-write something else, and the small probabilities of the words do not reflect its answer."""
+"""Minimum probability mass on first tokens that begin a label word. With less, the model is about to
+write something else, and the small probabilities of the label words do not reflect its answer."""
 
 _THOUGHTS: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*", re.IGNORECASE)
@@ -19,7 +19,7 @@ _FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
-    """Extract the label that a response names; None if it names none unambiguously.
+    """Extract the label from a response; None without an unambiguous label.
 
     The label is given by one of its words or its name, in any case and with any punctuation around it. It begins the
     response, or follows the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are ignored. A word
@@ -43,7 +43,7 @@ def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
 
 
 def parse_json_label(text: str, field: str, words: Words) -> str | None:
-    """Extract the label from a JSON object in a response; None if its field holds no word of a label.
+    """Extract the label from a JSON object in a response; None if the field contains no label word.
 
     Thoughts, and text or code fences around the object, are ignored.
 

@@ -43,7 +43,7 @@ from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
 class SwappedSentence(NamedTuple):
-    """A swapped sentence.
+    """Swapped sentence.
 
     Attributes:
         hypothesis: Swapped sentence.

@@ -21,13 +21,13 @@ def is_animate(parse: Parse, head: int) -> bool:
 
 
 def is_body_part_preposition(parse: Parse, preposition: int) -> bool:
-    """Check whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
+    """Check whether a token is a preposition before a body part: in its mouth, on her head, with both hands."""
     inner = parse.child(preposition, "pobj")
     return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
 
 
 class SoswapExclusion(StrEnum):
-    """The reason why a premise yields no SOSwap pair."""
+    """Reason why a premise yields no SOSwap pair."""
 
     DETERMINER = "a determiner that does not fit its noun"
     QUESTION = "a question"

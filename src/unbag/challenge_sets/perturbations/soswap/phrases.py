@@ -1,4 +1,4 @@
-"""Phrases of a clause's subject and object, and their agreement with the verb in number."""
+"""Subject and object phrases of a clause, and number agreement with the verb."""
 
 from typing import Final
 
@@ -75,7 +75,7 @@ def _of_complement(parse: Parse, head: int) -> int | None:
 
 
 def has_number_agreement(parse: Parse, finite: int, subject: int) -> bool:
-    """Check whether a verb agrees with its subject in number, as far as both are certain.
+    """Check whether a verb agrees with its subject in number, if both numbers are certain.
 
     A disagreement means that the parser misread the verb or the subject.
     """
