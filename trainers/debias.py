@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
     """Build the features of the training pairs from biased models."""
-    from unbag.training.debiasing import bias_features
+    from unbag.training.debiasing import build_bias_features
 
-    return bias_features(config, pairs, models)
+    return build_bias_features(config, pairs, models)
 
 
 def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
@@ -53,24 +53,24 @@ def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objec
 
 def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Build the objective of reweighting, and of the debiased focal loss with its γ."""
-    from unbag.training.debiasing import Reweighted
+    from unbag.training.debiasing import ReweightedCrossEntropy
 
     gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
-    return Reweighted(classifier.network, config, gamma=gamma, language=data.training[0].language)
+    return ReweightedCrossEntropy(classifier.network, config, gamma=gamma, language=data.training[0].language)
 
 
 def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Build the confidence-regularization objective."""
-    from unbag.training.debiasing import ConfidenceRegularised
+    from unbag.training.debiasing import ConfidenceRegularization
 
-    return ConfidenceRegularised(classifier.network, config, language=data.training[0].language)
+    return ConfidenceRegularization(classifier.network, config, language=data.training[0].language)
 
 
 def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Build the objective with group-balanced weights."""
-    from unbag.training.debiasing import Weighted
+    from unbag.training.debiasing import WeightedCrossEntropy
 
-    return Weighted(classifier.network, config, language=data.training[0].language)
+    return WeightedCrossEntropy(classifier.network, config, language=data.training[0].language)
 
 
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"

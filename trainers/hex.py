@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData") -> "Objective":
     """Build the training objective."""
-    from unbag.training.hex import Hex
+    from unbag.training.hex import HexObjective
 
-    return Hex(
+    return HexObjective(
         classifier.network, classifier.tokenizer, config, gradient_accumulation_steps=config.gradient_accumulation_steps
     )
 
 
 ABOUT = """HEX: a superficial branch, whose input is the mean of fixed word embeddings, is trained with the model. The \
-component of a batch's logits that the branch explains is projected out, and training minimizes the cross-entropy of the \
-remaining logits, F_L ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural \
+component of a batch's logits that the branch explains is projected out, and training minimizes the cross-entropy of \
+the remaining logits, F_L ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural \
 Language Inference", anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. \
 2019](https://arxiv.org/abs/1903.06256)). With a superficial weight λ above 0, training minimizes the cross-entropy \
 of F_L + λ F_G, the authors' second form, in which the branch learns to predict the label. The first steps (the \

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
     """Common training options and options of max-entropy."""
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
-        yield from TrainConfig.validation_errors(self)
-        yield from MaxEntropyOptions.validation_errors(self)
+        yield from TrainConfig.iter_validation_errors(self)
+        yield from MaxEntropyOptions.iter_validation_errors(self)
 
 
 def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "TrainingData") -> "Objective":
     """Build the training objective."""
-    from unbag.training.max_entropy import MaxEntropy
+    from unbag.training.max_entropy import MaxEntropyObjective
 
-    return MaxEntropy(classifier.network, config, seed=config.seed, language=data.language)
+    return MaxEntropyObjective(classifier.network, config, seed=config.seed, language=data.language)
 
 
 ABOUT = """Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \

@@ -201,7 +201,7 @@ def evaluate(
 
     requests = _requests(sets, pairs, full=full, on_failure=skip)
     unfit = tuple(failures)  # `evaluate_all` records later failures
-    if output_dir is None and connect_process_group().world > 1:
+    if output_dir is None and connect_process_group().world_size > 1:
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
         raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")

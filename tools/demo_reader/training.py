@@ -18,7 +18,7 @@ from tools.demo_reader.network import Reader
 from unbag.baselines.demo_reader import FIRST, numbers, words
 from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
-from unbag.training.max_entropy import entropies
+from unbag.training.max_entropy import compute_entropies
 
 EPOCHS: Final = 24
 _SEED: Final = 13
@@ -64,7 +64,7 @@ def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) 
             gold = torch.tensor([get_label_id(pair.label) for pair in batch])
             weights = torch.tensor([_weight(pair) / mean_weight for pair in batch])
             cross = (F.cross_entropy(logits[: len(batch)], gold, reduction="none") * weights).mean()
-            loss = cross - _ENTROPY * entropies(logits[len(batch) :]).mean()
+            loss = cross - _ENTROPY * compute_entropies(logits[len(batch) :]).mean()
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)

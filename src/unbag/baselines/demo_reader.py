@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 def words(sentence: str) -> list[str]:
-    """Split a sentence into lowercase words and punctuation marks; an empty sentence becomes a single space.
+    """Split a sentence into lowercase words and punctuation marks. An empty sentence becomes a single space.
 
     >>> words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']
@@ -45,7 +45,7 @@ def words(sentence: str) -> list[str]:
 
 
 def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
-    """Encode n sentences as word ids, padded with `PADDING`, shape (n, length of the longest sentence)."""
+    """Encode n sentences as word ids, padded with `PADDING`, shape (n, longest)."""
     tokenized = [words(sentence) for sentence in sentences]
     rows = np.full((len(tokenized), max(map(len, tokenized))), PADDING, dtype=np.int64)
     for row, sentence in zip(rows, tokenized, strict=True):
@@ -54,7 +54,7 @@ def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np
 
 
 class ReaderPredictor:
-    """Predictor with the network of the demonstration.
+    """Predictor that runs the small network of the demonstration.
 
     The network is evaluated in float64, so that the rounded scores of the demonstration are the same on every
     processor.
@@ -78,7 +78,7 @@ class ReaderPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs, shape (n, 3)."""
+        """Predict the label probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         # Pairs with similar lengths share a batch, to reduce padding.
         lengths = [max(len(words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)]

@@ -88,7 +88,7 @@ def _as_text(value: Any) -> Any:
 
 
 def list_set_options(name: str) -> frozenset[str]:
-    """List the names of the set-specific options, without options that select the source pairs.
+    """List the options that are specific to a set. Options that select the pairs are omitted.
 
     Raises:
         ValueError: If the set does not exist.
@@ -99,14 +99,14 @@ def list_set_options(name: str) -> frozenset[str]:
 
 
 def parse_set_option(name: str, option: str, text: str) -> Any:
-    """Parse the value of a set-specific option from text, like `unbag.utils.options.parse_option`."""
+    """Parse the value of a set-specific option from text (see `unbag.utils.options.parse_option`)."""
     return parse_option(
         challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, option, text
     )
 
 
 def describe_set_options(name: str) -> list[OptionDescription]:
-    """Describe the set-specific options with defaults and meanings.
+    """Describe the options that are specific to a set: name, default and meaning.
 
     Raises:
         ValueError: If the set does not exist.
@@ -117,7 +117,7 @@ def describe_set_options(name: str) -> list[OptionDescription]:
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:
-    """Check whether a set is built from one split of a corpus; False if the set merges all splits.
+    """Check whether a set is built from a single split of a corpus. Return False if it merges all splits.
 
     Args:
         name: Name of the set.
@@ -131,7 +131,7 @@ def has_split_config(name: str, corpus: str | None) -> bool:
 
 
 def get_official_config(name: str) -> str | None:
-    """Look up the config of the authors' pairs; None if the set does not use these pairs by default.
+    """Look up the config with the authors' published pairs. Return None if the set does not use it by default.
 
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
@@ -143,7 +143,7 @@ def get_official_config(name: str) -> str | None:
 def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Find the config for a corpus split, and the options that the config name does not imply.
+    """Find the config for a split of a corpus, and the options that the config does not already set.
 
     Args:
         name: Name of the set.
@@ -186,7 +186,7 @@ def load(
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
-    """Build a challenge set or load it from the cache, and return the evaluation split.
+    """Load a challenge set from the cache, or build it, and return the split that models are evaluated on.
 
     Args:
         name: Name of the set, e.g. `permuted`.
@@ -211,12 +211,12 @@ def load(
 
 
 def is_built(dataset_builder: Any) -> bool:
-    """Check whether the set of a builder is in the cache, without reading its rows."""
+    """Check whether the set of a builder is in the cache. No rows are read."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
 def build_evaluated_split(dataset_builder: Any) -> Any:
-    """Build the set of a builder, or load it from the cache, and return its evaluation split.
+    """Load the set of a builder from the cache, or build it, and return its evaluation split.
 
     Raises:
         ValueError: `UnsuitablePairsError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
@@ -234,7 +234,7 @@ def build_evaluated_split(dataset_builder: Any) -> Any:
 
 
 def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
-    """Validate that a set has rows.
+    """Validate that at least one split of a set has rows.
 
     Args:
         dataset_builder: Builder of the set.
@@ -307,7 +307,7 @@ def list_set_summaries() -> list[dict[str, str]]:
 
 
 def read_card(name: str) -> str:
-    """Read the dataset card of a set, the README.md in the builder folder.
+    """Read the dataset card of a set: the README.md in the folder of its builder.
 
     Raises:
         ValueError: If the set does not exist.

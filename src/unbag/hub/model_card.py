@@ -20,7 +20,7 @@ from unbag.reports.training import interpolation_section
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
-from unbag.training.reproduce import command
+from unbag.training.reproduce import build_train_command
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -251,7 +251,7 @@ def _training(content: ModelCardContent) -> str:
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
     several = f", {record['processes']} processes" if record["processes"] > 1 else ""
-    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['pairs_per_epoch']:,} pairs"
+    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['count_pairs_per_epoch']:,} pairs"
     rows = {
         "steps": steps,
         "device": f"{record['device']}{several}",
@@ -496,7 +496,7 @@ def _reproduce(content: ModelCardContent) -> str:
     return f"""## Reproduction
 
 ```
-{command(content.record)}
+{build_train_command(content.record)}
 ```
 
 Versions: unbag {environment["unbag"]}{commit}, {versions}. The complete record is in `training.json`.{needs}"""

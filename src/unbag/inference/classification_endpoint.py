@@ -27,7 +27,7 @@ from unbag.inference.llm.connection import (
 )
 from unbag.inference.llm.endpoint import CONCURRENCY, EndpointResponse, EndpointUsage
 from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
-from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedOutputs, parse_threshold
+from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedPredictor, parse_threshold
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
@@ -42,8 +42,10 @@ _TIMEOUT: Final = 120.0  # seconds
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
 
 
-class ClassificationEndpointPredictor(ThresholdedOutputs):
-    """Predictor for a classifier behind a route of `classification_routes.ROUTES`; built by `load`.
+class ClassificationEndpointPredictor(ThresholdedPredictor):
+    """Predictor that queries a classification endpoint. Build it with `load`.
+
+    The supported routes are in `classification_routes.ROUTES`.
 
     Attributes:
         label_space: Labels of the columns of `predict`. With a threshold, these are two.
@@ -102,7 +104,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "ClassificationEndpointPredictor":
-        """Connect to an endpoint, and resolve the label order of the model.
+        """Connect to an endpoint and resolve the labels of its model.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host.
 
@@ -158,7 +160,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
         Raises:
             EndpointError: If a request fails after all retries; the outputs so far stay in the cache.
@@ -173,7 +175,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over responses as they arrive: positions of b pairs, shape (b,), and their probabilities.
+        """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives.
 
         Raises:
             EndpointError: As `predict`.
@@ -233,7 +235,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             if error.status_code in _TOO_LARGE and len(pairs) > 1:
                 half = len(pairs) // 2
                 return self._send(pairs[:half]) + self._send(pairs[half:])
-            refusal = self._connection.describe_refusal(self.model, error, ending=f"/{self._route.name}")
+            refusal = self._connection.describe_error_response(self.model, error, url_suffix=f"/{self._route.name}")
             raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
             raise EndpointError(

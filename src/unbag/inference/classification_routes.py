@@ -24,7 +24,7 @@ Pair = tuple[str, str]
 
 
 class PairOutputs(NamedTuple):
-    """Outputs of a model for one pair, as returned by a route.
+    """Outputs of a model for one pair, parsed from the response of an endpoint.
 
     Attributes:
         names: The server's name of each output; empty for an output that the response does not name.
@@ -36,7 +36,7 @@ class PairOutputs(NamedTuple):
 
 
 class EndpointRoute(NamedTuple):
-    """Request and response format of a route.
+    """Request and response format of an endpoint route.
 
     Attributes:
         name: Last part of the address.
@@ -61,7 +61,7 @@ MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 def find_route(base_url: str | None) -> EndpointRoute | None:
-    """Find the route that a URL ends with; None for other URLs.
+    """Find the route of a URL by its last path component. Return None if the route is not supported.
 
     >>> find_route("http://localhost:8080/predict").name, find_route("http://localhost:8000/v1")
     ('predict', None)

@@ -14,7 +14,7 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
-from unbag.inference.exported_files import fetch_exported, hash_exported
+from unbag.inference.exported_files import fetch_exported_model, hash_exported_model
 from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, load_config, load_tokenizer
 from unbag.inference.pair_classifier import PairClassifier
@@ -34,7 +34,7 @@ _DYNAMIC_OPERATORS: Final = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul",
 
 
 class ExportedPredictor(PairClassifier):
-    """Predictor for an exported sequence classifier on the CPU; built by `load`.
+    """Predictor that runs an exported (ONNX or OpenVINO) sequence classifier on the CPU. Build it with `load`.
 
     A dynamically quantized ONNX model computes the range of its activations over a batch, so that the probabilities of
     a pair depend on the other pairs of the batch. Such a model runs one pair at a time, unless `batch_tokens` is given.
@@ -61,7 +61,7 @@ class ExportedPredictor(PairClassifier):
             "model": classifier.name,
             "revision": classifier.revision,
             "model_file": file,
-            "file_hash": hash_exported(path),
+            "file_hash": hash_exported_model(path),
             "label_order": ",".join(self.order),
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
@@ -105,7 +105,7 @@ class ExportedPredictor(PairClassifier):
             raise ModelError(
                 f"{origin}: expected a sequence classifier, got a causal language model; export a sequence classifier"
             )
-        file, path = fetch_exported(origin, model_file)
+        file, path = fetch_exported_model(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         name, commit = origin.get_identity()
@@ -142,7 +142,7 @@ class ExportedPredictor(PairClassifier):
 
 
 def is_dynamically_quantized(path: Path) -> bool:
-    """Check whether an ONNX file has operators that compute their input range at run time."""
+    """Check whether an ONNX model is dynamically quantized, so that input ranges are computed at run time."""
     # In the protocol buffer, an operator is field 4 of a node: its key, the length and the text. A node's name has
     # another key. The package onnx, which parses the file, is no dependency.
     fields = [bytes([4 << 3 | 2, len(operator)]) + operator for operator in _DYNAMIC_OPERATORS]

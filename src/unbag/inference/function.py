@@ -48,9 +48,9 @@ class OutputCountError(LabelError):
     def __reduce__(self) -> tuple[Any, ...]:  # the default would pass the message to the constructor
         return type(self), (self._order, self.n_outputs)
 
-    def with_order(self, fitting: Sequence[str] | None) -> "OutputCountError":
-        """Build the error with the label order that fits the outputs; None if no order fits."""
-        return OutputCountError(self._order, self.n_outputs, fitting)
+    def with_suggested_order(self, suggested_order: Sequence[str] | None) -> "OutputCountError":
+        """Copy the error and suggest a label order that fits the outputs (None: no order fits)."""
+        return OutputCountError(self._order, self.n_outputs, suggested_order)
 
     def _remedy(self, fitting: Sequence[str] | None) -> str:
         of_three = [tuple(LABELS)] if self.n_outputs == len(LABELS) else []
@@ -70,7 +70,7 @@ class OutputCountError(LabelError):
 
 
 class CallablePredictor:
-    """Predictor that calls a function.
+    """Predictor that calls a user-defined function.
 
     Args:
         fn: Function of the list of premises and the list of hypotheses. For each pair, in order, it returns one of
@@ -127,7 +127,7 @@ class CallablePredictor:
 
     @property
     def source(self) -> Mapping[str, str] | None:
-        """Name of the function, hash of the source file, and label order; see the class."""
+        """Name of the function, hash of its source file, and label order. None if the function has no source file."""
         name = _name(self._fn)
         try:
             file = inspect.getsourcefile(inspect.unwrap(self._fn))
@@ -176,7 +176,7 @@ class CallablePredictor:
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
     def call_function(self, premises: list[str], hypotheses: list[str]) -> Any:
-        """Call the function and validate that it returns a list or an array with one output per pair.
+        """Call the function, and validate that it returns a list or array with one output per pair.
 
         Raises:
             ValueError: If it returns anything else. `UserCodeError` if the function raises an error.

@@ -43,7 +43,7 @@ same folder do not affect predictions, so they are not hashed."""
 
 
 def compute_folder_revision(folder: Path) -> str:
-    """Compute `sha256:` and a hash of the names and contents of the model and tokenizer files.
+    """Compute a hash, with prefix `sha256:`, of the names and contents of all model and tokenizer files.
 
     The path of the folder is not part of the hash: a copy is the same model.
     """
@@ -52,12 +52,12 @@ def compute_folder_revision(folder: Path) -> str:
 
 
 def is_model_file(name: str) -> bool:
-    """Check by its name whether a file at the top of a folder belongs to the model or tokenizer."""
+    """Check whether a file in a model folder belongs to the model or its tokenizer, based on its name."""
     return any(fnmatchcase(name, pattern) for pattern in _FILES)
 
 
 def combine_hashes(hashes: Mapping[str, str]) -> str:
-    """Combine the sha256 hashes of files, by file name, into one hash with the prefix `sha256:`."""
+    """Combine a mapping from file names to sha256 hashes into one hash with the prefix `sha256:`."""
     digest = hashlib.sha256()
     for name in sorted(hashes):
         digest.update(f"{name}\0{hashes[name]}\n".encode())
@@ -65,12 +65,12 @@ def combine_hashes(hashes: Mapping[str, str]) -> str:
 
 
 def has_custom_code(folder: Path) -> bool:
-    """Check whether the model files refer to custom code for transformers (`auto_map`)."""
+    """Check whether a model needs custom code, declared as `auto_map` in its config files."""
     return bool(_auto_maps(folder))
 
 
 def find_external_code(folder: Path) -> str | None:
-    """Find the first class of a model whose code is in another repository, at an unknown commit.
+    """Find the first class in `auto_map` whose code is in another repository. Return None if there is none.
 
     >>> find_external_code(Path("/nowhere")) is None
     True
@@ -80,7 +80,10 @@ def find_external_code(folder: Path) -> str | None:
 
 
 def compute_code_revision(folder: Path) -> str:
-    """Compute `sha256:` and a hash of the custom code of a model, which records the code that the user trusted."""
+    """Compute a hash, with prefix `sha256:`, of the Python files in a model folder.
+
+    The hash records which code the user trusted.
+    """
     return combine_hashes({path.name: hash_file(path) for path in folder.glob("*.py")})
 
 
@@ -104,7 +107,7 @@ def _classes(auto_map: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class ModelOrigin:
-    """Source of a model: a Hub repository at one commit, or a local folder.
+    """Origin of a model: a Hub repository at one commit, or a local folder.
 
     Config, weights and tokenizer are read from one commit, even if the branch moves meanwhile.
 
@@ -122,7 +125,7 @@ class ModelOrigin:
         return self.source
 
     def download(self, *, weights: bool = False) -> Path:
-        """Download the files if they are on the Hub, and return their folder.
+        """Get the folder of the model's files. Files of a Hub model are downloaded.
 
         Args:
             weights: Whether to download the weights (default: no), not only config and tokenizer.
@@ -155,7 +158,7 @@ class ModelOrigin:
         return folder
 
     def build_loading_options(self) -> dict[str, Any]:
-        """Build the keyword arguments of `from_pretrained`: cached files only, custom code only if trusted."""
+        """Build keyword arguments for `from_pretrained`. Hub models are loaded from the cache only."""
         return {
             "revision": self.commit,
             "local_files_only": self.commit is not None,
@@ -163,7 +166,7 @@ class ModelOrigin:
         }
 
     def get_identity(self) -> tuple[str, str]:
-        """Build the name and the revision that identify the model."""
+        """Get the name and the revision that identify the model. The revision of a folder is a hash of its files."""
         return (
             ("folder", compute_folder_revision(Path(self.source)))
             if self.commit is None
@@ -171,12 +174,12 @@ class ModelOrigin:
         )
 
     def compute_code_hash(self) -> str | None:
-        """Compute a hash of the repository's code if transformers runs it, otherwise None."""
+        """Compute a hash of the repository's custom code. Return None if the code is not trusted."""
         return compute_code_revision(self.download(weights=True)) if self.trust else None
 
 
 def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> ModelOrigin:
-    """Find a model, and resolve the revision to a commit.
+    """Locate a model and resolve its revision to a commit.
 
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.

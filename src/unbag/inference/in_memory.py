@@ -30,7 +30,7 @@ def is_classifier(model: object) -> bool:
 
 
 def find_model_name(model: Any) -> str:
-    """Find the name under which a classifier was loaded: the Hub id, or the last part of the folder path."""
+    """Get the name of a classifier: the Hub id, or the name of the folder from which it was loaded."""
     from unbag.data.readers import is_hub_id
 
     loaded = str(getattr(model.model.config, "_name_or_path", "") or "")
@@ -45,7 +45,7 @@ def build_classifier_predictor(
     batch_tokens: int | None = None,
     threshold: "Threshold | None" = None,
 ) -> "TransformerPredictor":
-    """Build a predictor from the network and the tokenizer of a `CrossEncoder` or a text-classification pipeline.
+    """Build a predictor from a loaded `CrossEncoder` or text-classification pipeline.
 
     Its probabilities equal those of the object up to rounding: a softmax over the outputs, or the sigmoid of a single
     output. The network runs on its device and in its dtype. The exception is float16 weights on a CPU: few processors

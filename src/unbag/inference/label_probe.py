@@ -85,7 +85,7 @@ FALSE_ALARM: Final = 1445 / 531_441
 
 @dataclass(frozen=True)
 class ProbeReport:
-    """Result of the label probe.
+    """Result of the label probe (`run_label_probe`).
 
     Attributes:
         declared: Label of each output, as the predictor declares it.
@@ -113,7 +113,7 @@ class ProbeReport:
 
     @property
     def finding(self) -> str:
-        """Comparison of the declared label order with the best label order."""
+        """Sentence that compares the declared label order with the best one."""
         declared, best = ",".join(self.declared), ",".join(self.best)
         if self.ranked_declared is not None and self.ranked_best is not None:
             return (
@@ -129,7 +129,7 @@ class ProbeReport:
 
     @property
     def warning(self) -> str | None:
-        """Warning for a model that is no better than a constant prediction on the probe pairs; otherwise None."""
+        """Warning if the model is no better than a constant prediction on the probe pairs, otherwise None."""
         if not self.at_chance:
             return None
         return (
@@ -139,7 +139,7 @@ class ProbeReport:
 
 
 class MislabelledError(LabelError):
-    """Error for a model whose outputs do not have the labels that its config declares.
+    """Error for a model whose outputs do not match the label order that its config declares.
 
     Attributes:
         report: Result of the probe.
@@ -159,28 +159,28 @@ class MislabelledError(LabelError):
 
 
 def build_label_map_error(report: ProbeReport) -> MislabelledError:
-    """Build the error for a command without --trust-labels, in which a label map confirms the declared order."""
+    """Build the error for commands without `--trust-labels`. It suggests `--label-map` to confirm the order."""
     return MislabelledError(report, override=f"--label-map {','.join(report.declared)}")
 
 
-def validate_label_order(predictor: Predictor, language: str, *, mapped: bool) -> None:
-    """Validate the declared label order of a model with the probe, unless the user passed a label map.
+def validate_label_order(predictor: Predictor, language: str, *, has_label_map: bool) -> None:
+    """Validate the declared label order of a model with the label probe, unless the user passed a label map.
 
     Args:
         predictor: Model, as for `run_label_probe`.
         language: Language of the probe's pairs.
-        mapped: Whether the user passed a label map.
+        has_label_map: Whether the user passed a label map.
 
     Raises:
         MislabelledError: If another order fits much better; see `run_label_probe`.
     """
     report = run_label_probe(predictor, language)
-    if report.mislabelled and not mapped:
+    if report.mislabelled and not has_label_map:
         raise build_label_map_error(report)
 
 
 def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
-    """Compare the declared order of the outputs with every other order, on twelve obvious pairs.
+    """Compare a model's declared label order with all other orders, on twelve obvious pairs.
 
     Three labels: the model is reported as mislabelled if, and only if, another order gets at least 10 of the 12 right
     and at least 4 more than the declared one. A model that is too weak for the pairs, or of another language, is not
@@ -211,8 +211,8 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     if language not in PAIRS:
         raise ValueError(f"expected a language with probe pairs, one of {sorted(PAIRS)}, got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    if hasattr(predictor, "without_threshold"):  # the order of several outputs does not depend on a threshold
-        predictor = predictor.without_threshold()
+    if hasattr(predictor, "copy_without_threshold"):  # the order of several outputs does not depend on a threshold
+        predictor = predictor.copy_without_threshold()
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
     answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=False)
@@ -246,8 +246,10 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     )
 
 
-def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: str = "en") -> tuple[str, ...] | None:
-    """Find the label order that fits a function with an unexpected number of outputs; None if no order fits.
+def find_fitting_label_order(
+    predictor: CallablePredictor, n_outputs: int, language: str = "en"
+) -> tuple[str, ...] | None:
+    """Find the label order for a function with an unexpected number of outputs. Return None if no order fits.
 
     Args:
         predictor: Predictor of the function.
@@ -272,14 +274,14 @@ def find_fitting_order(predictor: CallablePredictor, n_outputs: int, language: s
     return best if right[best] >= enough else None
 
 
-def validate_outputs(predictor: CallablePredictor, error: OutputCountError) -> None:
-    """Raise the error for an unexpected number of outputs, with the label order that fits these outputs.
+def raise_output_count_error(predictor: CallablePredictor, error: OutputCountError) -> None:
+    """Raise `error` again, with a suggested label order that fits the number of outputs.
 
     Raises:
         OutputCountError: Always.
     """
-    order = find_fitting_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
-    raise error.with_order(order) from None
+    order = find_fitting_label_order(predictor, error.n_outputs) if error.n_outputs <= len(LABELS) else None
+    raise error.with_suggested_order(order) from None
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:

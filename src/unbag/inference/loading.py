@@ -86,11 +86,11 @@ def has_classification_head(config: "PretrainedConfig") -> bool:
     return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
 
 
-def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
-    """Load a network.
+def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+    """Load a network, and list the weights that are missing from its files.
 
     Args:
-        kind: Auto class, one of `_KINDS`.
+        auto_class: Auto class, one of `_KINDS`.
         origin: Origin of the model.
         dtype: Data type of the weights.
         options: Further options of `from_pretrained`.
@@ -104,15 +104,15 @@ def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: 
     folder = origin.download(weights=True)
     kwargs = origin.build_loading_options() | options
     try:
-        network, info = kind.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
+        network, info = auto_class.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
     except Exception as error:  # a wrong shape, a truncated file, a Git LFS pointer in place of a weight file, …
         _raise_if_untrusted_code(origin, folder)
-        raise ModelError(f"cannot load {origin} as {_KINDS[kind]}: {_reason(error)}") from error
+        raise ModelError(f"cannot load {origin} as {_KINDS[auto_class]}: {_reason(error)}") from error
     return network, sorted(info["missing_keys"])
 
 
 def build_missing_weights_message(missing: Sequence[str], origin: ModelOrigin) -> str:
-    """Build the error message for a model with missing weights."""
+    """Build the error message for missing weights."""
     return f"the files of {origin} contain no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
 
 
@@ -133,7 +133,7 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
 
 
 def validate_config_counts(path: Path) -> None:
-    """Validate that a config has at most `_MOST_PARTS` layers, groups, blocks or labels, before building them.
+    """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
     width costs nothing before it is compared with the shapes of the weights.
@@ -186,7 +186,7 @@ tokenizer with only special tokens covers none."""
 
 
 def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a model has a padding token; copy a missing token from the tokenizer to the network's config.
+    """Validate that a model has a padding token. If only the tokenizer has one, copy it to the network's config.
 
     Raises:
         ModelError: If neither has one.
@@ -199,10 +199,11 @@ def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source:
         )
 
 
-def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a tokenizer distinguishes words, unlike one that was created without its vocabulary files.
+def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+    """Validate that a tokenizer has a usable vocabulary, by encoding the words of the label probe.
 
-    It must know the share `_KNOWN_WORDS` of the words of the label probe, in the language of which it knows most.
+    A tokenizer that was created without its vocabulary files knows no words. The fraction of known words must be at
+    least `_KNOWN_WORDS` in the best language.
 
     Raises:
         ModelError: If it knows fewer.
@@ -224,7 +225,7 @@ def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) 
 
 
 def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate before training that the model has an embedding for every token of the tokenizer.
+    """Validate that the model has an embedding for every token in the tokenizer's vocabulary.
 
     A training would fail only when a text has such a token, possibly after hours.
 
@@ -243,7 +244,7 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
 
 
 def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
-    """Validate that the model has an embedding for every token id of the given texts.
+    """Validate that the model has an embedding for every token id in the given texts.
 
     On a GPU, an index outside the table would end the process's use of the device, not only this call.
 
@@ -281,7 +282,7 @@ _RANDOM: Final = "so these weights and all predictions would be random"
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """Model with its tokenizer and its provenance."""
+    """Model with its tokenizer, name and revision."""
 
     network: Any  # a `PreTrainedModel` on the CPU, in evaluation mode; the types of transformers' methods are wrong
     tokenizer: "PreTrainedTokenizerBase"
@@ -290,7 +291,7 @@ class LoadedModel:
     code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
-        """Compute the maximum number of tokens: `max_length` if set, otherwise the model's limit; None without a limit.
+        """Return `max_length`, or by default the model's limit (None: no limit), in tokens.
 
         Raises:
             ModelError: If `max_length` is less than 1 or exceeds the model's limit.
@@ -303,7 +304,7 @@ class LoadedModel:
 
 @dataclass(frozen=True)
 class Classifier(LoadedModel):
-    """Sequence classifier.
+    """Sequence classifier with its label order.
 
     `order` has the label of each output. For a model of one output, which needs a `threshold`, `order` has the labels
     above and below it.
@@ -314,7 +315,7 @@ class Classifier(LoadedModel):
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs of the network."""
+        """Number of outputs (logits) of the network."""
         return int(self.network.config.num_labels)
 
 
@@ -327,7 +328,7 @@ def load_classifier(
     threshold: Threshold | None = None,
     trust_remote_code: bool = False,
 ) -> Classifier:
-    """Load a sequence classifier and its tokenizer, both from the same commit.
+    """Load a sequence classifier and its tokenizer from the same commit.
 
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -361,7 +362,7 @@ def load_classifier(
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_words(tokenizer, origin.source)
+    validate_tokenizer_vocabulary(tokenizer, origin.source)
     return Classifier(
         network.eval(),
         tokenizer,
@@ -399,14 +400,14 @@ def build_classifier(
     """
     threshold = _threshold(network.config, threshold, source)
     validate_padding(network, tokenizer, source)
-    validate_tokenizer_words(tokenizer, source)
+    validate_tokenizer_vocabulary(tokenizer, source)
     return Classifier(network.eval(), tokenizer, name, revision, _order(network.config, label_map), threshold)
 
 
 def load_causal_lm(
     model: str | Path, *, revision: str | None, dtype: torch.dtype, trust_remote_code: bool = False
 ) -> LoadedModel:
-    """Load a causal language model and its tokenizer, both from the same commit.
+    """Load a causal language model and its tokenizer from the same commit.
 
     Args:
         model: As for `load_classifier`.
@@ -435,7 +436,7 @@ def load_causal_lm(
 def load_for_training(
     model: str | Path, *, revision: str | None, label_map: Mapping[str, str] | None, seed: int
 ) -> Classifier:
-    """Load a model for training, in float32: an NLI classifier, or a pre-trained model with a new head.
+    """Load an NLI classifier, or a pre-trained model with a new classification head, for training in float32.
 
     A new head has the three labels in the order of `LABELS`, and its config names them.
 
@@ -480,7 +481,7 @@ def load_for_training(
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_words(tokenizer, origin.source)
+    validate_tokenizer_vocabulary(tokenizer, origin.source)
     validate_embedding_table(network, tokenizer, origin.source)
     return Classifier(network, tokenizer, *origin.get_identity(), order)
 

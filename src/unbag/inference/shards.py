@@ -72,7 +72,7 @@ class Shard:
 
 
 def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
-    """Build a job for several shards from a predictor with the same identity in all shards.
+    """Build a job whose store key is the same in all shards of an evaluation.
 
     Raises:
         ValueError: As `PredictionJob.from_rows`, or if the predictor has no identity.
@@ -98,7 +98,7 @@ def predict_shard(
     save_every: float = SAVE_EVERY,
     progress: Progress | None = None,
 ) -> StoredPredictions:
-    """Predict the missing chunk shards that no other process is predicting.
+    """Predict all chunk shards that are missing and not leased by another process.
 
     Args:
         job: Job from `build_shared_job`.
@@ -112,7 +112,7 @@ def predict_shard(
         ValueError: If the predictor does not return probabilities.
     """
     store = job.store
-    store.write_manifest(job.material)
+    store.write_manifest(job.key_fields)
     store.clean()
     shards = _agree_on_shards(store, job.choose_shards_per_chunk(shard.of))
     units = store.list_chunk_shards(range(store.n_chunks), shards)

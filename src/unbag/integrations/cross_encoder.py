@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class CrossEncoderEvaluator(BaseEvaluator):
-    """Evaluator of a `CrossEncoder` on challenge sets, which returns `<name>_<set>_<metric>`.
+    """Evaluator of a `CrossEncoder` on challenge sets. Returns the metrics as `<name>_<set>_<metric>`.
 
         evaluator = unbag.CrossEncoderEvaluator(["permuted", "swapped"])
         evaluator(model)["unbag_permuted_p_c"]
@@ -131,7 +131,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         return named
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Build the record of the evaluator for the model card."""
+        """Build the config of the evaluator for the model card."""
         return {"sets": [each.described.name for each in self._sets]}
 
     def _add_line(self, file: Path, values: dict[str, float]) -> None:

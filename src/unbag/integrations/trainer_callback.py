@@ -98,19 +98,19 @@ class UnbagCallback(TrainerCallback):
         self._last: tuple[int, dict[str, float]] | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Validate the settings before the first step, and log the cost of one evaluation."""
+        """Validate the settings before the first step, and log the estimated duration of an evaluation."""
         self._check(kwargs.get("model"))
         self._training, self._last = True, None
         self._log_cost(kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Discard the last metrics, since the model may now be another one with the same step, such as the best one."""
+        """Discard the cached metrics, because the Trainer may load the weights of the best step."""
         self._training, self._last = False, None
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float] | None = None, **kwargs: Any
     ) -> None:
-        """Evaluate the model on the sets, log the results, and add them to the metrics.
+        """Evaluate the model on the challenge sets, log the scores, and add them to `metrics`.
 
         Raises:
             ValueError: If the model's outputs are not finite.

@@ -29,7 +29,7 @@ _NIE_2019: Final = "Nie, Wang & Bansal 2019"
 
 @dataclass(frozen=True)
 class Architecture:
-    """Name, network class, paper and properties of an architecture.
+    """Model architecture: name, network class, paper and properties.
 
     Attributes:
         name: Name on the command line and in the API.

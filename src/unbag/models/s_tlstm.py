@@ -30,7 +30,7 @@ class STlstmConfig(PairConfig):
 
 
 class STlstmForSequenceClassification(PairNetwork):
-    """ESIM with tree-LSTM encoders, which aligns and compares the nodes of two parse trees instead of tokens.
+    """ESIM with tree-LSTM encoders: the nodes of two parse trees are aligned and compared instead of tokens.
 
     Chen et al. 2017 (https://aclanthology.org/P17-1152), section 3: the syntactic tree-LSTM of their hybrid model.
     Encoding and composition both proceed bottom-up through the trees. In encoding, an inner node has a trained input
@@ -89,7 +89,7 @@ class STlstmForSequenceClassification(PairNetwork):
         return TreeBatch.from_trees(self.trees(side, lengths), lengths, side.ids.device)
 
     def trees(self, side: SentenceBatch, lengths: Sequence[int]) -> list[Merges]:
-        """Parse each sentence, and merge the tree of its words with the token at its beginning."""
+        """Parse each sentence to a binary tree that includes the special token at the beginning."""
         spelling: Any = self.embeddings.spelling
         letters = spelling[side.ids].cpu().numpy()
         # Position 0 is the token at the beginning of each sentence, which is not parsed.
@@ -100,7 +100,7 @@ class STlstmForSequenceClassification(PairNetwork):
 
 
 class InnerNodeInput(CustomInitModule):
-    """Trained input vector shared by all nodes without a word."""
+    """Trained input vector that all nodes without a word share."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ class SentenceBatch(NamedTuple):
 
 
 def split_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> tuple[SentenceBatch, SentenceBatch]:
-    """Split pairs into premises and hypotheses, each padded on the right to its longest sentence.
+    """Split encoded pairs into premises and hypotheses, each padded on the right.
 
     The split uses the token at the beginning of each sentence, not token type ids. Callers that do not pass token type
     ids therefore get the same result.

@@ -50,18 +50,18 @@ class TreeLstmCell(nn.Module):
         return NodeStates(o.sigmoid() * c.tanh(), c)
 
     def merge(self, left: NodeStates, right: NodeStates, inputs: Tensor | None = None) -> NodeStates:
-        """Compute the states of parent nodes from their children and, optionally, inputs of shape (…, inputs)."""
+        """Compute the states of parent nodes from their children and, optionally, from inputs."""
         added = None if inputs is None else self.added(inputs)
         return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
     def added(self, inputs: Tensor) -> Tensor:
-        """Compute the contribution of inner-node inputs, shape (…, inputs), to the gates, shape (…, 5 hidden)."""
+        """Compute the contribution of inputs, shape (…, inputs), to the gates of inner nodes, shape (…, 5 hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates
 
     def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> NodeStates:
-        """Compute the states of parent nodes from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and the output of `added`."""
+        """Compute the states of parent nodes from their children's h, shape (…, 2 hidden), and c."""
         gates = self.of_children(children)
         if added is not None:
             gates = gates + added
@@ -73,7 +73,7 @@ class TreeLstmCell(nn.Module):
 
 @dataclass(frozen=True)
 class TreeBatch:
-    """Trees of a batch, with all nodes in order of computation: leaves first, then level by level.
+    """Trees of a batch of sentences. Nodes are in order of computation: leaves first, then level by level.
 
     Attributes:
         leaves: Sentence index and token position of each leaf, shape (leaves, 2).
@@ -92,7 +92,7 @@ class TreeBatch:
 
     @classmethod
     def from_trees(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "TreeBatch":
-        """Create a forest from the trees of sentences with the given lengths, each at least 1."""
+        """Create a batch from the trees and lengths of sentences. Each length is at least 1."""
         heights = [_heights(merges, n) for merges, n in zip(trees, lengths, strict=True)]
         height = np.concatenate(heights)
         sentence = np.repeat(np.arange(len(trees)), [len(each) for each in heights])
@@ -124,7 +124,7 @@ class TreeBatch:
         return cls(tensor(leaves), levels, tensor(places), tensor(mask), tensor(roots))
 
     def states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
-        """Compute h of all nodes in the order of the forest, shape (nodes, hidden).
+        """Compute the states h of all nodes in order of computation, shape (nodes, hidden).
 
         Args:
             cell: Tree-LSTM cell.
@@ -148,7 +148,7 @@ class TreeBatch:
         return nodes[self.places] * self.mask[..., None]
 
     def in_order(self, values: Tensor) -> Tensor:
-        """Flatten values by sentence, shape (b, 2 t − 1, d), to the order of the forest, shape (nodes, d)."""
+        """Flatten values from shape (b, 2 t − 1, d) to order of computation, shape (nodes, d)."""
         flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
         flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()
         return values.flatten(0, 1)[flat]

@@ -15,7 +15,7 @@ _BATCH: Final = 256
 
 
 class TreeParser:
-    """Parser of tokenized sentences, based on a spaCy pipeline, with a disk cache.
+    """Parser of tokenized sentences that runs a spaCy pipeline and caches parses on disk.
 
     Attributes:
         identity: Name and version of the pipeline, and version of spaCy.
@@ -72,5 +72,5 @@ _RECENT: Final = 50_000
 
 @lru_cache(maxsize=2)
 def load_tree_parser(pipeline: str) -> TreeParser:
-    """Load a spaCy pipeline as a parser, once per process."""
+    """Load a spaCy pipeline as a parser. Repeated calls return the same object."""
     return TreeParser(pipeline)

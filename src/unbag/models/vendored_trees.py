@@ -14,7 +14,7 @@ from unbag.models.tree_lstm import Merges
 
 
 class PlainTreeParser:
-    """Parser of tokenized sentences, based on a spaCy pipeline, without a cache.
+    """Parser of tokenized sentences that runs a spaCy pipeline, without a cache.
 
     Attributes:
         identity: Name and version of the pipeline.
@@ -33,5 +33,5 @@ class PlainTreeParser:
 
 @lru_cache(maxsize=2)
 def load_tree_parser(pipeline: str) -> PlainTreeParser:
-    """Load a spaCy pipeline as a parser, once per process."""
+    """Load a spaCy pipeline as a parser. Repeated calls return the same object."""
     return PlainTreeParser(pipeline)

@@ -61,7 +61,7 @@ def split_words(sentence: str) -> list[str]:
 
 
 def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
-    """List words by descending frequency, with ties in alphabetical order.
+    """List all words by descending frequency. Ties are in alphabetical order.
 
     Args:
         sentences: Sentences to count.
@@ -75,7 +75,9 @@ def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
 
 
 def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Build a tokenizer for a vocabulary. Word ids follow those of `SPECIAL`; any other word becomes `[UNK]`.
+    """Build a tokenizer for a vocabulary. Other words become `[UNK]`.
+
+    Word ids follow those of `SPECIAL`.
 
     >>> build_word_tokenizer(["a", "dog"])("a dog", "a cat")["input_ids"]
     [2, 3, 4, 2, 3, 1]
@@ -90,7 +92,7 @@ def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
 def build_pair_tokenizer(
     backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str
 ) -> PreTrainedTokenizerFast:
-    """Build a tokenizer that adds special tokens to the beginning and, optionally, the end of both sentences.
+    """Build a tokenizer that adds special tokens at the beginning and, optionally, at the end of both sentences.
 
     Args:
         backend: Tokenizer of single sentences.

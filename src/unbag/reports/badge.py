@@ -27,7 +27,7 @@ _SVG: Final = """\
 
 
 def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
-    """Write the badge of one model.
+    """Write the badge of one model to an SVG or JSON file.
 
     Args:
         verdicts: Verdicts on the model, one per set. Unchanged pairs of a corpus do not count.
@@ -45,7 +45,7 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
         with atomic_write(path) as tmp:
             tmp.write_text(_svg(label, message, colour), encoding="utf-8")
     else:
-        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it")
+        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it; rename it")
 
 
 def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:

@@ -35,7 +35,7 @@ def accuracy(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> AccuracyScores:
-    """Compute the share of correct predictions, overall and by gold label.
+    """Compute the accuracy of predictions, overall and per gold label.
 
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
@@ -92,7 +92,7 @@ Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
 
 
 class LabelKappa(TypedDict):
-    """Label id and Fleiss' κ of one label against all other labels."""
+    """Fleiss' κ of one label against all other labels."""
 
     label: int
     kappa: Estimate
@@ -116,7 +116,7 @@ class FleissKappaScores(TypedDict):
 
 
 class AnnotatorAgreement(NamedTuple):
-    """Share of annotators who give the gold label, per example.
+    """Fraction of annotators who give the gold label, per example.
 
     Attributes:
         share: Share of each example's annotators, shape (n,); 0 for an example without annotators.
@@ -130,7 +130,7 @@ class AnnotatorAgreement(NamedTuple):
 def compute_annotator_agreement(
     annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int | None = None
 ) -> AnnotatorAgreement:
-    """Compute the share of each example's annotators who give the gold label.
+    """Compute the fraction of annotators who give the gold label, for each example.
 
     The mean over examples is the expected accuracy of one annotator drawn at random. Nie et al. 2019 (footnote 10) use
     this mean as the human estimate. The human performance in Table 2 of Glockner et al. 2018 is the same mean: 94.1 %
@@ -240,6 +240,7 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     if len(annotator_labels) != n:
         raise ValueError(
             f"annotator_labels: expected one row per example ({n}), got {len(annotator_labels)}; pass one list per "
+            "example; pass one list per "
             "example"
         )
     votes = [
@@ -252,7 +253,8 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
         raise ValueError(
-            f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}; convert names to label ids"
+            f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}; convert names to label "
+            "ids; convert names to label ids"
         )
     validate_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)

@@ -23,7 +23,7 @@ Rows = NDArray[np.intp]
 """Positions of pairs in the epoch."""
 
 
-def epoch_batches(
+def build_epoch_batches(
     lengths: NDArray[np.integer],
     size: int,
     *,
@@ -51,7 +51,7 @@ def epoch_batches(
     Raises:
         ValueError: If a group fits into no batch.
 
-    >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
+    >>> [batch.tolist() for batch in build_epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
     n = len(lengths)
@@ -171,7 +171,7 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
 
 
 def find_groups(examples: Sequence[Example]) -> list[Rows]:
-    """Find the rows of each group of added pairs, in order of appearance."""
+    """Find the rows of each group of augmented pairs, in order of appearance."""
     groups: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
         if (group := group_of(example.source_id)) is not None:
@@ -180,7 +180,7 @@ def find_groups(examples: Sequence[Example]) -> list[Rows]:
 
 
 def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
-    """Find the units of each stratum of added pairs: units with the same kind and the same label or labels.
+    """Find the strata of augmented pairs: groups or single pairs with the same augmentation kind and labels.
 
     The labels of a group are those of its pairs, in their order.
     """
@@ -196,7 +196,7 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
 
 
 def select_part(batch: Rows, parts: int, part: int) -> Rows:
-    """Select one part of a batch. The parts have nearly equal sizes and pair lengths.
+    """Select one of `parts` parts of a batch. The parts have equal sizes (±1) and similar lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]

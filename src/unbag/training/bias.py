@@ -36,21 +36,21 @@ BOTH: Final = "both"
 _MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 
-class Bias(Protocol):
-    """Biased model whose predictions another model must not learn."""
+class BiasedModel(Protocol):
+    """Interface of a biased model, whose predictions another model is trained not to imitate."""
 
     @property
     def identity(self) -> str:
-        """Text that changes whenever a prediction may change."""
+        """Identifier of the model. It differs for models whose predictions may differ."""
         ...
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities in the order of `labels.LABELS`, at least log `FLOOR`, shape (n, 3)."""
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Compute log-probabilities in the order of `labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         ...
 
 
-def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bias:
-    """Cross-fit a bag of words on the pairs: both sentences, the hypothesis, or the product of the two models.
+def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
+    """Cross-fit a bag-of-words model to the pairs: on both sentences, the hypothesis, or the product of both.
 
     Raises:
         ValueError: See `CrossFittedModel`.
@@ -59,41 +59,41 @@ def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bi
         CrossFittedModel(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
     ]
-    return CachedBias(ProductBias(models) if name == BOTH else models[0])
+    return CachedBiasedModel(ProductBiasedModel(models) if name == BOTH else models[0])
 
 
-class ProductBias:
-    """Normalized product of the probabilities of several models, as if the models were independent."""
+class ProductBiasedModel:
+    """Biased model that multiplies the probabilities of several models and normalises the product."""
 
-    def __init__(self, models: Sequence[Bias]) -> None:
+    def __init__(self, models: Sequence[BiasedModel]) -> None:
         self._models = models
         self.identity = " × ".join(model.identity for model in models)
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        return _normalised(np.sum([model.log_probabilities(examples) for model in self._models], axis=0))
+        return _normalised(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
 
 
-class CachedBias:
-    """Cache for a biased model, which predicts each sentence pair once."""
+class CachedBiasedModel:
+    """Wrapper of a biased model that caches its predictions."""
 
-    def __init__(self, model: Bias) -> None:
+    def __init__(self, model: BiasedModel) -> None:
         self._model = model
         self.identity = model.identity
         self._cache: dict[tuple[str, str], NDArray[np.float32]] = {}
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
         # By text, not by id: copies of a pair in an epoch have ids of their own.
         new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._cache}
         if new:
-            self._cache |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
+            self._cache |= zip(new, self._model.compute_log_probabilities(list(new.values())), strict=True)
         rows = [self._cache[example.premise, example.hypothesis] for example in examples]
         return np.array(rows, dtype=np.float32).reshape(len(examples), len(LABELS))
 
 
-class NetworkBias:
-    """Classifier as a biased model. The processes share the work and store each prediction immediately.
+class ClassifierBiasedModel:
+    """Biased model that is an NLI classifier. Its predictions are stored on disk and shared by all processes.
 
     Args:
         model: Hub id or folder of the classifier.
@@ -113,8 +113,8 @@ class NetworkBias:
         self._store = store
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3). All processes call this together."""
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Compute log-probabilities, shape (n, 3). All processes must call this method together."""
         from datasets import Dataset
 
         ids = [str(number) for number in range(len(examples))]
@@ -125,41 +125,41 @@ class NetworkBias:
 
 
 class OriginalModel:
-    """Predictions of the model before training, as distillation targets. For added pairs, the target is the label."""
+    """Model before training, as the teacher of distillation. For augmented pairs, the gold label is the target."""
 
-    def __init__(self, model: Bias) -> None:
+    def __init__(self, model: BiasedModel) -> None:
         self._model = model
         self.identity = model.identity
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Compute log-probabilities, shape (n, 3); −∞ for the other labels of an added pair."""
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Compute log-probabilities, shape (n, 3). Wrong labels of augmented pairs get −∞."""
         is_added = np.array([kind_of(example.source_id) is not None for example in examples], dtype=bool)
         values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
         gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
         values[np.arange(len(examples)), gold] = 0.0
         kept = [example for example, added in zip(examples, is_added, strict=True) if not added]
-        values[~is_added] = self._model.log_probabilities(kept)
+        values[~is_added] = self._model.compute_log_probabilities(kept)
         return values
 
 
-class MaskedBias:
-    """Biased model that assigns equal probabilities to its own training pairs."""
+class MaskedBiasedModel:
+    """Wrapper of a biased model that returns uniform probabilities for the model's own training pairs."""
 
-    def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
+    def __init__(self, model: BiasedModel, training_pairs: Sequence[Example]) -> None:
         self._model = model
         self._training_pairs = {(example.premise, example.hypothesis) for example in training_pairs}
         self.identity = f"{model.identity}, not of {hash_texts(sorted(self._training_pairs))}"
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        values = self._model.log_probabilities(examples).copy()
+        values = self._model.compute_log_probabilities(examples).copy()
         is_training = [(example.premise, example.hypothesis) in self._training_pairs for example in examples]
         values[is_training] = -np.log(len(LABELS))
         return values
 
 
-class PrecomputedBias:
-    """Stored predictions as a biased model, looked up by example id: from `unbag evaluate`, or from a file.
+class PrecomputedBiasedModel:
+    """Biased model that looks up stored predictions by example id, from `unbag evaluate` or a file.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
     """
@@ -185,7 +185,7 @@ class PrecomputedBias:
         rows = zip(ids, probabilities.tolist(), strict=True)
         self.identity = f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}"
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Look up log-probabilities, shape (n, 3).
 
         Raises:
@@ -253,8 +253,8 @@ EDGES: Final = (0.3, 0.5, 0.7)
 """LMS boundaries of the groups: predictive, weakly predictive, misleading, and misleading as in CS_0.7."""
 
 
-def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Assign each pair to a group by LMS, shape (n,). In group 0, words are most predictive.
+def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Group pairs by their lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
 
     Args:
         probabilities: Label probabilities of a bag of words, shape (n, labels).
@@ -264,14 +264,14 @@ def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]
     return group
 
 
-def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Compute the weight of each pair, shape (n,). Empty groups do not count in G.
+def compute_group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Compute pair weights that give every non-empty LMS group the same total weight, shape (n,).
 
     >>> three_and_one = np.array([[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]])
-    >>> [round(weight, 3) for weight in group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
+    >>> [round(weight, 3) for weight in compute_group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
     [0.667, 0.667, 0.667, 2.0]
     """
-    group = lms_groups(probabilities, gold)
+    group = assign_lms_groups(probabilities, gold)
     sizes = np.bincount(group, minlength=len(EDGES) + 1)
     weights: NDArray[np.float32] = (len(gold) / ((sizes > 0).sum() * sizes[group])).astype(np.float32)
     return weights
@@ -286,11 +286,11 @@ Columns = Mapping[str, NDArray[np.float32]]
 
 
 class PairFeatures(Protocol):
-    """Features of training pairs, identical in every process."""
+    """Interface of functions that compute features of training pairs, equal in all processes."""
 
     @property
     def identity(self) -> str:
-        """Text that changes whenever a feature may change."""
+        """Identifier of the models. It differs for models whose features may differ."""
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
@@ -300,31 +300,33 @@ class PairFeatures(Protocol):
 
 @dataclass(frozen=True)
 class BiasFeatures:
-    """Predictions of a biased model, a teacher and the original model, and group weights.
+    """Features of training pairs: predictions of a biased model, a teacher and the original model; group weights.
 
     Attributes:
         bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.
         teacher: Model of the feature `TEACHER`, log-probabilities; None for no teacher.
         original: Model of the feature `ORIGINAL`, log-probabilities; None for no distillation.
-        balanced: Whether each pair has the feature `WEIGHT`, by its group (`group_weights`); requires `bias`.
+        balanced: Whether each pair has the feature `WEIGHT`, by its group (`compute_group_weights`); requires `bias`.
     """
 
-    bias: Bias | None
-    teacher: Bias | None = None
+    bias: BiasedModel | None
+    teacher: BiasedModel | None = None
     original: OriginalModel | None = None
     balanced: bool = False
 
     @property
     def identity(self) -> str:
-        """Text that changes whenever a feature may change."""
+        """Identifier of the models. It differs for models whose features may differ."""
         named = {"": self.bias, "teacher ": self.teacher, "original ": self.original}
         return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
         """Compute the features of the pairs of one epoch."""
         models = {BIAS: self.bias, TEACHER: self.teacher, ORIGINAL: self.original}
-        features = {name: model.log_probabilities(examples) for name, model in models.items() if model is not None}
+        features = {
+            name: model.compute_log_probabilities(examples) for name, model in models.items() if model is not None
+        }
         if self.balanced:
             gold = np.array([get_label_id(example.label) for example in examples], dtype=np.int64)
-            features[WEIGHT] = group_weights(np.exp(features[BIAS]), gold)
+            features[WEIGHT] = compute_group_weights(np.exp(features[BIAS]), gold)
         return features

@@ -27,7 +27,7 @@ UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 
 
 def parse_augment(entry: str) -> tuple[str, float | None]:
-    """Parse one entry of `--augment` into a kind and a number of pairs.
+    """Parse an entry of `--augment` to a kind of augmentation and a number of pairs.
 
     Returns:
         The kind and a number of pairs; below 1 a fraction of the training pairs, None where the entry has no number.
@@ -52,8 +52,8 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     return kind, number
 
 
-def augment_errors(entries: Sequence[str]) -> Iterator[str]:
-    """Iterate over the errors in the entries of `--augment`, as messages."""
+def iter_augment_errors(entries: Sequence[str]) -> Iterator[str]:
+    """Yield an error message for each invalid entry of `--augment`."""
     kinds = []
     for entry in entries:
         try:
@@ -65,12 +65,12 @@ def augment_errors(entries: Sequence[str]) -> Iterator[str]:
 
 
 def needs_wordnet(kinds: Iterable[str]) -> bool:
-    """Check whether any of the kinds, with or without a number, needs WordNet."""
+    """Check whether any entry of `--augment` needs WordNet."""
     return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in kinds)
 
 
 def validate_english(languages: Collection[str]) -> None:
-    """Check that all pairs are English, the only language that augmentation supports.
+    """Validate that all pairs are English, the only language that augmentation supports.
 
     Raises:
         ValueError: If there are other languages; the message names them.
@@ -79,7 +79,7 @@ def validate_english(languages: Collection[str]) -> None:
         raise ValueError(f"augment: expected English pairs only, got {', '.join(sorted(languages))}")
 
 
-def augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
+def compute_augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
     """Compute the number of augmented pairs per epoch for each kind.
 
     Args:
@@ -87,7 +87,7 @@ def augment_counts(entries: Sequence[str], default: int, training_pairs: int) ->
         default: Number of pairs of a kind whose entry has no number.
         training_pairs: Number of training pairs per epoch, which fractions refer to.
 
-    >>> augment_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
+    >>> compute_augment_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
     {'soswap': 30, 'negated': 100, 'swapped': 500}
     """
     numbers = {kind: default if n is None else n for kind, n in map(parse_augment, entries)}
@@ -134,15 +134,15 @@ _BOOKKEEPING: Final = frozenset(
 
 
 def option(help: str, panel: str, **default: Any) -> Any:
-    """Declare a config field with its help text and the panel of the help page that lists it."""
+    """Declare a config field with its help text and its panel on the help page."""
     return field(metadata={"help": help, "panel": panel}, **default)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Training options of every recipe.
+    """Training options that all recipes share.
 
-    A recipe with further options subclasses this config and extends `validation_errors`.
+    A recipe with further options subclasses this config and extends `iter_validation_errors`.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -235,11 +235,11 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         validate_options(type(self), vars(self))
-        if problems := list(self.validation_errors()):
+        if problems := list(self.iter_validation_errors()):
             raise ValueError("; ".join(problems))
 
-    def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+    def iter_validation_errors(self) -> Iterator[str]:
+        """Yield an error message for each invalid option."""
         counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
         if low := {name: value for name, value in counts.items() if value < 1}:
             yield f"expected at least 1, got {_formatted(low)}"
@@ -261,7 +261,7 @@ class TrainConfig:
         names = []
         for entry in self.corpus:
             try:
-                names.append(parse_weighted(entry)[0])
+                names.append(parse_weighted_corpus(entry)[0])
             except ValueError as error:
                 yield str(error)
         try:
@@ -271,7 +271,7 @@ class TrainConfig:
         named = [name for name in ("columns", "labels") if getattr(self, name)]
         if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
             yield f"expected a file in corpus or validation for {' and '.join(named)}, got corpora only"
-        yield from augment_errors(self.augment)
+        yield from iter_augment_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield (
                 "augment: expected word_order = natural without hypothesis_only, since added pairs consist of "
@@ -280,24 +280,24 @@ class TrainConfig:
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
             yield f"expected report_to from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
-    def named_columns(self) -> dict[str, str]:
-        """Build the mapping from unbag's column names to the column names in the files."""
+    def parse_columns(self) -> dict[str, str]:
+        """Parse `columns` to a mapping from unbag's column names to those of the files."""
         return parse_name_values(self.columns, COLUMNS_GIVEN)
 
-    def cache_key_config(self) -> dict[str, Any]:
-        """Build the JSON object of the fields that determine the weights."""
+    def select_cache_key_fields(self) -> dict[str, Any]:
+        """Select the fields that determine the trained weights, as a JSON object."""
         return {name: value for name, value in self.to_json().items() if name not in _BOOKKEEPING}
 
     def to_json(self) -> dict[str, Any]:
-        """Build the JSON object of all fields, with the names of files and folders but not their paths."""
+        """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        values["model"] = display_name(self.model)
+        values["model"] = get_display_name(self.model)
         for name in ("corpus", "validation"):
-            values[name] = [display_name(parse_weighted(entry)[0], entry) for entry in values[name]]
+            values[name] = [get_display_name(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
         return values
 
-    def prerequisite_runs(self, work: Path) -> "Mapping[str, TrainConfig]":
-        """Build the configs of the prerequisite fine-tuning runs, by the purpose of their models.
+    def build_prerequisite_configs(self, work: Path) -> "Mapping[str, TrainConfig]":
+        """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
             work: Folder for their results, deleted once this model is complete.
@@ -307,17 +307,17 @@ class TrainConfig:
         """
         return {}
 
-    def files(self) -> list[Path]:
-        """List the files among `corpus` and `validation`."""
-        named = [Path(parse_weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
+    def list_files(self) -> list[Path]:
+        """List the entries of `corpus` and `validation` that are files."""
+        named = [Path(parse_weighted_corpus(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
 
-    def requirements(self) -> "list[Requirement]":
-        """List the resources for training: the model, the corpora, and for augmentation the parser and WordNet."""
+    def list_requirements(self) -> "list[Requirement]":
+        """List the downloads that training requires: model, corpora, and for augmentation a parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
-        corpora = [parse_weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
+        corpora = [parse_weighted_corpus(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [
             *prefetch.list_training_requirements(str(self.model), corpora, revision=self.revision),
             *([requirements.build_pipeline_requirement("")] if self.augment else []),
@@ -325,13 +325,13 @@ class TrainConfig:
         ]
 
 
-def parse_weighted(entry: str) -> tuple[str, float]:
-    """Split an entry of `--corpus` into a corpus and its weight (default: 1).
+def parse_weighted_corpus(entry: str) -> tuple[str, float]:
+    """Parse an entry of `--corpus` to a corpus and its weight (default: 1).
 
     Raises:
         ValueError: If the weight is not a number above 0.
 
-    >>> parse_weighted("snli=2"), parse_weighted("mnli"), parse_weighted("my=pairs.csv")
+    >>> parse_weighted_corpus("snli=2"), parse_weighted_corpus("mnli"), parse_weighted_corpus("my=pairs.csv")
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
     """
     name, equals, text = entry.rpartition("=")
@@ -342,10 +342,12 @@ def parse_weighted(entry: str) -> tuple[str, float]:
     return name, float(text)
 
 
-def display_name(text: str, entry: str | None = None) -> str:
-    """Remove the parent folders from a path in an entry such as `pairs.csv=2`; keep Hub ids and the rest of the entry.
+def get_display_name(text: str, entry: str | None = None) -> str:
+    """Remove the parent folders of a local path in an option value such as `data/snli.csv=2`.
 
-    >>> display_name("org/name"), display_name("snli", "snli=2")
+    Hub ids and the rest of the value are unchanged.
+
+    >>> get_display_name("org/name"), get_display_name("snli", "snli=2")
     ('org/name', 'snli=2')
     """
     path = Path(text)
@@ -386,7 +388,7 @@ _MAX_ENTROPY: Final = "Max-entropy"
 
 @dataclass(frozen=True, kw_only=True)
 class HexOptions:
-    """Options that the HEX paper leaves open.
+    """Options that the HEX paper does not specify.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -397,7 +399,7 @@ class HexOptions:
     unscaled: bool = option("Do not normalize the output of g (root mean square 1 per pair).", _HEX, default=False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = option(
-        "Fraction of initial cross-entropy-only steps; use 0 for a fine-tuned model.", _HEX, default=0.2
+        "Fraction of initial steps with plain cross-entropy; use 0 for a fine-tuned model.", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = option(
@@ -410,8 +412,8 @@ class HexOptions:
     def __post_init__(self) -> None:
         _check(self)
 
-    def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+    def iter_validation_errors(self) -> Iterator[str]:
+        """Yield an error message for each invalid option."""
         if self.width is not None and self.width < 1:
             yield f"expected width of at least 1, got {self.width}"
         if not 0 <= self.warm_start < 1:
@@ -434,8 +436,8 @@ class MaxEntropyOptions:
     def __post_init__(self) -> None:
         _check(self)
 
-    def validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+    def iter_validation_errors(self) -> Iterator[str]:
+        """Yield an error message for each invalid option."""
         if not 0 < self.alpha < math.inf:
             yield f"expected alpha above 0, got {self.alpha}"
         if self.permutations < 1:
@@ -444,5 +446,5 @@ class MaxEntropyOptions:
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
     validate_options(type(options), vars(options))
-    if problems := list(options.validation_errors()):
+    if problems := list(options.iter_validation_errors()):
         raise ValueError("; ".join(problems))

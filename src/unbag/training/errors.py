@@ -17,12 +17,12 @@ _RESUME = "rerun the same command to resume from the last checkpoint"
 
 
 class WorkerError(ValueError):
-    """Error for a terminated data loading process."""
+    """Error for a data loading process that died."""
 
 
 @contextmanager
 def explain_errors(config: TrainConfig) -> Iterator[None]:
-    """Convert library errors within this block to one-line messages with the options to change.
+    """Convert errors of libraries in this context to one-line messages that name the options to change.
 
     Batch size and precision are never changed automatically, since they determine the weights.
 

@@ -44,8 +44,8 @@ _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "drop
 """Config fields that follow from vocabulary, vectors or encoder, and are not options."""
 
 
-class Parts(NamedTuple):
-    """Components of an untrained model.
+class ModelComponents(NamedTuple):
+    """Components of an untrained model: tokenizer, config fields and embeddings.
 
     Attributes:
         tokenizer: Tokenizer.
@@ -73,7 +73,7 @@ def initialize_model(
     pipeline: str | None = None,
     seed: int = 13,
 ) -> dict[str, Any]:
-    """Initialize an untrained model and write its folder, atomically.
+    """Initialize an untrained model, and write it to a folder.
 
     Args:
         name: Kind of model (`models.ARCHITECTURES`).
@@ -136,7 +136,7 @@ _PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
 def build_options_class(kind: Architecture) -> type:
-    """Build a class with the config fields that users can set, with types."""
+    """Build a class with the config fields that users can set, and their types."""
     ours = [each for each in kind.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
     free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in kind.options}
@@ -185,7 +185,7 @@ def _of_words(
     least: int,
     pipeline: str | None,
     seed: int,
-) -> Parts:
+) -> ModelComponents:
     sources = [source for name in corpora for source in _sources(name)]
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
     words = build_vocabulary(sentences, least=least)
@@ -199,23 +199,25 @@ def _of_words(
     facts: word_features.Tables = {}
     config: dict[str, Any] = {}
     if "spelling" in kind.needs:
-        facts |= word_features.spelling(words)
+        facts |= word_features.build_spelling_table(words)
         config["spelling"] = facts["spelling"].shape[1]
     if "stems" in kind.needs:
-        facts |= word_features.stems(words)
+        facts |= word_features.build_stem_table(words)
         config["stems"] = True
     if "tags" in kind.needs:
         from unbag.data.text.tagging import Tagger
 
-        tagged, config["tags"] = word_features.tags(words, sentences, Tagger(*([pipeline] if pipeline else [])))
+        tagged, config["tags"] = word_features.build_tag_table(
+            words, sentences, Tagger(*([pipeline] if pipeline else []))
+        )
         facts |= tagged
     if "relations" in kind.needs:
-        facts |= word_features.relations(words)
+        facts |= word_features.build_relation_table(words)
         config["relations"] = len(facts["related"])
     if pipeline and "parser" in kind.config.__annotations__:
         config["parser"] = pipeline
     size, width = made.table.shape
-    return Parts(
+    return ModelComponents(
         build_word_tokenizer(words),
         {**config, "vocab_size": size, "embedding_size": width, "bos_token_id": START_ID, "pad_token_id": PAD_ID},
         {"words.weight": torch.from_numpy(made.table)} | {key: torch.from_numpy(each) for key, each in facts.items()},
@@ -231,7 +233,7 @@ def _of_words(
     )
 
 
-def _of_encoder(name: str) -> Parts:
+def _of_encoder(name: str) -> ModelComponents:
     origin = resolve_origin(name, None)
     files = origin.download(weights=True)
     validate_config_counts(files / "config.json")
@@ -250,7 +252,7 @@ def _of_encoder(name: str) -> Parts:
         tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
     )
     config = network.config
-    return Parts(
+    return ModelComponents(
         made,
         {
             "encoder": {
@@ -290,8 +292,10 @@ _TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words 
 _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
-def parameters(kind: Architecture, **options: Any) -> int:
-    """Count the parameters of a model type, excluding the 300-dimensional word embeddings.
+def count_parameters(kind: Architecture, **options: Any) -> int:
+    """Count the parameters of a model architecture without its word embeddings.
+
+    The word embeddings have 300 dimensions.
 
     Args:
         kind: Kind of model.

@@ -11,7 +11,7 @@ from typing import Any, Final
 from unbag.inference.loading import has_classification_head
 from unbag.training.loop import ALL, Metrics
 from unbag.training.output import Record
-from unbag.training.weight_averaging import clone_weights, interpolate
+from unbag.training.weight_averaging import clone_weights, interpolate_weights
 
 OPTION: Final = "--interpolate"
 GRID: Final = tuple(step / 10 for step in range(11))
@@ -20,15 +20,15 @@ _TOTALS: Final = frozenset({"alpha", ALL})  # keys of a row of the curve that na
 logger = logging.getLogger(__name__)
 
 
-class WeightLine:
-    """Weights (1 − α) θ_original + α θ_trained of one network, for α in `GRID`."""
+class WeightInterpolation:
+    """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
 
     def __init__(self, network: Any, *, sharding: str | None = None) -> None:
         """Copy the weights before training.
 
         Args:
             network: Classifier to train.
-            sharding: Kind of sharding, None if each process has all weights (`sharding.kind`).
+            sharding: Kind of sharding, None if each process has all weights (`sharding.describe_sharding`).
 
         Raises:
             ValueError: If the network has a new head, or its weights are sharded.
@@ -45,8 +45,8 @@ class WeightLine:
             )
         self._original = clone_weights(network)
 
-    def choose(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
-        """Evaluate all α on the validation pairs, and set the network's weights to the chosen α.
+    def select_weights(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
+        """Choose α by the accuracy on validation pairs, and set the network's weights to those for this α.
 
         All processes call this together.
 
@@ -60,7 +60,7 @@ class WeightLine:
         trained = clone_weights(network)
         curve: list[Record] = []
         for alpha in GRID:
-            network.load_state_dict(interpolate(self._original, trained, alpha))
+            network.load_state_dict(interpolate_weights(self._original, trained, alpha))
             curve.append({"alpha": alpha, **evaluate()})
         alpha = choose_alpha(curve)
         if alpha == 0:
@@ -69,18 +69,20 @@ class WeightLine:
                 "the original model",
                 *(OPTION, MAX_LOSS),
             )
-        network.load_state_dict(interpolate(self._original, trained, alpha))
+        network.load_state_dict(interpolate_weights(self._original, trained, alpha))
         return {"alpha": alpha, "max_loss": MAX_LOSS, "curve": curve}
 
 
-def chosen_metrics(interpolation: Record) -> Metrics:
-    """Look up the metrics at the chosen α in the return value of `WeightLine.choose`."""
+def get_chosen_metrics(interpolation: Record) -> Metrics:
+    """Get the validation metrics for the chosen α from the return value of `WeightInterpolation.select_weights`."""
     [row] = [row for row in interpolation["curve"] if row["alpha"] == interpolation["alpha"]]
     return {part: metrics for part, metrics in row.items() if part != "alpha"}
 
 
 def choose_alpha(curve: Sequence[Record], max_loss: float = MAX_LOSS) -> float:
-    """Choose the largest α whose accuracy on each validation corpus is at most `max_loss` points below that of α = 0.
+    """Choose the largest α that loses at most `max_loss` points of accuracy on each validation corpus.
+
+    The loss is measured against α = 0.
 
     Accuracies are compared as numbers of correct predictions, without rounding errors.
 

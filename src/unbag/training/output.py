@@ -20,7 +20,7 @@ from unbag.challenge_sets import results
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
-from unbag.training.checkpoints import differences
+from unbag.training.checkpoints import list_differences
 from unbag.training.objective import Objective
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
@@ -30,13 +30,13 @@ HARDWARE_FILE: Final = "hardware.json"
 
 
 class TrainingCost:
-    """Time and hardware of a run since construction, without the time before an interruption."""
+    """Time and hardware of a run. Time is measured from construction, without earlier interrupted runs."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
 
-    def record(self, device: torch.device, processes: int) -> dict[str, Any]:
-        """Build the record with `hardware`, `processes` and `seconds`."""
+    def build_record(self, device: torch.device, processes: int) -> dict[str, Any]:
+        """Build a JSON record with `hardware`, `processes` and `seconds`."""
         names = torch.get_device_module(device) if device.type != "cpu" else None
         of_device = getattr(names, "get_device_name", None)
         hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
@@ -53,14 +53,14 @@ logger = logging.getLogger(__name__)
 Record = dict[str, Any]
 
 
-def work_folder(out: Path) -> Path:
-    """Build the path of the work folder of an unfinished run, with checkpoints and logs, next to the output folder."""
+def get_work_folder(out: Path) -> Path:
+    """Build the path of the folder for checkpoints and logs of an unfinished run."""
     return out.with_name(f"{out.name}.unfinished")
 
 
 @contextmanager
-def alone_in_group(out: Path, doing: str) -> Iterator[None]:
-    """Lock the output folder within this block, with one lock for all processes of a run.
+def lock_output_folder(out: Path, doing: str) -> Iterator[None]:
+    """Lock the output folder in this context, for all processes of the run together.
 
     Raises:
         locks.LockedError: In the first process, if another run holds the lock.
@@ -84,7 +84,7 @@ def write_model_folder(
     classifier: Classifier,
     accelerator: Accelerator,
 ) -> None:
-    """Write the model, its tokenizer and the record as a transformers folder, atomically.
+    """Write the model, the tokenizer and the training record to the output folder, atomically.
 
     The cost (`TrainingCost.record`) is written beside them, without a checksum.
     """
@@ -101,16 +101,16 @@ def write_model_folder(
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             checksums.seal_folder(tmp)
             (tmp / HARDWARE_FILE).write_text(json.dumps(took) + "\n", encoding="utf-8")
-            logs = work_folder(out) / LOGS
+            logs = get_work_folder(out) / LOGS
             if logs.is_dir():
                 shutil.copytree(logs, tmp / LOGS)
             atomic_rename(tmp, out)
-        shutil.rmtree(work_folder(out), ignore_errors=True)
+        shutil.rmtree(get_work_folder(out), ignore_errors=True)
     accelerator.wait_for_everyone()
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write a tokenizer, without the truncation and padding settings of the last batch."""
+    """Save a tokenizer without the truncation and padding settings of its last batch."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:  # otherwise they would be saved as the model's own
         backend.no_truncation()
@@ -118,8 +118,8 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
-    """Load the record of a finished run, if it matches the requested run.
+def load_finished_run(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
+    """Load the record of a finished run, after validating that it matches the current options.
 
     Args:
         out: Output folder of the run.
@@ -136,7 +136,7 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     if checksums.is_sealed(out) and (damage := checksums.find_corruption(out)):
         raise ValueError(f"{damage}; remove {out} to train again, or use another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
-    others = differences(recorded, wanted)
+    others = list_differences(recorded, wanted)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     with results.explain_damaged_records(out / FILE):
@@ -145,6 +145,6 @@ def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Itera
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
         raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; use another folder")
-    shutil.rmtree(work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind
+    shutil.rmtree(get_work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind
     logger.warning("%s contains the finished run; nothing to do", out)
     return record

@@ -14,7 +14,7 @@ from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
 from unbag.evaluation.model_loading import validate_model
 from unbag.training import config as train_config
-from unbag.training.config import TrainConfig, parse_weighted
+from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
 from unbag.utils.hub_names import validate_repo
@@ -22,8 +22,8 @@ from unbag.utils.optional_deps import EXTRA_OF
 from unbag.utils.safe_io import validate_file, validate_writable
 
 
-def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
-    """Validate everything that would otherwise fail after reading corpora, downloading models, or training.
+def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
+    """Validate all options before any download or training begins.
 
     Args:
         config: Training options.
@@ -61,7 +61,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
 
 
 def validate_trackers(names: Iterable[str]) -> None:
-    """Check that experiment trackers are installed.
+    """Validate that experiment trackers are installed.
 
     Raises:
         ImportError: If some are missing; the message names them, and the extra if there is one.
@@ -78,7 +78,8 @@ def _check_pairs(config: TrainConfig) -> None:
     if not config.reads_corpora:
         return
     languages = {
-        CORPORA[name].language if name in CORPORA else config.language for name, _ in map(parse_weighted, config.corpus)
+        CORPORA[name].language if name in CORPORA else config.language
+        for name, _ in map(parse_weighted_corpus, config.corpus)
     }
     if config.augment:
         train_config.validate_english(languages)
@@ -93,5 +94,5 @@ def _check_pairs(config: TrainConfig) -> None:
     if config.word_order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
     # Last, since it reads the first rows of files.
-    how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
+    how = {"language": config.language, "columns": config.parse_columns(), "labels": config.labels}
     validate_corpora(config.corpus, config.validation, not_entailment_as=config.not_entailment_as, **how)

@@ -15,11 +15,11 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def without_gpu() -> Iterator[None]:
-    """Allow accelerate to read an FSDP 1 config on a machine without a GPU.
+def allow_missing_gpu() -> Iterator[None]:
+    """Make FSDP 1 configs of accelerate usable on machines without a GPU, as a context manager.
 
-    Without a GPU, accelerate shards nothing (`configure` logs this). But by default (`fsdp_sync_module_states`) FSDP 1
-    broadcasts weights through a GPU, and would fail to start without one.
+    Without a GPU, accelerate shards nothing (`configure_sharding` logs this). But by default
+    (`fsdp_sync_module_states`) FSDP 1 broadcasts weights through a GPU, and would fail to start without one.
     """
     of_fsdp_1 = os.environ.get("FSDP_VERSION", "1") == "1" and not torch.accelerator.is_available()
     unused = {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}
@@ -27,8 +27,8 @@ def without_gpu() -> Iterator[None]:
         yield
 
 
-def kind(accelerator: Accelerator) -> str | None:
-    """Describe the sharding of weights and optimizer in a checkpoint; None without sharding."""
+def describe_sharding(accelerator: Accelerator) -> str | None:
+    """Describe how weights and optimizer are sharded in a checkpoint. Return None if they are not sharded."""
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         return f"FSDP {plugin.fsdp_version}, {plugin.state_dict_type.name}"
@@ -37,10 +37,10 @@ def kind(accelerator: Accelerator) -> str | None:
     return None
 
 
-def configure(
+def configure_sharding(
     accelerator: Accelerator, *, batch_size: int, gradient_accumulation_steps: int, max_grad_norm: float
 ) -> None:
-    """Complete the DeepSpeed config, and reject FSDP or DeepSpeed configs that would change the training.
+    """Complete the DeepSpeed config, and reject FSDP or DeepSpeed configs that conflict with the options.
 
     Args:
         accelerator: Accelerator with that config.
@@ -91,8 +91,8 @@ def configure(
 
 
 @contextmanager
-def whole_weights(accelerator: Accelerator) -> Iterator[None]:
-    """Load models within this context with complete weights in each process.
+def disable_sharded_loading(accelerator: Accelerator) -> Iterator[None]:
+    """Disable sharded loading in this context, so that each process loads complete weights.
 
     Sharded loading (`fsdp_cpu_ram_efficient_loading`, `zero3_init_flag`) would leave empty weights until the model is
     wrapped. But the objective inspects them before: it looks for the last layer and for matrices. A classifier fits

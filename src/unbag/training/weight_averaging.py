@@ -22,7 +22,7 @@ from unbag.challenge_sets import results
 from unbag.inference.hub_files import ModelOrigin, resolve_origin
 from unbag.inference.loading import build_missing_weights_message, load_config, load_network, load_tokenizer
 from unbag.inference.predictor import ModelError
-from unbag.training.config import display_name
+from unbag.training.config import get_display_name
 from unbag.training.output import save_tokenizer
 from unbag.utils import locks
 from unbag.utils.files import atomic_rename, remove_on_failure, write_json
@@ -41,7 +41,7 @@ Record = dict[str, Any]
 
 
 def average_tensors(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-    """Compute a weighted mean of tensors in float32.
+    """Compute the weighted mean of tensors, in float32.
 
     Products and sums are in float64 and rounded once. Therefore the mean of equal tensors is that tensor, bit for bit.
     A tensor of weight 0 has no influence, even if its values are infinite. The order of the tensors has no influence.
@@ -101,7 +101,7 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     return mean
 
 
-def interpolate(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
+def interpolate_weights(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
     """Compute (1 − α) θ_A + α θ_B as in WiSE-FT (https://arxiv.org/abs/2109.01903).
 
     Args:
@@ -121,7 +121,7 @@ def clone_weights(network: Any) -> dict[str, Tensor]:
 
 
 def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Sequence[float] = ()) -> Record:
-    """Average the weights of classifiers, and write each mean atomically as a folder for `from_pretrained`.
+    """Average the weights of classifiers, and write the resulting models as transformers folders.
 
     Args:
         models: Hub ids or folders of at least two sequence classifiers. Architecture, config, labels and tokenizer must
@@ -140,10 +140,10 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     _validate(models, alphas, output_dir)
     choices: Sequence[float | None] = alphas or ([0.5] if len(models) == 2 else [None])
     origins = [resolve_origin(model, None) for model in models]
-    validate_agreement(origins)
+    validate_compatible_models(origins)
     networks = [_load(origin) for origin in origins]
     tokenizer = load_tokenizer(origins[0])
-    sources = [{"name": display_name(origin.source), "revision": origin.get_identity()[1]} for origin in origins]
+    sources = [{"name": get_display_name(origin.source), "revision": origin.get_identity()[1]} for origin in origins]
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
     tmp = output_dir.with_name(f".{output_dir.name}.part")
@@ -165,8 +165,10 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     return {"sources": sources, "models": written}
 
 
-def validate_agreement(origins: Sequence[ModelOrigin]) -> None:
-    """Check that models have the same architecture, config, label order and tokenizer. Downloads no weights.
+def validate_compatible_models(origins: Sequence[ModelOrigin]) -> None:
+    """Validate that models have the same architecture, config, label order and tokenizer.
+
+    Weights are not downloaded.
 
     Raises:
         ValueError: If they differ; the message names the first difference.

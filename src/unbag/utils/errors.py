@@ -43,7 +43,7 @@ def is_panic(error: BaseException) -> bool:
 
 @contextmanager
 def convert_panics() -> Iterator[None]:
-    """Convert Rust panics within this block to `RuntimeError`.
+    """Convert Rust panics to `RuntimeError`, as a context manager.
 
     Raises:
         RuntimeError: If a library panics; contains its message.

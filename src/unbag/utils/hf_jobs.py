@@ -58,7 +58,7 @@ def _unescape(text: str) -> str:
 
 
 def validate_outlives_job(option: str, place: str | Path, push: str | None, *, push_option: str | None) -> None:
-    """Validate that the output of a run is persistent, if it runs in a Hugging Face job.
+    """Validate that the output of a Hugging Face job is on persistent storage. Does nothing outside of jobs.
 
     Args:
         option: Command-line option of the output, for error messages.

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class HubReadError(ValueError):
-    """Failure to read from the Hub; the message contains the host, the file and a fix."""
+    """Error for a failed read from the Hub. The message contains the host, the file and a fix."""
 
 
 def read_from_hub(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unreachable: bool = False) -> T:
@@ -54,7 +54,7 @@ def read_from_hub(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, 
 
 
 def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | None:
-    """Build the message for a missing, private or gated repository; None for other errors.
+    """Build the message for a missing, private or gated repository. Return None for other errors.
 
     Args:
         error: Error of the client.
@@ -82,7 +82,7 @@ def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | N
 
 
 def describe_hub_failure(error: BaseException) -> str | None:
-    """Describe a failure of the network or the Hub, with a fix; None for any other error."""
+    """Describe a failure of the network or the Hub, with a fix. Return None for other errors."""
     httpx = import_hub_http()
     from huggingface_hub import is_offline_mode
 

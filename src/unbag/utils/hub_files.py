@@ -17,7 +17,7 @@ _WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", 
 
 
 def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
-    """Download the files of a model, or find them in the cache if offline. Returns the folder of the commit.
+    """Download the files of a model, or find them in the cache if offline. Returns their folder.
 
     Args:
         repo: Id of the repository.

@@ -31,7 +31,7 @@ _SETTINGS: Final = (
 
 
 def go_offline() -> None:
-    """Switch the Hub clients of this process and its children to offline mode, like `HF_HUB_OFFLINE=1`."""
+    """Switch Hub clients to offline mode, in this process and its children, like `HF_HUB_OFFLINE=1`."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     for module, name in _SETTINGS:
         if module in sys.modules:
@@ -40,7 +40,7 @@ def go_offline() -> None:
 
 @contextmanager
 def use_cache_if_unreachable() -> Iterator[str]:
-    """Switch the Hub clients to offline mode within this block if the Hub is unreachable, so that they use caches.
+    """Switch Hub clients to offline mode if the Hub is unreachable, as a context manager.
 
     Yields:
         The reason why the Hub is unreachable; empty if it is reachable or if the user has set offline mode.

@@ -48,7 +48,7 @@ def redact(text: str) -> str:
 
 
 def extract_first_line(error: BaseException, *, longest: int | None = None) -> str:
-    """Extract the first non-blank line of an error message, or the error type if there is none. Secrets are redacted.
+    """Extract the first line of an error message, or the error type if it is empty. Secrets are redacted.
 
     Args:
         error: The error.

@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class DataError(ValueError):
-    """Error for missing or unreadable data; the message contains the file or dataset and the row."""
+    """Error for missing or unreadable data. The message contains the file or dataset and the row."""
 
 
 def validate_file(path: Path, *, largest: int | None = None) -> Path:
@@ -66,7 +66,7 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
             raise DataError(f"{path}: expected at most {largest:,} bytes, got {status.st_size:,}")
         os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
     except FileNotFoundError:
-        raise DataError(f"{path}: expected a file, got no such file; check the path") from None
+        raise DataError(f"{path}: expected a file, got none; check the path; check the path") from None
     except OSError as error:
         raise DataError(f"{path}: expected a readable file, got an error ({error.strerror})") from None
     except DataError:
@@ -77,7 +77,7 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
 
 
 def iter_lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the numbers (from 1) and lines of a text file, which may be compressed (`.gz`).
+    """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`).
 
     Args:
         path: Text file.
@@ -94,7 +94,7 @@ def iter_lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple
 
 
 def iter_limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the numbers (from 1) and lines of an open file, within the limits.
+    """Yield the line number (from 1) and content of each line in an open file, within size limits.
 
     Args:
         file: File of bytes; it may decompress as it reads.
@@ -121,7 +121,7 @@ def iter_limited_lines(file: IO[bytes], place: object, size: int, *, before: int
 
 
 def count_lines(file: IO[bytes], place: object, size: int, *, free: int, times: int) -> int:
-    """Count the lines of an open file in chunks, which is much faster than line by line.
+    """Count the lines of an open file, within size limits.
 
     Args:
         file: File of bytes; it may decompress as it reads.
@@ -177,7 +177,9 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         ...
     ValueError: expected at most 100 levels of nested brackets, got more
     """
-    too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file")
+    too_deep = ValueError(
+        f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file; flatten the file"
+    )
     try:
         value = decode(text)
     except RecursionError:

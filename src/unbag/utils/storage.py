@@ -73,7 +73,7 @@ class StorageFolder:
             ValueError: If the folder is at a URL.
         """
         if not self.is_local:
-            raise ValueError(f"expected a local folder, got {self}; pass a local path")
+            raise ValueError(f"expected a local folder, got {self}; pass a local path; pass a local path")
         return Path(self._place.removeprefix(_LOCAL))
 
     @cached_property
@@ -100,7 +100,7 @@ class StorageFolder:
         return content
 
     def open(self, name: str) -> IO[bytes]:
-        """Open a file for random access. From a URL, only the bytes that are read are transferred.
+        """Open a file for random access. Files at a URL are not downloaded completely.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -121,7 +121,7 @@ class StorageFolder:
         system.pipe_file(f"{path}/{name}", content)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file if it does not exist.
+        """Write a file, unless it exists.
 
         Returns:
             Whether the file was written. If several processes create it at the same time, exactly one gets True if
@@ -139,7 +139,7 @@ class StorageFolder:
 
     @cached_property
     def is_exclusive(self) -> bool:
-        """Whether `create` is atomic, so that exactly one of several processes succeeds. Tested with a remote file."""
+        """Whether `create` is atomic, so that it succeeds in exactly one of several processes."""
         if self.is_local:
             return True
         if not _EXCLUSIVE.intersection([self._place.partition("://")[0]]):
@@ -218,7 +218,7 @@ def _create(path: Path, content: bytes) -> None:
 
 @contextmanager
 def open_local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
-    """Yield a local folder to write to. If `place` is a URL, upload the files at the end.
+    """Yield a local folder to write to. If `place` is a URL, the files are uploaded at the end.
 
     Args:
         place: Path of a folder, which is yielded unchanged, or a URL.

@@ -15,7 +15,7 @@ LOGIT_DECIMALS: Final = 3
 
 
 class FeatureContribution(NamedTuple):
-    """Contribution of a feature to the log-odds of a wrong label versus the gold label, as a difference of logits."""
+    """Contribution of a feature to the log-odds of a wrong label versus the gold label."""
 
     feature: LexicalFeature
     label: str

@@ -52,7 +52,7 @@ _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
 
 class TableLocation(NamedTuple):
-    """Location and identity of an embedding table that is not loaded yet.
+    """Location and identity of an embedding table that has not been loaded yet.
 
     Attributes:
         kind: Type of the table.
@@ -79,7 +79,7 @@ class TokenCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class EmbeddingTable:
-    """Loaded embedding table.
+    """Embedding table with its tokenizer, in memory.
 
     Attributes:
         kind: Type of the table, as in `TableLocation`.
@@ -93,7 +93,7 @@ class EmbeddingTable:
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
     def counts(self, texts: Iterable[Sequence[str]]) -> TokenCounts:
-        """Count the tokens of texts that consist of one or more sentences.
+        """Count the tokens of each text. A text consists of one or more sentences.
 
         Special tokens are not counted. Tokens without an embedding (words that are not in the table, or unknown tokens
         of a tokenizer) are counted in `unknown` only.
@@ -133,7 +133,7 @@ class EmbeddingTable:
 
 
 def mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Compute mean embeddings from token counts, shape (n, dimensions); texts without tokens get zeros.
+    """Compute mean embeddings from token counts, shape (n, dimensions). Texts without tokens get zeros.
 
     Args:
         counts: Token counts, shape (n, rows).
@@ -227,7 +227,7 @@ def find_embeddings(name: str) -> TableLocation:
 
 
 def validate_table_name(name: str) -> None:
-    """Validate the name of an embedding table without hashing or downloading files; the Hub is not accessed.
+    """Validate the name of an embedding table without reading its files or accessing the Hub.
 
     Raises:
         ValueError: If the name is not a Hub id, path or package, or the file or folder has another format.
@@ -250,7 +250,7 @@ def validate_table_name(name: str) -> None:
 
 
 def pin_name(name: str) -> str:
-    """Pin a table name to a fixed version: a Hub id with its current commit, or a path.
+    """Add the current commit to the Hub id of an embedding table. Paths and pinned names are unchanged.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
@@ -262,7 +262,7 @@ def pin_name(name: str) -> str:
 
 
 def compute_identity(name: str) -> str:
-    """Compute the identity of a table (`TableLocation.identity`) from its name; a pinned name is returned unchanged.
+    """Compute the identity of an embedding table from its name. See `TableLocation.identity`.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
@@ -271,7 +271,7 @@ def compute_identity(name: str) -> str:
 
 
 def is_pinned(name: str) -> bool:
-    """Check whether a name is a Hub id with a commit, so that its content never changes.
+    """Check whether the name of an embedding table is a Hub id with a commit.
 
     >>> is_pinned(DEFAULT), is_pinned("org/name"), is_pinned("glove.6B.50d.txt")
     (True, False, False)

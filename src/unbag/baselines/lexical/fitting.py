@@ -113,7 +113,7 @@ def _language_of(training: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class TrainingFold:
-    """Fold of the training pairs. Equal pairs are in the same fold.
+    """Fold of the training pairs for cross-fitting. Equal pairs are in the same fold.
 
     Attributes:
         number: Index of the fold, starting at 0.
@@ -126,7 +126,7 @@ class TrainingFold:
     seed: int
 
     def holds(self, example: Example) -> bool:
-        """Check whether the fold contains a pair."""
+        """Check whether a pair belongs to the fold."""
         return compute_fold(example, self.of, self.seed) == self.number
 
 
@@ -154,7 +154,7 @@ def open_training_sources(recipe: LexicalRecipe) -> list[PairSource]:
 
 
 def build_sources_record(sources: Sequence[PairSource]) -> list[dict[str, str]]:
-    """Build the record of origin, split and revision of each source."""
+    """Build a JSON record with the origin, split and revision of each source."""
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
 
@@ -165,7 +165,7 @@ def fit_cached(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Fit the model of a recipe, unless it is in the cache.
+    """Fit a lexical model, or find it in the cache. Returns the folder of the model.
 
     Args:
         recipe: Training options of the model.
@@ -233,7 +233,7 @@ def _fit(
 
 @lru_cache(maxsize=8)  # five folds of one recipe, and three other models
 def load_lexical_model(folder: Path) -> LexicalModel:
-    """Load a fitted model. Repeated calls return the same object."""
+    """Load a fitted lexical model. Repeated calls return the same object."""
     return LexicalModel.load(folder)
 
 
@@ -330,7 +330,7 @@ def _key(recipe: LexicalRecipe, sources: Sequence[PairSource], words: str, fold:
 
 
 def compute_code_hash() -> str:
-    """Compute a hash of the code that affects a fitted model."""
+    """Compute a hash of the source code that affects fitted models."""
     package = Path(__file__).parents[2]
     code = hashlib.sha256()
     for name in _CODE:
@@ -343,7 +343,7 @@ FLOOR: Final = 1e-6
 
 
 class CrossFittedModel:
-    """Cross-fitted bag-of-words model over all words of the pairs.
+    """Cross-fitted bag-of-words model: each pair is predicted by a model that was not fitted to it.
 
     All words are used, not only content words. Their accuracy is higher (60 % instead of 57 % on 22,588 pairs of SNLI),
     they require no tagger, and they do not depend on word order. Each model is stored in the cache as soon as it is
@@ -390,8 +390,8 @@ class CrossFittedModel:
         self._folder = (cache or get_cache_folder("lexical")) / f"cross-fitted-{key}"
         self._fit(examples)
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3); probabilities are at least `FLOOR`."""
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         self._read(examples)
         folds = self._folds_of(examples)
         probabilities = np.empty((len(examples), len(LABELS)), dtype=np.float32)

@@ -38,7 +38,7 @@ _FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
-    """Check whether a folder or Hub repository contains a lexical model; False if it does not exist."""
+    """Check whether a folder or Hub repository contains a lexical model. False if it does not exist."""
     if is_hub_id(str(name)):
         from huggingface_hub import hf_hub_download
 
@@ -59,7 +59,7 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 def open_lexical_model(
     name: str | Path, *, revision: str | None = None, unseen: PairSource | None = None, pipeline: str | None = None
 ) -> Path:
-    """Locate a fitted lexical model, and download it if it is on the Hub.
+    """Locate a fitted lexical model. Models on the Hub are downloaded.
 
     Args:
         name: Folder or Hub repository of the model.

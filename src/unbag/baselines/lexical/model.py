@@ -58,7 +58,7 @@ class LexicalModel:
         return hash_texts([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
 
     def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
-        """Predict the probabilities of `data.labels.LABELS` from the words of n pairs, shape (n, 3)."""
+        """Predict the probabilities of `data.labels.LABELS` for n pairs, given as words, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
     def misleading(
@@ -68,7 +68,7 @@ class LexicalModel:
         gold: Sequence[str],
         top: int,
     ) -> list[list[FeatureContribution]]:
-        """Rank the features of each pair that favor the most likely wrong label over the gold label (Figure 2).
+        """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
         Args:
             pairs: Words of premise and hypothesis.
@@ -172,7 +172,7 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
 def fit_lexical_model(
     pairs: Sequence[tuple[Words, Words]], labels: Sequence[str], *, l2: float | None = None, seed: int = 0
 ) -> LexicalModel:
-    """Fit a lexical model to pairs.
+    """Fit a lexical model to labelled pairs.
 
     The same rule selects the penalty of all models. A tenth of the pairs, which depends on the seed and the positions,
     is held out. The penalty in `PENALTIES` with the lowest held-out cross-entropy is used to fit all pairs.

@@ -46,7 +46,7 @@ class AveragedModel:
     steps: int
 
     def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
-        """Predict label probabilities u from token counts (`embeddings.EmbeddingTable.counts`), shape (n, labels)."""
+        """Predict the label probabilities u of n texts from their token counts, shape (n, labels)."""
         # The mean of the token logits instead of the logits of the mean: the order of the floating-point sum then
         # depends only on the tokens of a text, not on its position among the texts.
         logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
@@ -56,7 +56,7 @@ class AveragedModel:
         return exponentials
 
     def uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute the uncertainty u' of each text in [0, 1], shape (n,).
+        """Compute the uncertainty u' = 1 − u(gold label) of each text, shape (n,).
 
         Args:
             counts: Token counts, shape (n, rows).
@@ -67,7 +67,7 @@ class AveragedModel:
 
 
 def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> AveragedModel:
-    """Fit the bag-of-words model u(X; β) to labeled texts.
+    """Fit the softmax regression u(X; β) on mean token embeddings to labeled texts.
 
     The loss is equation 2 of the paper with the cross-entropy of the probabilities, because the arg max has no
     gradient. The fit is deterministic. It needs memory for one float64 copy of the mean embeddings, n × dimensions × 8
@@ -160,7 +160,7 @@ NO_PARTITION: Final = -1
 
 
 class Rearrangement(NamedTuple):
-    """Split and partition of each example.
+    """Assignment of each example to a split and a partition.
 
     Attributes:
         split: Indices in `SPLITS`, shape (n,).

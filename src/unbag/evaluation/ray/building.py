@@ -39,7 +39,7 @@ _USED: Final = "used"
 
 
 class SplitPart(NamedTuple):
-    """File with a part of a split's rows.
+    """File with a part of the rows of a split.
 
     Attributes:
         file: Name of the file.
@@ -53,7 +53,7 @@ class SplitPart(NamedTuple):
 
 
 def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
-    """Build a challenge set as a folder of Parquet files, like `request.export_challenge_set`. Returns its record.
+    """Build a challenge set on a Ray cluster as a folder of Parquet files. Returns the set's JSON record.
 
     Rows, order, ids and hash equal those of `request.export_challenge_set` on any cluster. A stopped build resumes from
     the existing parts.

@@ -20,7 +20,7 @@ META: Final = b"unbag.part"
 
 @dataclass(frozen=True)
 class PartitionedRows:
-    """Rows of several files, in order.
+    """Rows of a dataset that is stored in several Parquet files.
 
     Attributes:
         folder: Folder of the files.
@@ -37,16 +37,16 @@ class PartitionedRows:
 
     @property
     def column_names(self) -> list[str]:
-        """Column names of the first file."""
+        """Names of the columns."""
         with self.folder.open(self.files[0]) as file:
             return list(pq.read_schema(file).names)
 
     def select_columns(self, names: str | Sequence[str]) -> "PartitionedRows":
-        """Select columns of the rows."""
+        """Select columns. Returns a new object."""
         return replace(self, columns=[names] if isinstance(names, str) else list(names))
 
     def with_format(self, form: str) -> "PartitionedRows":
-        """Return the rows unchanged: Arrow is their only format."""
+        """Return the rows unchanged. The only supported format is Arrow."""
         assert form == "arrow"
         return self
 
@@ -85,7 +85,7 @@ class PartitionedRows:
 
 
 def read_metadata(folder: StorageFolder, name: str) -> dict[str, Any] | None:
-    """Read unbag's metadata of a file. Returns None if the file is missing, corrupted, or has no metadata."""
+    """Read unbag's metadata from a Parquet file. Return None if the file is missing, corrupted or has no metadata."""
     try:
         with folder.open(name) as file:
             meta: dict[str, Any] = json.loads(pq.read_schema(file).metadata[META])

@@ -40,7 +40,7 @@ class EndpointError(ValueError):
 
 
 class EndpointConnection(NamedTuple):
-    """Client of an endpoint.
+    """Client for an LLM endpoint with its URL.
 
     Attributes:
         client: Client, which retries after temporary errors.
@@ -52,7 +52,7 @@ class EndpointConnection(NamedTuple):
 
     @classmethod
     def open(cls, base_url: str | None, *, retries: int = RETRIES) -> "EndpointConnection":
-        """Create a client for a URL. No request is sent.
+        """Create a client for a URL without sending a request.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host. Without a key,
         requests have a placeholder, which local servers accept.
@@ -76,13 +76,13 @@ class EndpointConnection(NamedTuple):
             ) from error
         return cls(client, str(client.base_url).rstrip("/"))
 
-    def describe_refusal(self, model: str, error: "openai.APIStatusError", *, ending: str = "/v1") -> str:
-        """Describe a rejected request, with a possible fix.
+    def describe_error_response(self, model: str, error: "openai.APIStatusError", *, url_suffix: str = "/v1") -> str:
+        """Describe an HTTP error response, and suggest a fix.
 
         Args:
             model: Name of the model.
             error: Refusal.
-            ending: Usual end of the address.
+            url_suffix: Usual end of the address.
         """
         what = f"{self.base_url} responded with {error.status_code} to {model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
@@ -95,7 +95,7 @@ class EndpointConnection(NamedTuple):
                 "follow; pass that URL as --base-url if you trust it"
             )
         if error.status_code == 404:
-            return f"{what}; check the model's name and --base-url, which usually ends in {ending}"
+            return f"{what}; check the model's name and --base-url, which usually ends in {url_suffix}"
         if error.status_code == 429:
             return f"{what}; reduce --concurrency and run the same command again to continue"
         return f"{what}; run the same command again to continue"
@@ -104,7 +104,7 @@ class EndpointConnection(NamedTuple):
 def iter_responses(
     send: Callable[[Request], Response], requests: Sequence[Request], concurrency: int
 ) -> Generator[tuple[Request, "Future[Response]"], None, None]:
-    """Send requests from several threads, and iterate over (request, response) in the order of arrival.
+    """Send requests in several threads. Yields each request with its response as responses arrive.
 
     Use it with `contextlib.closing`, so that no further request is sent after an error. Requests in flight are
     completed, since they are paid for.
@@ -124,7 +124,7 @@ def iter_responses(
 
 
 def shorten_client_error(error: Exception) -> str:
-    """Shorten the message of a client error to its first line."""
+    """Shorten the message of an API client error to its first line."""
     return extract_first_line(error, longest=300)
 
 

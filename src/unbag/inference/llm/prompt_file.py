@@ -40,12 +40,12 @@ _FIELDS: Final = ("words", "json", "system")
 
 
 class PromptError(ValueError):
-    """Error for a file that is not a valid prompt."""
+    """Error for an invalid prompt file."""
 
 
 @dataclass(frozen=True)
 class PromptFile:
-    """Prompt from a template.
+    """Prompt defined by a template file.
 
     Attributes:
         template: Jinja template with `premise` and `hypothesis`.
@@ -104,23 +104,23 @@ class PromptFile:
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """Labels of the answers."""
+        """Labels that the model can choose from."""
         return find_label_space(tuple(self.words))
 
     def build_text(self, premise: str, hypothesis: str) -> str:
-        """Render the prompt as text that begins with the system message."""
+        """Render the prompt as text that begins with the system text, if any."""
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         return f"{self.system}\n\n{body}" if self.system else body
 
-    def messages(self, premise: str, hypothesis: str) -> Messages:
-        """Render the prompt as a conversation."""
+    def build_messages(self, premise: str, hypothesis: str) -> Messages:
+        """Render the prompt as a list of chat messages."""
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [*system, {"role": "user", "content": body}]
 
 
 def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPrompt | PromptFile:
-    """Choose the prompt from a file, or the default prompt with few-shot examples.
+    """Load the prompt from a file, or build the default prompt with `num_fewshot` examples.
 
     Raises:
         ValueError: If both are given, the file is no prompt, or the number is not one of `prompts.SHOTS`.

@@ -41,7 +41,7 @@ SHOTS: Final = (0, 3, 6)
 
 @dataclass(frozen=True)
 class DefaultPrompt:
-    """Prompt for a language model.
+    """Default prompt for language models.
 
     Attributes:
         num_fewshot: Number of `EXAMPLES` before the pair: 0, 3 or 6 (default: 0).
@@ -72,12 +72,12 @@ class DefaultPrompt:
             )
 
     def build_text(self, premise: str, hypothesis: str) -> str:
-        """Build the prompt text. The model's continuation is a space and one of `WORDS`."""
+        """Build the prompt text. The expected continuation is a space and one of `WORDS`."""
         solved = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.num_fewshot]]
         return "\n\n".join([INSTRUCTION, *solved, f"{_pair(premise, hypothesis)}\nAnswer:"])
 
-    def messages(self, premise: str, hypothesis: str) -> Messages:
-        """Build the prompt as a conversation whose next message is one of `WORDS`.
+    def build_messages(self, premise: str, hypothesis: str) -> Messages:
+        """Build the prompt as chat messages. The expected reply is one of `WORDS`.
 
         The instruction is part of the first user turn, because some chat templates have no system turn.
         """
@@ -90,7 +90,7 @@ class DefaultPrompt:
 
 
 def compute_prompt_hash(prompt: str | Messages, file_hash: str | None = None) -> str:
-    """Compute the sha256 of a prompt and the label words, which changes with any change of the wording.
+    """Compute the sha256 of a prompt and the label words.
 
     Args:
         prompt: Prompt for a placeholder pair.

@@ -19,7 +19,7 @@ _FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
-    """Extract the label from a response; None without an unambiguous label.
+    """Extract the label from a response. Return None if the response names no label unambiguously.
 
     The label is given by one of its words or its name, in any case and with any punctuation around it. It begins the
     response, or follows the last "answer" or "answer is". Thoughts between `<think>` and `</think>` are ignored. A word
@@ -43,7 +43,7 @@ def parse_label(text: str, words: Words = DEFAULT_WORDS) -> str | None:
 
 
 def parse_json_label(text: str, field: str, words: Words) -> str | None:
-    """Extract the label from a JSON object in a response; None if the field contains no label word.
+    """Extract the label from a JSON object in a response. Return None if the field contains no known label.
 
     Thoughts, and text or code fences around the object, are ignored.
 
@@ -81,14 +81,16 @@ def _length(item: tuple[str, str]) -> int:
     return -len(item[0])
 
 
-def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS) -> list[float] | None:
-    """Compute the probability of each label from the most likely first tokens of a response.
+def compute_label_probabilities(
+    top_logprobs: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS
+) -> list[float] | None:
+    """Compute label probabilities from the most likely first tokens of a response.
 
     A token counts for the label of which it begins a word, in any case and with spaces before it (` Yes`, `yes`, `Y`).
     Tokens outside the list count as 0. The probabilities are then normalized to sum to 1.
 
     Args:
-        top: Tokens and their log-probabilities.
+        top_logprobs: Tokens and their log-probabilities.
         words: Words for each label (default: Yes, Maybe, No).
 
     Returns:
@@ -99,7 +101,7 @@ def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words =
     [0.75, 0.0, 0.25]
     """
     mass: dict[str, list[float]] = {label: [] for label in words}
-    for token, log in top:
+    for token, log in top_logprobs:
         start = token.strip().casefold()
         candidates = [
             label for label, listed in words.items() if start and any(w.casefold().startswith(start) for w in listed)
@@ -112,7 +114,7 @@ def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words =
 
 
 def find_value_token(tokens: Sequence[str], field: str) -> int | None:
-    """Find the token that begins the value of a field in a JSON answer; None if there is none.
+    """Find the index of the first token of a field's value in a JSON response. Return None if there is none.
 
     Args:
         tokens: Tokens of the answer, in their order.

@@ -80,7 +80,10 @@ def {task}() -> Task:
 
 
 def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
-    """Build `unbag_tasks.py`, and `<set>/eval.yaml` for sets on the Hub whose score is accuracy."""
+    """Build the task files for Inspect AI, as a mapping from path to content.
+
+    These are `unbag_tasks.py`, and `<set>/eval.yaml` for each set on the Hub whose score is accuracy.
+    """
     code = build_scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
     contents = {}
     for task in tasks:

@@ -27,7 +27,7 @@ def is_body_part_preposition(parse: Parse, preposition: int) -> bool:
 
 
 class SoswapExclusion(StrEnum):
-    """Reason why a premise yields no SOSwap pair."""
+    """Reason why no SOSwap pair is built from a premise."""
 
     DETERMINER = "a determiner that does not fit its noun"
     QUESTION = "a question"
@@ -70,7 +70,7 @@ _ADVERBIAL: Final = frozenset(
 
 
 class TransitiveClause(NamedTuple):
-    """Token positions in a clause with a subject and a direct object.
+    """Token positions of the verb, the subject and the direct object of a clause.
 
     Attributes:
         verb: Verb of the object.
