@@ -90,27 +90,27 @@ class BreakingNliConfig(OfficialConfig):
     """Options of the generated pairs and of their word statistics.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a
-            generated pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own
-            data; for the official config none, so that nothing is counted).
+        train_data: Corpora (train splits) and files of pairs that must contain the words and bigrams of a generated
+            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data; for the
+            official config none, without counts).
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
             file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
-        wordnet: Whether antonyms, synonyms and hypernyms of WordNet are used in addition to the word lists.
-        min_similarity: Minimum cosine similarity, by `embeddings`, of a word and its WordNet antonym. Words without
-            an embedding get no antonyms. The paper uses such a threshold with GloVe, but does not give its value.
-        neutral: Whether nouns are also replaced with hyponyms (animal with dog), with the label neutral.
-        prepositions: Whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper. If
-            false, replacements that need another preposition are not made.
-        bigrams: Corpora (their train splits), files of pairs, and texts that must contain each bigram that a
-            replacement creates (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
+        wordnet: Whether to use WordNet's antonyms, synonyms and hypernyms in addition to the word lists.
+        min_similarity: Minimum cosine similarity, by `embeddings`, between a word and its WordNet antonym. Words
+            without an embedding get no antonyms. The paper uses a threshold with GloVe, but does not report the value.
+        neutral: Whether to also replace nouns with hyponyms (animal with dog), with the label neutral.
+        prepositions: Whether to adapt prepositions of place (in the kitchen, on the balcony), as in the paper. If
+            false, replacements that require another preposition are excluded.
+        bigrams: Corpora (train splits), files of pairs, and texts that must contain each bigram created by a
+            replacement (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
             sentence per line, or two words and their count per line.
-        min_bigrams: Minimum count of each such bigram (default: 10 with `bigrams`, as in the paper; 1 with a training
-            corpus, which is far smaller than Wikipedia).
+        min_bigrams: Minimum count of each created bigram (default: 10 with `bigrams`, as in the paper; 1 with a
+            training corpus, which is far smaller than Wikipedia).
         q: Maximum number of replacements per premise.
-        seed: Random seed for the choice of replacements.
-        words: Vocabulary of the replacements: `all`; `held_out`, where the old and the new word are both in the half
-            of the vocabulary that `unbag train … --augment` does not use; or `training`, where both are in the half
-            that it uses.
+        seed: Random seed for sampling replacements.
+        words: Vocabulary of the replacements: `all`; `held_out` (the old and the new word are in the half of the
+            vocabulary that `unbag train … --augment` does not use); or `training` (both words are in the other
+            half).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")

@@ -1,4 +1,4 @@
-"""ReSNLI set: a corpus rearranged so that the words of its test pairs predict the labels least."""
+"""ReSNLI set: a corpus rearranged so that a bag of words is least certain about the test labels."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,14 +49,14 @@ Span = tuple[int, int, int | None, int]
 
 @dataclass
 class ResnliConfig(SourceConfig):
-    """Options of the rearranged pairs, and of the word embeddings that determine the order.
+    """Options of the rearranged pairs, and the word embeddings that determine the order.
 
     Attributes:
         embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
             (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: a model for English.
         test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
         validation_size: Number of examples in the validation split (default: as for `test_size`).
-        seed: Random seed for the choice of validation examples.
+        seed: Random seed for sampling validation examples.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")

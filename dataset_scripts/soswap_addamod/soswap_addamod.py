@@ -44,11 +44,10 @@ class SoswapAddamodConfig(SourceConfig):
         kind: Type of pairs: `soswap`, `addamod` or `both`.
         seed: Random seed for the adjectives of AddAmod and their positions.
         min_count: Minimum number of occurrences of an adjective with a noun.
-        attested_split: Additional split of the corpus in which adjectives are counted, such as `train`.
+        attested_split: Additional split of the corpus for counting adjectives, such as `train`.
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
-        words: Vocabulary of the pairs: `all`; `held_out`, where verb, adjective and nouns are all in the half of the
-            vocabulary that `unbag train … --augment` does not use; or `training`, where they are in the half that it
-            uses.
+        words: Vocabulary of the pairs: `all`; `held_out` (verb, adjective and nouns are in the half of the
+            vocabulary that `unbag train … --augment` does not use); or `training` (all are in the other half).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")

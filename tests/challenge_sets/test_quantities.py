@@ -139,7 +139,7 @@ def test_descriptions_refer_to_existing_tables(name):
 
 
 def test_unknown_set_error_lists_sets():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'none such'"):
         challenge_sets.get_challenge_set("none such")
     assert challenge_sets.find_challenge_set("none such") is None
 

@@ -180,7 +180,7 @@ def test_reading_names_operation_with_most_false_entailments():
     said = recombined.summarize_result(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
     assert said.startswith("predicts entailment for 25.0 % [")
     assert ", most often those with another subject (100.0 % [" in said
-    assert said.endswith("of the documents (a constant prediction, or a model that sees only the claim: 0 %).")
+    assert said.endswith("of the documents (a constant prediction, or a model that uses only the claim: 0 %).")
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
 def test_corpus_set_with_official_file_is_rejected(tmp_path, name):
-    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* omit the"):
+    with pytest.raises(ValueError, match=r"file: expected a file only with the config 'official', .* omit the"):
         loading.create_builder(name, "snli-validation", file=str(tmp_path))
 
 

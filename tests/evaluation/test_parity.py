@@ -104,7 +104,10 @@ def test_changed_labels_gate_requires_earlier_run(tmp_path):
 def test_check_names_runs_without_labels(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
     (before / "samples" / "00-plain.labels.parquet").unlink()
-    assert "labels not compared, since a run stored none; evaluate again" in check(after, "--no-worse-than", before)[1]
+    assert (
+        "labels not compared, because one run contains no labels; evaluate again"
+        in check(after, "--no-worse-than", before)[1]
+    )
     with pytest.raises(
         ValueError, match="expected labels of plain on the same rows in both runs, got labels of no set"
     ):

@@ -107,7 +107,7 @@ def test_threshold_sentences_are_complete(row, sentence):
 
 def test_label_only_sentences_state_missing_probabilities():
     [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
-    assert "gives no probabilities" in sentence
+    assert "returns no probabilities" in sentence
 
 
 def test_result_without_verification_has_no_table():

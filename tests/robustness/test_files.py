@@ -186,7 +186,7 @@ def test_named_pipe_in_model_folder_is_rejected(capsys, tmp_path, good):
     (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
     os.mkfifo(tmp_path / "model" / "model.safetensors")
     err = refused(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--output-dir", "out")
-    assert "expected a file of a model, got a named pipe" in " ".join(err.split())
+    assert "expected a regular file, got a named pipe" in " ".join(err.split())
 
 
 def spoilt_gz(content):

@@ -122,7 +122,7 @@ def test_ungrouped_pairs_keep_their_batches():
 @pytest.mark.parametrize("given", ["groups", "strata"])
 def test_group_larger_than_batch_raises_error(given):
     groups = [np.array([0, 1, 2])]
-    with pytest.raises(ValueError, match="batch_size: expected batches with room for each group of 3 added pairs"):
+    with pytest.raises(ValueError, match="batch_size: expected batches with room for a group of 3 added pairs"):
         build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
 
 

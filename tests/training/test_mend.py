@@ -78,7 +78,7 @@ def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
 def test_mend_without_head_has_no_comparison(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
-    assert "could not be evaluated before training" in record["why_not"]
+    assert "expected an evaluation before training, got an error" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
     assert "No comparison" in card
     assert "Before and after" not in card
@@ -143,8 +143,11 @@ def test_mislabelled_original_is_compared_only_with_label_map(held, monkeypatch,
     if label_map:
         assert reason is None
     else:
-        assert f"could not be evaluated before training: the model declares its outputs as {','.join(LABELS)}" in reason
-        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
+        assert (
+            f"expected an evaluation before training, got an error: the model "
+            f"declares its outputs as {','.join(LABELS)}" in reason
+        )
+        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is correct")
 
 
 @pytest.mark.slow

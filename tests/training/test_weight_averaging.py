@@ -107,7 +107,7 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
         average_weights([a, {**a, "table": torch.tensor([1, 3])}], [0.5, 0.5])
     with pytest.raises(ValueError, match="expected the same names in all models, got table"):
         average_weights([a, {"w": torch.ones(2)}], [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"w: expected one shape in all models, got \(2,\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"w: expected the same shape in all models, got \(2,\) and \(3,\)"):
         average_weights([a, {**a, "w": torch.ones(3)}], [0.5, 0.5])
 
 
@@ -254,7 +254,7 @@ def test_average_models_rejects_invalid_requests(pair, tmp_path, capsys):
     (tmp_path / "there").mkdir()
     for models, options, message in (
         (pair[:1], {}, "expected at least two models, got 1"),
-        ((*pair, pair[0]), {"alphas": [0.5]}, "--alpha: expected none for 3 models, got 0.5"),
+        ((*pair, pair[0]), {"alphas": [0.5]}, "--alpha: expected no α for 3 models, got 0.5"),
         (pair, {"alphas": [1.5]}, "--alpha: expected a number from 0 to 1, got 1.5"),
         (pair, {"alphas": [float("nan")]}, "--alpha: expected a number from 0 to 1, got nan"),
         (pair, {"alphas": [0.5, 0.5]}, "--alpha: expected different numbers, got 0.5, 0.5"),
@@ -275,7 +275,7 @@ def test_average_models_without_head_are_rejected(pair, tmp_path):
     shutil.copytree(pair[1], headless)
     kept = {name: each for name, each in load_file(headless / "model.safetensors").items() if "classifier" not in name}
     save_file(kept, headless / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ModelError, match=r"hold no weights for .*classifier.*; expected a fine-tuned classifier"):
+    with pytest.raises(ModelError, match=r"contain no weights for .*classifier.*; expected a fine-tuned classifier"):
         average_models([pair[0], headless], tmp_path / "out")
 
 

@@ -1,4 +1,4 @@
-"""The description of a challenge set, which evaluation, tables, reports and Hub code read."""
+"""Description of a challenge set, used by evaluation, tables, reports and Hub code."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,16 +17,16 @@ from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import PredictionCredits, skill_score
 
 LAST: Final = 1_000
-"""Default position of a set in an order: after all sets that declare one."""
+"""Default position of a set: after all sets that declare a position."""
 
 DEFAULT_SAMPLE: Final = 1_000
-"""Default number of source examples that the suite draws from a set."""
+"""Default number of source examples per set in the suite."""
 
 SKILL: Final = "skill"
-"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if it is undefined."""
+"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if the score is undefined."""
 
 VERIFICATION: Final = "verification"
-"""Key of the verifier's scores (`scoring.verification`) in the scores of sets that have them; None if undefined."""
+"""Key of the verifier metrics (`scoring.verification`) in the scores of sets that have them; None if undefined."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
@@ -70,7 +70,7 @@ def build_roles(*names: Role) -> frozenset[Role]:
 
 
 DIFFERENCE: Final = (-1.0, 1.0)
-"""Limits of a difference between two shares."""
+"""Bounds of a difference between two shares."""
 
 SCORE: Final = Quantity(
     "skill",
@@ -79,7 +79,7 @@ SCORE: Final = Quantity(
     roles=build_roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
-"""The skill score (`scoring.skill`), which represents every set where one number is needed."""
+"""The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
 
 
 VERIFIER: Final = (
@@ -90,7 +90,7 @@ VERIFIER: Final = (
     Quantity("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
     Quantity("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
 )
-"""The numbers of a model as a verifier (`scoring.verification`). They have no role: tables show them where named."""
+"""The verifier metrics of a model (`scoring.verification`). Tables show them only on request."""
 
 
 class Measurement(NamedTuple):

@@ -1,4 +1,4 @@
-"""Counts stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
+"""Counts stored with the rows during a build. Each process writes separate files, one per span of rows."""
 
 import json
 from collections import Counter

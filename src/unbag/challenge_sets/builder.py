@@ -1,4 +1,4 @@
-"""The base class of all builders, and our part of the cache key of `datasets`."""
+"""Base class of all builders, and the unbag part of the `datasets` cache key."""
 
 import hashlib
 import os
@@ -38,7 +38,7 @@ _MAKES_ROWS: Final = (
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
-"""Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
+"""Source files that determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
@@ -80,7 +80,7 @@ def _files(path: Path) -> list[Path]:
 
 
 Made = Literal["sentences", "labels"]
-"""Parts of a pair that have creators."""
+"""Parts of a pair with creators in the dataset card."""
 
 _MACHINE: Final = "machine-generated"
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
@@ -163,7 +163,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to know which pairs contradict, got two "
+                    f"{source.name}: expected three labels, to identify contradictions, got two "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
@@ -203,7 +203,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources that the rows are built from. Subclasses add their own."""
+        """Iterate over the external resources for building the rows. Subclasses add further resources."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]

@@ -1,4 +1,4 @@
-"""The base class of all builder configs: the pairs that a challenge set is built from."""
+"""Base class of all builder configs: options for the source pairs of a challenge set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""Agreement of the annotators on the pairs that a challenge set is built from, where the data has their labels."""
+"""Annotator agreement on the source pairs of a challenge set, if the data contains annotator labels."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

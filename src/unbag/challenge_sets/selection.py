@@ -1,4 +1,4 @@
-"""Requests for sets from their names and the choice of pairs, for commands and for the Python API."""
+"""Requests for sets, built from set names and source pairs, for commands and the Python API."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,7 +143,7 @@ class PairSelection:
                 raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
-            raise OptionError("expected one of --corpus and --data, got both; remove one")
+            raise OptionError("expected one of --corpus and --data, got both; omit one of them")
         where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)
@@ -154,9 +154,9 @@ class PairSelection:
     def _where_text(self) -> dict[str, Any]:
         """Collect the options that describe a user-provided text."""
         if self.corpus is not None or self.data is not None:
-            raise OptionError("expected one of --corpus, --data and --text, got several; keep one")
+            raise OptionError("expected one of --corpus, --data and --text, got several; pass only one")
         if self.labels:
-            raise OptionError("labels: expected none with a text, which has no labels; omit labels")
+            raise OptionError("labels: expected no labels with a text, which has none; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
                 f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "

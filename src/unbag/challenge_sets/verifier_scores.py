@@ -1,4 +1,4 @@
-"""The scores of a model as a verifier, on the rows of a challenge set: entailment against the rest."""
+"""Verifier metrics of a model on the rows of a challenge set: entailment versus the rest."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any

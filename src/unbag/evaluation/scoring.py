@@ -34,7 +34,7 @@ from unbag.scoring.bootstrap import Estimate, estimate_share
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
-"""Model types that abstain on some pairs by predicting equal probabilities for all labels."""
+"""Model types that abstain by predicting equal probabilities for all labels."""
 
 logger = logging.getLogger(__name__)
 
@@ -226,7 +226,7 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
 def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
     if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
         logger.warning(
-            "%s: %s of %s answers contain no label; they count as wrong (95 %% interval of their share: %s to %s)",
+            "%s: %s of %s answers contain no label and count as wrong (95 %% interval of this share: %s to %s)",
             title,
             f"{n:,}",
             f"{len(unanswered):,}",

@@ -57,7 +57,10 @@ def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
     missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
     if len(missing):
         first = ids[int(missing[0])].as_py()
-        raise DataError(f"{path}: {len(missing):,} of the set's {len(ids):,} rows have no prediction, first {first!r}")
+        raise DataError(
+            f"{path}: expected a prediction for each of {len(ids):,} rows, got none for {len(missing):,}, such as "
+            f"{first!r}; add them"
+        )
     return FilePredictions(probabilities, tuple(label_space or LABELS), label_space is not None, file.sha256())
 
 
@@ -132,7 +135,7 @@ def _one_hot(row: DataRow) -> NDArray[np.float32]:
         return np.array([label == name for name in LABELS], dtype=np.float32)
     except LabelError:
         value = str(get_cell(row, "prediction"))
-        hint = "; replace label ids by names" if value.strip().isdigit() else ""
+        hint = "; replace label ids with names" if value.strip().isdigit() else ""
         raise DataError(
             f"{row.place}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
         ) from None

@@ -105,7 +105,7 @@ def parse_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the probability of entailment, or {BREAK_EVEN}, got "
+            f"expected a threshold for the probability of entailment, between 0 and 1, or {BREAK_EVEN}, got "
             f"{threshold!r}"
         )
     return share
@@ -207,14 +207,14 @@ def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: 
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
         how = (
-            f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
-            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new "
-            "data"
+            f"its threshold is unknown, so the {counts} pairs with the highest scores are predicted as {label}, as "
+            f"many as have this label (threshold {cutoff}). The scores above use this number, which is unknown for "
+            "new data"
         )
     else:
         how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
     area = (
-        "All pairs here have the same label, so the order of its outputs cannot be evaluated."
+        "All pairs have the same label, so the ranking cannot be evaluated."
         if ranking["auc"] is None
         else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."

@@ -1,4 +1,4 @@
-"""Predictor for the sequence classifiers of the Hub."""
+"""Predictor for sequence classifiers on the Hub."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ try:
     import torch
     import transformers
 except ImportError as error:
-    raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids

@@ -17,7 +17,7 @@ from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
-"""Number of source examples of a set requested by name. An evaluation of a small model takes seconds."""
+"""Number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
 
 SKILL_NO_LEXICAL: Final = "skill_no_lexical"
 """Name of the skill score without a lexical baseline. 0 is the best of chance, a constant prediction and, in a training
@@ -106,7 +106,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
         ValueError: If a set is unknown or given twice, or no set is given.
     """
     if max_examples < 1:
-        raise ValueError(f"max_examples: expected at least 1 per set, got {max_examples}")
+        raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")
     listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
         each

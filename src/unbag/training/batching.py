@@ -1,4 +1,4 @@
-"""Batches of an epoch: pairs of similar length together, groups of added pairs in one batch.
+"""Batches of an epoch: each contains pairs of similar length, and complete groups of added pairs.
 
 Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
 The batches do not depend on the number of processes.
@@ -16,11 +16,11 @@ from unbag.utils import rng
 
 _SORTED_TOGETHER: Final = 64
 """Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
-45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
+45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep more randomness."""
 _PHASES: Final = 1 << 16
 
 Rows = NDArray[np.intp]
-"""Positions of some pairs in the epoch."""
+"""Positions of pairs in the epoch."""
 
 
 def build_epoch_batches(
@@ -126,8 +126,8 @@ def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed:
 
 def _no_room(group: Rows) -> ValueError:
     return ValueError(
-        f"batch_size: expected batches with room for each group of {len(group)} added pairs, got none; use larger "
-        "batches, or add fewer pairs of kinds with groups"
+        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got none; use larger "
+        "batches, or add fewer grouped pairs"
     )
 
 

@@ -1,4 +1,4 @@
-"""Data loading: token ids of all pairs in little memory, and each process's part of every batch (`batching`)."""
+"""Data loading: compact token ids of all pairs, and the part of every batch for each process (`batching`)."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Output folder of a training run: a transformers model, the training record, and the cost of the training.
+"""Output folder of a training run: a transformers model, the training record, and the training cost.
 
 The cost is in a separate file, so that the record does not depend on time and machine.
 """
@@ -45,7 +45,7 @@ class TrainingCost:
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
-"""Folder in which the Hub looks for TensorBoard files of a model repository."""
+"""Folder for TensorBoard files in a model repository on the Hub."""
 
 _NETWORK: Final = "network."  # prefix of the published weights in the objective's `state_dict`
 logger = logging.getLogger(__name__)
@@ -131,10 +131,10 @@ def load_finished_run(out: Path, wanted: dict[str, Any], *, model: str, files: I
         ValueError: If the folder holds anything else.
     """
     if not (out / FILE).is_file():
-        raise ValueError(f"--output-dir: {out} exists and holds no {FILE}; name another folder")
+        raise ValueError(f"--output-dir: {out} exists and contains no {FILE}; use another folder")
     record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
     if checksums.is_sealed(out) and (damage := checksums.find_corruption(out)):
-        raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
+        raise ValueError(f"{damage}; remove {out} to train again, or use another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = list_differences(recorded, wanted)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
@@ -144,7 +144,7 @@ def load_finished_run(out: Path, wanted: dict[str, Any], *, model: str, files: I
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
-        raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; name another folder")
+        raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; use another folder")
     shutil.rmtree(get_work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind
-    logger.warning("%s holds the finished run; nothing to do", out)
+    logger.warning("%s contains the finished run; nothing to do", out)
     return record

@@ -107,7 +107,7 @@ def quarantine_path(path: Path, why: str) -> None:
         path.rename(aside)
     except FileNotFoundError:  # another process was faster
         return
-    logger.warning("%s; renamed to %s and built again", why, aside.name)
+    logger.warning("%s; renamed to %s, building it again", why, aside.name)
 
 
 def is_quarantined(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Counts over a corpus: words, bigrams, and pairs of words that occur together in contradictions."""
+"""Corpus counts: words, bigrams, and word pairs that occur together in contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

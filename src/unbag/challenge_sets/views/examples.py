@@ -1,4 +1,4 @@
-"""The examples of each set in a report, and the positions of highlighted words in their sentences."""
+"""Examples of each set in a report, with the positions of highlighted words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ PER_KIND: Final = 12
 """Maximum number of examples per kind, set and model: enough to see a pattern, few enough for one page."""
 
 CANDIDATES: Final = 100
-"""Number of rows per set that are stored for every model. A model with an error rate of 5 % fails on about five."""
+"""Number of stored rows per set and model. A model with an error rate of 5 % has about five errors among them."""
 
 MAX_CHARACTERS: Final = 600
 """Maximum number of stored characters of a sentence. Longer texts are cut at the end or around the first mark."""
 
 PROBABILITY_DECIMALS: Final = 3
-"""Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
+"""Decimals of displayed and sorted probabilities. Rounding hides differences between processors."""
 
 
 class TextMark(NamedTuple):
@@ -258,7 +258,7 @@ def select_top_rows(
 
 
 TOGETHER: Final = "together"
-"""Kind of the marks of `mark_unmoved_runs`."""
+"""Type of the marks from `mark_unmoved_runs`."""
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:

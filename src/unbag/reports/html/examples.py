@@ -16,7 +16,7 @@ from unbag.scoring.bootstrap import Estimate
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
 MarkedText = tuple[str, str]
-"""Part of a sentence and the type of its mark; "" for no mark."""
+"""Part of a sentence with the type of mark; "" for no mark."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ SHORT: Final = 240
 """Maximum number of characters of a short pair."""
 
 _WORD_PENALTY: Final = 0.01
-"""Penalty per word in the rank of a pair, in units of probability, so that shorter pairs are preferred."""
+"""Rank penalty per word, in units of probability, which prefers shorter pairs."""
 
 
 class FeaturedPair(NamedTuple):

@@ -73,7 +73,11 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
         yield Figure(
             title=f"Comparison with papers: {quantity.label}",
             about=f"Bars are published results ({sources}).{other if len(full) < len(theirs) else ''} "
-            + ("Higher is better." if quantity.higher_is_better else "Lower is better; guessing may also score low."),
+            + (
+                "Higher is better."
+                if quantity.higher_is_better
+                else "Lower is better; random predictions may also score low."
+            ),
             x="model",
             y="value",
             kind="dots",
@@ -230,7 +234,7 @@ def build_prompt_table(gathered: ReportData) -> TextTable | None:
         about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
         ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
         rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
-    caption = "Metrics over several prompts, with the standard deviation over the prompts (SD)"
+    caption = "Metrics over several prompts, with the standard deviation over prompts (SD)"
     return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
 
 
