@@ -73,4 +73,4 @@ def test_sentences_of_a_text_make_the_same_rows_as_premises(options, tmp_path):
 )
 def test_invalid_options_are_rejected(options, given, message):
     with pytest.raises(ValueError, match=message):
-        loading.create_builder("negation", **options | given).validate_names()
+        loading.create_builder("negation", **options | given).validate_resources()

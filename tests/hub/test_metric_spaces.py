@@ -233,7 +233,7 @@ def test_a_long_list_is_cut_short():
 
 def test_each_space_links_the_sets_whose_columns_it_reads(spaces):
     for name, space in spaces.items():
-        readers = [each.name for each in challenge_sets.list_in_evaluation_order() if name in each.metrics]
+        readers = [each.name for each in challenge_sets.list_challenge_sets() if name in each.metrics]
         assert readers
         assert all(
             f"https://huggingface.co/datasets/org/{each})" in space.files["README.md"].decode() for each in readers

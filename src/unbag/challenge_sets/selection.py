@@ -105,7 +105,7 @@ class PairSelection:
             requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))
         return requests
 
-    def is_given(self) -> bool:
+    def has_explicit_values(self) -> bool:
         """Check whether any field differs from its default."""
         return self != PairSelection(read=self.read)
 

@@ -105,7 +105,7 @@ def _export_records(
 
     The timestamp of a record is the modification time of the newest results file.
     """
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.integrations.every_eval_ever import EvaluationAuthor, export_records
     from unbag.utils.hub_names import validate_push_repo
 
@@ -113,7 +113,7 @@ def _export_records(
         raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none")
     if hub is not None and "/" in validate_push_repo(hub):
         raise typer.BadParameter(f"--hub: expected an organization, got the repository {hub}")
-    with explain_damaged_records(*runs):
+    with convert_record_errors(*runs):
         results = read_results(runs)
         return export_records(
             results,

@@ -312,9 +312,9 @@ def results(
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(f"--repo-id: expected the evaluated model, ORG/MODEL, got {options.repo_id!r}")
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
 
-    with explain_damaged_records(*files):
+    with convert_record_errors(*files):
         results = read_results(files)
         publication = build_model_results_publication(
             options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(results_file, files))
@@ -338,10 +338,10 @@ def results_dataset(
 
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.results_dataset import NAME, build_results_publication
 
-    with explain_damaged_records(*files):
+    with convert_record_errors(*files):
         rows = build_results_publication(options.repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
@@ -421,7 +421,7 @@ def model_publication(
     with_code: bool = False,
 ) -> "Publication":
     """Build the publication of a trained model. The arguments equal the options of `unbag publish model`."""
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
     from unbag.hub.model import build_averaged_publication, build_checkpoint_publication, find_base_model, is_averaged
@@ -434,7 +434,7 @@ def model_publication(
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
         if results and not compare_with and (folder / _BEFORE).is_dir():
             compare_with = [folder / _BEFORE]
-    with explain_damaged_records(folder, *results, *compare_with):
+    with convert_record_errors(folder, *results, *compare_with):
         own_results = read_results(results)
         about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(results_file, results))
         shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
@@ -554,7 +554,7 @@ def everything(
     """
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
 
     if "/" in options.repo_id:
@@ -562,7 +562,7 @@ def everything(
             f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; omit the name"
         )
     if results:
-        with explain_damaged_records(*results):
+        with convert_record_errors(*results):
             stored = read_results(results)  # validated first, since building sets takes long
     failures: list[Failure] = []
     publications: list[Publication] = []
@@ -583,7 +583,7 @@ def everything(
                 failures.append(Failure(pair_space.NAME, error))
         if results:
             rows = options.repo(results_dataset.NAME)
-            with explain_damaged_records(*results):
+            with convert_record_errors(*results):
                 publications.append(results_dataset.build_results_publication(rows, stored))
             publications.append(leaderboard.build_leaderboard_space(options.repo(leaderboard.NAME), rows))
         # A proposed repository has no content yet, so pull requests leave the collection as it is.

@@ -69,7 +69,7 @@ def test_a_kind_alone_has_the_rows_it_has_beside_the_other(parser, adjectives):
 
 def test_a_sentence_attests_once_however_often_it_comes(parser):
     once, often = (count_adjectives(EXAMPLES[:2] * times, parser) for times in (1, 5))
-    assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
+    assert once.find_shared("car", "house", 1) == often.find_shared("car", "house", 1) == {"red": 1}
 
 
 @pytest.mark.nightly

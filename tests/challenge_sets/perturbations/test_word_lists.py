@@ -6,9 +6,9 @@ from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.word_lists import (
     CATEGORIES,
     FIXED_PHRASES,
-    LABEL_OF,
+    LABEL_BY_RELATION,
     NEUTRAL_LISTS,
-    PREPOSITION_OF,
+    PREPOSITION_BY_NOUN,
     WORD_LISTS,
 )
 from unbag.data.text.tokens import tokenize_words
@@ -31,7 +31,7 @@ def test_a_list_has_words_each_once_that_the_tokenizer_keeps_whole(group):
         for phrase in side:
             assert phrase == " ".join(word.text for word in tokenize_words(phrase))
     assert len({*group.old, *group.new}) > 1
-    assert group.relation in LABEL_OF
+    assert group.relation in LABEL_BY_RELATION
 
 
 def test_no_two_words_have_two_labels():
@@ -39,7 +39,7 @@ def test_no_two_words_have_two_labels():
     for group in (*WORD_LISTS, *NEUTRAL_LISTS):
         for old in group.old:
             for new in set(group.new) - {old}:
-                labels[old, new].add(LABEL_OF[group.relation])
+                labels[old, new].add(LABEL_BY_RELATION[group.relation])
     assert len(labels) > 1000
     assert [pair for pair, found in labels.items() if len(found) > 1] == []
 
@@ -73,10 +73,10 @@ def test_neutral_lists_are_hypernyms_turned_round():
     assert below <= above
     assert ("dog", "animal") in below
     assert not any(old in ("building", "talking") for _, old in below)  # verbs too
-    assert {LABEL_OF[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
+    assert {LABEL_BY_RELATION[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
 
 
 def test_words_with_a_preposition_are_in_lists_of_places():
     listed = {word for g in WORD_LISTS if g.category in ("rooms", "vehicles") for word in g.new}
-    assert {word.replace("_", " ") for word in PREPOSITION_OF} <= listed
-    assert set(PREPOSITION_OF.values()) == {"in", "on"}
+    assert {word.replace("_", " ") for word in PREPOSITION_BY_NOUN} <= listed
+    assert set(PREPOSITION_BY_NOUN.values()) == {"in", "on"}
