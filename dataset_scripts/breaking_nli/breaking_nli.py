@@ -17,9 +17,9 @@ import pyarrow as pa
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.fitting import LexicalRecipe, build_sources_record, open_training_sources
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import Made
+from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
-from unbag.challenge_sets.official import OfficialConfig, OfficialSet
+from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
 from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.names import AnnotatedSentence
@@ -27,8 +27,8 @@ from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
     SIMILARITY,
-    Candidates,
-    Substitute,
+    CandidateSource,
+    SubstitutedSentence,
     Substituter,
     SubstitutionRow,
     WordPair,
@@ -170,7 +170,7 @@ class BreakingNliConfig(OfficialConfig):
         return self.min_bigrams
 
 
-class BreakingNli(OfficialSet):
+class BreakingNli(OfficialSetBuilder):
     """Pairs of a premise and a hypothesis that differ in one word or phrase.
 
     Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs generated from the premises of a corpus.
@@ -181,14 +181,14 @@ class BreakingNli(OfficialSet):
     BUILDER_CONFIG_CLASS = BreakingNliConfig
     FILE = PINNED
     LICENSE = "cc-by-sa-4.0"
-    CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
+    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("crowdsourced",),  # majority of three annotators
     }
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     SCHEMA = substitution.SCHEMA
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or no word to replace"
+    EXCLUSION_REASON = "with a repeated premise or no word to replace"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
@@ -206,17 +206,17 @@ class BreakingNli(OfficialSet):
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
-            yield from substitution.substitution_tables(self._authors(examples), self._measure)
+            yield from substitution.iter_substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
         more = self._text_pairs(source, rejected) if self.config.text else lambda premise: ()
-        rows = substitution.generate_rows(examples, self._substituter, rejected, more)
-        yield from substitution.substitution_tables(rows, self._measure)
+        rows = substitution.generate_substitution_rows(examples, self._substituter, rejected, more)
+        yield from substitution.iter_substitution_tables(rows, self._measure)
         self.save_build_counts(rejected)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate the names, and that WordNet is installed if the options need it."""
-        super().validate_names()
+        super().validate_resources()
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import validate_wordnet
 
@@ -295,7 +295,7 @@ class BreakingNli(OfficialSet):
     @cached_property
     def _substituter(self) -> Substituter:
         config = self.config
-        more: Candidates | None = None
+        more: CandidateSource | None = None
         if config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
             from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
@@ -315,12 +315,12 @@ class BreakingNli(OfficialSet):
             words=config.words,
         )
 
-    def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[Substitute]]:
+    def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[SubstitutedSentence]]:
         """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
         config = self.config
         with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
 
-        def pairs(premise: str) -> list[Substitute]:
+        def pairs(premise: str) -> list[SubstitutedSentence]:
             exchanged = [with_names[premise]] if premise in with_names else []
             found = [*numbers.substitute_numbers(premise, config.seed), *exchanged]
             return [each for each in found if vocabulary_split.are_in_half(config.words, (each.old, each.new))]

@@ -92,7 +92,7 @@ class CsLambda(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = CsLambdaConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    UNFIT = "below λ"
+    EXCLUSION_REASON = "below λ"
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
@@ -103,9 +103,9 @@ class CsLambda(ChallengeSetBuilder):
         """Fit the lexical models before worker processes start."""
         self._models(source)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate the names, the config file of a local lexical model, and the tokenizer package."""
-        super().validate_names()
+        super().validate_resources()
         if is_segmented(self.config.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):

@@ -9,10 +9,10 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
-from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, negation_tables
+from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, iter_negation_tables
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
@@ -71,9 +71,9 @@ class Negation(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = NegationConfig
     SCHEMA = SCHEMA
     LABEL_NAMES = TWO_WAY
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or a premise that is not a plain clause"
+    EXCLUSION_REASON = "with a repeated premise or a premise that is not a plain clause"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
@@ -87,7 +87,7 @@ class Negation(ChallengeSetBuilder):
         """Iterate over the pairs, and count the operations and the rejected premises."""
         config = self.config
         counts: Counter[str] = Counter()
-        yield from negation_tables(
+        yield from iter_negation_tables(
             examples, Parser(config.pipeline), seed=config.seed, words=config.words, counts=counts
         )
         self.save_build_counts(counts)

@@ -115,8 +115,8 @@ class Resnli(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = ResnliConfig
     SCHEMA = _SCHEMA
     CITATION = _CITATION
-    UNFIT = "in the other splits"
-    EVALUATED = "test"
+    EXCLUSION_REASON = "in the other splits"
+    EVALUATION_SPLIT = "test"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):

@@ -9,7 +9,7 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
@@ -107,9 +107,9 @@ class SoswapAddamod(ChallengeSetBuilder):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SoswapAddamodConfig
     SCHEMA = SCHEMA
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or one that makes no pair"
+    EXCLUSION_REASON = "with a repeated premise or one that makes no pair"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs for a single process, so that each distinct premise is used once."""

@@ -317,7 +317,7 @@ def _requests(
         raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
     names = [sets] if isinstance(sets, str | SetRequest) else sets
     if given := [each.name for each in names if isinstance(each, SetRequest)]:
-        if pairs.is_given():
+        if pairs.has_explicit_values():
             raise ValueError(
                 f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
             )

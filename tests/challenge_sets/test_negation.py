@@ -126,7 +126,7 @@ def test_reading_of_tie_or_few_sources_names_no_operation(says, sources):
 
 def test_measures_and_figures_include_every_operation():
     scores = _result(_misses_double).scores
-    names = [name for name, *_ in figures.iter_set_measures(scores)]
+    names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names == [
         "accuracy",
         "false-entailment rate",

@@ -197,7 +197,7 @@ def test_reading_of_few_claims_names_no_operation():
 
 def test_measures_and_figures_include_every_operation():
     scores = _result(_finds_words).scores
-    names = [name for name, *_ in figures.iter_set_measures(scores)]
+    names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
     assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
     assert challenge_sets.get_challenge_set("recombined").get_skill_score(scores) is None, (

@@ -73,4 +73,4 @@ def test_text_gives_same_rows_as_premises(options, tmp_path):
 )
 def test_invalid_options_are_rejected(options, given, message):
     with pytest.raises(ValueError, match=message):
-        loading.create_builder("negation", **options | given).validate_names()
+        loading.create_builder("negation", **options | given).validate_resources()

@@ -62,13 +62,13 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
         except PackageNotFoundError:
             digest.update(b"absent")
     for option in config.FILES:
-        for path in list_named_files(options.get(option) or getattr(config, option)):
+        for path in list_option_files(options.get(option) or getattr(config, option)):
             for file in _files(path) if path.is_dir() else [validate_file(path)]:
                 digest.update(f"{option}\0{file.relative_to(path)}\0{hash_file(file)}\n".encode())
     return digest.hexdigest()
 
 
-def list_named_files(value: Any) -> list[Path]:
+def list_option_files(value: Any) -> list[Path]:
     """List the existing files and folders that an option names. Hub repositories and corpora are omitted."""
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
@@ -79,7 +79,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
-Made = Literal["sentences", "labels"]
+PairPart = Literal["sentences", "labels"]
 """Parts of a pair with creators in the dataset card."""
 
 _MACHINE: Final = "machine-generated"
@@ -101,9 +101,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         EXAMPLE_ID: Column that identifies the example of a row: `source_id`, or another one for a set in which several
             examples share a source.
         CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
-        UNFIT: Reason why the set excludes labelled examples, as a phrase after a number ("too short to permute").
-        EVALUATED: Split that models are evaluated on, if the set has several.
-        LONGEST: Maximum number of characters of a sentence; None for a set that does not tokenize.
+        EXCLUSION_REASON: Reason why the set excludes labelled examples, as a phrase after a number, e.g. "too short to
+            permute".
+        EVALUATION_SPLIT: Split that models are evaluated on, if the set has several.
+        MAX_SENTENCE_CHARACTERS: Maximum number of characters of a sentence; None for a set that does not tokenize.
         MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
         LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     """
@@ -111,10 +112,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     SCHEMA: ClassVar[pa.Schema]
     EXAMPLE_ID: ClassVar[str] = "source_id"
     CITATION: ClassVar[str]
-    UNFIT: ClassVar[str] = "unfit"
-    EVALUATED: ClassVar[str | None] = None
-    LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
+    EXCLUSION_REASON: ClassVar[str] = "unfit"
+    EVALUATION_SPLIT: ClassVar[str | None] = None
+    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = LONGEST_SENTENCE
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
     _span: int  # first row of the span of the source that `tables` is processing
@@ -130,7 +131,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             if is_hub_id(name):  # a branch may move, so the cache key needs the commit
                 kwargs["revision"] = resolve_hub_commit(name, kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
-            for path in list_named_files(kwargs.get(option)):
+            for path in list_option_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
                     validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
@@ -159,7 +160,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.LONGEST)
+        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.MAX_SENTENCE_CHARACTERS)
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
@@ -174,7 +175,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate that all files, pipelines and corpora in the options exist and that the first labelled row is valid.
 
         Raises:
@@ -217,10 +218,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded, by reason. The reason `UNFIT` is omitted."""
+        """Count the labelled examples that were excluded, by reason. The reason `EXCLUSION_REASON` is omitted."""
         return {}
 
-    def list_creators(self) -> dict[Made, list[str]]:
+    def list_creators(self) -> dict[PairPart, list[str]]:
         """List the creators of the sentences and of the labels, for the dataset card.
 
         User-provided data adds no creators.

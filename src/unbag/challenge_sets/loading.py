@@ -288,8 +288,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
-    if dataset_builder.EVALUATED is not None:
-        return splits[dataset_builder.EVALUATED]
+    if dataset_builder.EVALUATION_SPLIT is not None:
+        return splits[dataset_builder.EVALUATION_SPLIT]
     [split] = splits.values()
     return split
 

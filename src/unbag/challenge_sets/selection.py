@@ -117,7 +117,7 @@ class PairSelection:
             f"generated; omit --official-file, or {source}"
         )
 
-    def is_given(self) -> bool:
+    def has_explicit_values(self) -> bool:
         """Check whether any field differs from its default."""
         return self != PairSelection(read=self.read)
 

@@ -30,7 +30,7 @@ from unbag.inference.single_output import (
     predict_by_score,
     rank_predictions,
 )
-from unbag.scoring.bootstrap import Estimate, estimate_share
+from unbag.scoring.bootstrap import Estimate, estimate_proportion
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -220,7 +220,7 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
     """Estimate the share of rows without an answer, with an interval over source examples."""
     source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
-    return estimate_share(unanswered, everything, source, int(source.max(initial=-1)) + 1)
+    return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 
 
 def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measurement
+from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import compute_model_verdict, describe_scale
 from unbag.hub import cards
@@ -136,7 +136,7 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             metric_args=_interval(estimate),
         )
         for target, result in by_target.items()
-        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_measurements(
+        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_metric_values(
             result.scores, "quoted"
         )
     ]
@@ -212,7 +212,7 @@ def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask |
     return None
 
 
-def _build_notes(result: Result, main: Measurement) -> str:
+def _build_notes(result: Result, main: MeasuredMetric) -> str:
     """Build the notes of an entry: metric, interval, skill score, model, rows and version."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]

@@ -216,7 +216,7 @@ def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
 def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
     """Validate that the labels of the config have the recorded order, and that `id2label` and `label2id` agree."""
     config = _read_config(folder)
-    with schemas.explain_damaged_records(folder / _CONFIG):
+    with schemas.convert_record_errors(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_order(id2label))
     if order != list(record["label_order"]):

@@ -75,7 +75,7 @@ class BuiltChallengeSet:
                 draws.append(scatter_predictions(draw, self.decisive))
         values_by_name: dict[str, float] = {}
         scores = self.described.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.described.list_measurements(scores, "quoted"):
+        for quantity, estimate in self.described.list_metric_values(scores, "quoted"):
             values = dict(zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
         return values_by_name

@@ -139,7 +139,7 @@ def load_finished_run(out: Path, wanted: dict[str, Any], *, model: str, files: I
     others = list_differences(recorded, wanted)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    with results.explain_damaged_records(out / FILE):
+    with results.convert_record_errors(out / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]

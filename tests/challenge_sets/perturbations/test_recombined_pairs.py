@@ -31,7 +31,7 @@ def generator(examples, parser):
 def test_recombined_pairs_are_rows_of_the_set(generator, examples, parser):
     """A supported claim is entailed. Exchanged claims and removed evidence are neutral."""
     seed = 5
-    made = list(generator.make(range(len(examples)), seed))
+    made = list(generator.generate(range(len(examples)), seed))
     assert len(made) == len(examples)
     counts = Counter()
     for example, result in zip(examples, made, strict=True):

@@ -69,7 +69,7 @@ def test_single_kind_has_same_rows_as_both(parser, adjectives):
 
 def test_repeated_sentence_is_counted_once(parser):
     once, often = (count_adjectives(EXAMPLES[:2] * times, parser) for times in (1, 5))
-    assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
+    assert once.find_shared("car", "house", 1) == often.find_shared("car", "house", 1) == {"red": 1}
 
 
 @pytest.mark.nightly

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
-from unbag.challenge_sets.request import SetRequest, build_split_records, create_validated_builder, to_built_set
+from unbag.challenge_sets.request import SetRequest, build_set_from_rows, build_split_records, create_validated_builder
 from unbag.data.columns import count_distinct
 from unbag.data.sources import PairSource
 from unbag.evaluation.ray.cluster import connect_to_cluster, pack_outcome, unpack_outcome, validate_ray
@@ -95,7 +95,7 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
         rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
-        built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
+        built = build_set_from_rows(request, builder, rows[builder.EVALUATION_SPLIT or splits[0].name])
         _, record = build_split_records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
