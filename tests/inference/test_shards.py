@@ -17,7 +17,7 @@ CHUNK = 9  # 12 parts of 100 rows
 
 
 def parts(store):
-    return {name: store.folder.read(name) for name in store.folder.names() if name.startswith("part-")}
+    return {name: store.folder.read(name) for name in store.folder.list_names() if name.startswith("part-")}
 
 
 def run_shard(folder, index, of, predictor, lease=30.0):
@@ -46,7 +46,7 @@ def test_three_shards_make_each_row_once_and_together_what_one_process_makes(tmp
         thread.join()
     assert sum(sum(predictor.calls) for predictor in predictors) == 100, "each row is asked once"
     assert all(parts(one.store) == unbroken for one in found)
-    assert (found[0].store.folder / "claims").names() == []
+    assert (found[0].store.folder / "claims").list_names() == []
 
 
 def test_a_shard_begins_with_its_own_and_goes_on_with_those_of_shards_that_never_come(tmp_path, unbroken, caplog):
@@ -85,7 +85,7 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
     finally:
         LeaseManager.__exit__ = real_exit
     folder = work.store.folder / "claims"
-    assert len(folder.names()) == 2, "the piece that was being made, and the shard"
+    assert len(folder.list_names()) == 2, "the piece that was being made, and the shard"
     found = run_shard(tmp_path, 1, 2, predictor, lease)
     assert sum(predictor.calls) == 100 - 2 * CHUNK, "what was stored is not made again"
     assert parts(found.store) == unbroken
@@ -105,7 +105,7 @@ def test_who_lives_keeps_what_it_claims(tmp_path):
         assert other.take("a")
         one.release("a")
         assert describe_lease(folder.read("a.json")).startswith("other")
-    assert folder.names() == []
+    assert folder.list_names() == []
 
 
 def test_where_claims_cannot_be_exclusive_they_are_looked_at_again(tmp_path, monkeypatch):
@@ -138,13 +138,13 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
     for piece in pieces[::-1]:
         work.predict(piece, save_every=0)
     assert parts(work.store) == parts(whole.store)
-    assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
+    assert work.store.folder.list_names() == ["part-00000.parquet", "part-00001.parquet"]
     # Begun by three and ended by one.
     again = PredictionJob.from_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     again.predict(pieces[1])
     resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     assert parts(resumed.store) == parts(whole.store)
-    assert (resumed.store.folder / "unfinished").names() == []
+    assert (resumed.store.folder / "unfinished").list_names() == []
 
 
 def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp_path, monkeypatch):
@@ -178,8 +178,8 @@ def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=10)
     assert work.choose_shards_per_chunk(8) > 1
     monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # others make everything
-    listings, names = [], StorageFolder.names
-    monkeypatch.setattr(StorageFolder, "names", lambda folder: listings.append(folder) or names(folder))
+    listings, names = [], StorageFolder.list_names
+    monkeypatch.setattr(StorageFolder, "list_names", lambda folder: listings.append(folder) or names(folder))
     predict_shard(work, Shard(0, 8), wait=False)
     assert len(listings) < 10
 

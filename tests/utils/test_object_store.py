@@ -54,7 +54,7 @@ def test_an_object_is_made_for_one_of_several_who_ask_at_once(bucket):
     in_threads([lambda n=n: folder.create("a", str(n).encode()) and made.append(n) for n in range(8)])
     assert [str(n).encode() for n in made] == [folder.read("a")]
     folder.remove("a")
-    assert folder.names() == []
+    assert folder.list_names() == []
     with pytest.raises(FileNotFoundError):
         folder.read("a")
 
@@ -89,7 +89,7 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
         "build", "permuted", "--data", request_.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
     )
     assert done.exit_code == 0, done.output
-    assert StorageFolder(f"{bucket}/sets").names() == ["permuted.parquet"]
+    assert StorageFolder(f"{bucket}/sets").list_names() == ["permuted.parquet"]
 
 
 def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):

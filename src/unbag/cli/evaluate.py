@@ -27,7 +27,7 @@ from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.typer_utils import file_to_write, place_to_write
 from unbag.data.corpora import PAPER_CORPORA
-from unbag.utils.hf_jobs import validate_outlives_job
+from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -184,7 +184,7 @@ def evaluate(
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
     place = output_dir or _default_output_dir(models, requests, model_options, title, cross_domain=cross_domain)
-    validate_outlives_job("--output-dir", place, push_results, push_option=push.OPTION)
+    validate_persistent_output("--output-dir", place, push_results, push_option=push.OPTION)
     plan = EvaluationPlan(
         models,
         requests,

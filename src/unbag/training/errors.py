@@ -88,6 +88,6 @@ def _no_memory(config: TrainConfig, error: Exception) -> str:
         else ""
     )
     return (
-        f"out of memory in a training step ({extract_first_line(error, longest=200)}); {parts}a lower --max-length, or "
-        f"--precision bf16. A smaller --batch-size than {config.batch_size} fits too, but changes the training"
+        f"out of memory in a training step ({extract_first_line(error, max_length=200)}); {parts}a lower --max-length, "
+        f"or --precision bf16. A smaller --batch-size than {config.batch_size} fits too, but changes the training"
     )

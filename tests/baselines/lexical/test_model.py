@@ -42,7 +42,7 @@ def test_the_penalty_is_the_best_on_held_out_pairs(model):
 def test_misleading_features_are_ranked(model):
     # A pair whose words say contradiction, and whose gold label is entailment.
     pair = [(("girl", "nap"), ("girl", "run"))]
-    [found] = model.misleading(pair, model.probabilities(pair), ["entailment"], 5)
+    [found] = model.rank_misleading(pair, model.probabilities(pair), ["entailment"], 5)
     assert {contribution.label for contribution in found} == {"contradiction"}
     assert found[0].logit == max(contribution.logit for contribution in found) > 0
     assert any("nap" in contribution.feature for contribution in found[:2])

@@ -28,7 +28,7 @@ def predictor():
     ],
 )
 def test_the_relation_of_what_differs_decides(predictor, premise, hypothesis, expected):
-    assert predictor.answer(premise, hypothesis) == expected
+    assert predictor.predict_label(premise, hypothesis) == expected
 
 
 def test_it_is_a_predictor_whose_probabilities_are_labels_or_ties(predictor):
@@ -43,8 +43,8 @@ def test_it_is_a_predictor_whose_probabilities_are_labels_or_ties(predictor):
 
 def test_edges_reach_the_relation(predictor):
     # poodle - dog - canine - carnivore: 3 edges, and the paper has 2.
-    assert predictor.answer("A poodle runs.", "A cat runs.") is None
-    assert WordNetPredictor(TinyLexicon(), edges=3).answer("A poodle runs.", "A cat runs.") == "contradiction"
+    assert predictor.predict_label("A poodle runs.", "A cat runs.") is None
+    assert WordNetPredictor(TinyLexicon(), edges=3).predict_label("A poodle runs.", "A cat runs.") == "contradiction"
     with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
         WordNetPredictor(TinyLexicon(), edges=0)
 
@@ -53,7 +53,7 @@ def test_predictor_identity_has_wordnet_and_edges(wordnet):
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity
-    assert predictor.answer("A man drinks champagne.", "A man drinks wine.") == "entailment"
+    assert predictor.predict_label("A man drinks champagne.", "A man drinks wine.") == "entailment"
 
 
 def test_an_unnamed_lexicon_has_no_identity(predictor):

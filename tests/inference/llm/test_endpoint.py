@@ -48,7 +48,9 @@ def load(endpoint, **options):
 
 def expected(endpoint):
     """Return what the endpoint says of each pair by itself, as a row of certainties."""
-    questions = [DefaultPrompt().messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    questions = [
+        DefaultPrompt().build_messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)
+    ]
     names = [endpoint.answers(question) for question in questions]
     return np.array([[float(WORD_OF[label] == name) for label in LABELS] for name in names])
 
@@ -97,7 +99,7 @@ def test_an_endpoint_is_asked_as_it_can_be(endpoint, abilities, form):
 
 def test_worked_examples_are_turns_of_the_conversation(endpoint):
     load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
-    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).messages(PREMISES[0], HYPOTHESES[0])
+    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).build_messages(PREMISES[0], HYPOTHESES[0])
 
 
 def test_refusals_for_the_moment_are_tried_again(endpoint):
@@ -188,7 +190,7 @@ def test_a_pair_that_a_filter_refuses_is_an_abstention(endpoint):
 
 
 def test_the_label_probe_works(endpoint):
-    gold = {DefaultPrompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
+    gold = {DefaultPrompt().build_messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
     report = run_label_probe(load(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)
