@@ -19,7 +19,7 @@ RESAMPLES: Final = 2_000
 LEVEL: Final = 0.05
 _WIDTH: Final = 36
 TITLES: Final = {
-    **{"snli": "SNLI validation", "snli, CS_0.7": "… CS_0.7", "snli, words tell least": "… words reveal least"},
+    **{"snli": "SNLI validation", "snli, CS_0.7": "… CS_0.7", "snli, words tell least": "… hardest ReSNLI partition"},
     **{"snli-test": "SNLI test", "swapped, both orders": "swapped, both orders"},
     **{"mnli-validation_matched": "MNLI-m", "sick-test": "SICK test"},
     **{"soswap, held-out words": "SOSwap, held-out words", "addamod, held-out words": "AddAmod, held-out words"},

@@ -1,4 +1,4 @@
-"""`--config`: options from YAML, invalid files, and the file that a run writes."""
+"""Tests of `--config`: options from YAML, invalid files, and the file that a run writes."""
 
 import json
 
@@ -43,7 +43,7 @@ def unbag(*arguments):
 
 
 class Intercepted(Exception):
-    """Arguments of the evaluation that a command would have started."""
+    """Contains the arguments of the evaluation that a command would have started."""
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def asked(monkeypatch):
     return of
 
 
-def test_run_yaml_reproduces_the_run(here):
+def test_run_yaml_reproduces_run(here):
     asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
     first = unbag("evaluate", "always_neutral:predict", *asked)
     assert first.exit_code == 0, first.output
@@ -76,7 +76,7 @@ def test_run_yaml_reproduces_the_run(here):
         "data": "pairs.jsonl",
         "seed": 3,
         "set-option": ["q=2"],
-        "lexical-baseline": False,  # by the environment of the tests
+        "lexical-baseline": False,  # set by the environment of the tests
         "shuffled": True,
     }
     before = (folder / results.FILE).read_bytes()
@@ -89,7 +89,7 @@ def test_run_yaml_reproduces_the_run(here):
 
 
 @pytest.mark.parametrize(("sets", "has_table"), [("plain", True), ("plain,permuted", False)])
-def test_quiet_prints_the_table_of_a_single_set_and_the_summary_of_several(here, sets, has_table):
+def test_quiet_prints_only_table_or_summary(here, sets, has_table):
     run = unbag("evaluate", "always_neutral:predict", *f"--data pairs.jsonl --sets {sets} --max-examples 5 -q".split())
     assert run.exit_code == 0, run.output
     assert ("accuracy [95 %]" in run.output) == has_table
@@ -120,18 +120,18 @@ def test_config_command_line_takes_precedence(here, asked):
         ("zebra: 3", "expected an option of this command, got 'zebra'; the options are models, sets, full, "),
         ("split: [a, b]", "expected one value for split, got ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, got bad.yaml: while parsing"),
-        ("- plain", "expected options with values, such as corpus: snli, got ['plain']"),
+        ("- plain", "expected options with values, got ['plain']"),
         ("max-examples: many", "--max-examples"),
     ],
 )
-def test_config_invalid_file_is_wrong_usage(here, text, words):
+def test_config_invalid_file_exits_with_2(here, text, words):
     (here / "bad.yaml").write_text(text)
     done = unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
 
 
-SAMPLES = {  # values of options whose type alone is not enough
+SAMPLES = {  # values for options that accept only some values of their type
     "models": "majority",
     "label_map": "neutral,entailment",
     "columns": "premise=one,label=two",
@@ -148,7 +148,7 @@ SAMPLES = {  # values of options whose type alone is not enough
 
 
 def _lines(param):
-    """List command lines with an option of evaluate, one for each flag."""
+    """Return command lines with an option of evaluate, one for each flag."""
     switches = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
     if param.is_flag:
         return [[name] for name in switches]
@@ -179,9 +179,9 @@ def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
         (tmp_path / "by_hand.yaml").write_text(
             yaml.safe_dump({"models": ["majority"], key: config_file._yaml_value(given)})
         )
-        config_file.write(ctx, tmp_path)
+        config_file.write_config(ctx, tmp_path)
         confirmation = line if param.name in config_file._CONFIRMED else []
-        for file in ("by_hand.yaml", config_file.FILE):
+        for file in ("by_hand.yaml", config_file.CONFIG_FILE):
             again = EVALUATE.make_context("evaluate", ["--config", str(tmp_path / file), *confirmation])
             if file == "by_hand.yaml" or param.name not in config_file._NOT_WRITTEN:
                 assert again.params[param.name] == given, file
@@ -193,10 +193,12 @@ def test_config_alone_does_not_enable_remote_code(here):
     done = unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
     assert done.exit_code == 2
     words = " ".join(done.output.replace("│", " ").split())
-    assert "run.yaml: expected --trust-remote-code on the command line too, got it only in the file; add" in words
+    assert (
+        "run.yaml: expected --trust-remote-code on the command line too, got --trust-remote-code only in the" in words
+    )
 
 
-def test_check_evaluates_with_the_options_of_the_earlier_run(here):
+def test_check_uses_options_of_earlier_run(here):
     asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
     assert unbag("evaluate", "always_neutral:predict", *asked).exit_code == 0
     gate = (

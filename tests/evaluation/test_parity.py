@@ -1,4 +1,4 @@
-"""Changed labels between two runs: their proportion, with its interval, and the gate on it."""
+"""Tests of parity between two runs: the proportion of changed labels, its interval, and the gate."""
 
 import json
 
@@ -22,7 +22,7 @@ GATE = "--max", "plain:changed_labels=.05"
 
 
 def run(folder, name="model", *, changed=0, source=None, **options):
-    """Leave a run whose first `changed` labels differ from those of a run without changes."""
+    """Write a run whose first `changed` labels differ from those of a run with `changed=0`."""
     made = result(name, **options)
     ids = np.arange(ROWS) % 3
     ids[:changed] = (ids[:changed] + 1) % 3
@@ -38,7 +38,7 @@ def check(*arguments):
     return done.exit_code, " ".join(done.output.split())
 
 
-def test_compare_labels_of_independent_rows_has_the_limits_of_clopper_and_pearson(tmp_path):
+def test_changed_labels_have_clopper_pearson_interval(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
     [found], notes = parity.compare_labels(after, before)
     assert (found.set, found.against, found.changed, found.sources, notes) == ("plain", "fp32", 3, ROWS, [])
@@ -51,8 +51,8 @@ def test_compare_labels_of_independent_rows_has_the_limits_of_clopper_and_pearso
     assert same.estimate.high == pytest.approx(1 - 0.025 ** (1 / ROWS)), "no change in a sample is no proof of none"
 
 
-def test_compare_labels_of_rows_that_share_sources_counts_the_sources(tmp_path):
-    source = np.arange(ROWS) // 10  # thirty sources of ten rows, which change together
+def test_changed_labels_count_shared_sources(tmp_path):
+    source = np.arange(ROWS) // 10  # thirty sources of ten rows each, which change together
     runs = [run(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
     [found], _ = parity.compare_labels(runs[1], runs[0])
     assert (found.sources, found.estimate.n) == (30, ROWS)
@@ -93,7 +93,7 @@ def test_check_reports_changed_labels_without_a_bound(tmp_path):
     assert "Corpus · ours.jsonl: 3 of 300 labels differ from fp32, 0.010 [0.002, 0.029]." in output
 
 
-def test_check_changed_labels_without_an_earlier_run_is_rejected(tmp_path):
+def test_changed_labels_gate_requires_earlier_run(tmp_path):
     code, output = check(run(tmp_path / "run"), *GATE)
     assert code == 2
     assert "--no-worse-than, got none" in output.replace("│ │ ", "")
@@ -101,7 +101,7 @@ def test_check_changed_labels_without_an_earlier_run_is_rejected(tmp_path):
         gates.parse_bound("plain:changed_labels=.01", "min")
 
 
-def test_check_runs_without_labels_are_named(tmp_path):
+def test_check_names_runs_without_labels(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
     (before / "samples" / "00-plain.labels.parquet").unlink()
     assert "labels not compared, since a run stored none; evaluate again" in check(after, "--no-worse-than", before)[1]
@@ -119,7 +119,7 @@ def test_read_damaged_labels_are_rejected(tmp_path):
         parity.compare_labels(after, before)
 
 
-def test_evaluate_stores_the_labels_that_the_model_predicted(tmp_path):
+def test_evaluate_stores_predicted_labels(tmp_path):
     def predict(premises, last):
         return [last if premise.endswith("e.") else LABELS[len(premise) % 3] for premise in premises]
 

@@ -1,4 +1,4 @@
-"""One of the processes of `test_hex.py`: a step's gradients and ω* of this process's share of a batch."""
+"""A process of `test_hex.py`: computes the gradients of a step and ω* on its shard of a batch."""
 
 import sys
 
@@ -29,7 +29,7 @@ def main() -> None:
     outcome = {"world": world, "gradients": gradients()}
     objective.finish(wrapped, iter([batch]), accelerator)
     outcome["omega"] = objective.omega
-    if world > 1:  # what there would be if each process projected by itself
+    if world > 1:  # the result if each process projected separately
         joint, dist.get_world_size = dist.get_world_size, lambda: 1
         outcome["apart"] = gradients()
         dist.get_world_size = joint

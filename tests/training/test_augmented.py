@@ -1,4 +1,4 @@
-"""What `--augment` adds, kind by kind, and the same in every process."""
+"""Tests of the pairs that `--augment` adds, and of their independence from the process."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from unbag.training.config import AUGMENT_KINDS
 from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 
-# man, dog, boy, black, white, old and red are words of the training half; so are push and chase.
+# man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
 PAIRS = [
     ("A man is pushing a red car.", "A man is pushing a car.", "entailment"),
     ("A boy is chasing a dog in a park.", "A boy is chasing a dog.", "entailment"),
@@ -31,7 +31,7 @@ PAIRS = [
     ("A boy in a red hat is chasing two cats.", "Two cats are with a boy.", "neutral"),
     ("A dog is near a car.", "A white dog and a black dog are near a black car.", "neutral"),
     ("A car is near a dog in a park.", "A dog is near a car.", "entailment"),
-    # Sentences that documents of `recombined` are filled with, and whose words claims get.
+    # Sentences that fill the documents of `recombined`, and words for the claims.
     ("A woman is pulling a sled.", "A woman is at work.", "neutral"),
     ("A girl is pushing a cart up a hill.", "A girl sleeps.", "contradiction"),
     ("Two nurses are eating apples.", "The nurses are hungry.", "neutral"),
@@ -42,7 +42,7 @@ EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 
 @pytest.fixture(scope="module")
 def made(parser, wordnet):
-    """Build a function that makes the pairs of an epoch."""
+    """Return a function that builds the pairs of an epoch."""
 
     def made(kinds=AUGMENT_KINDS, epoch=0, seed=13, words="training"):
         with pytest.MonkeyPatch.context() as patch:
@@ -58,9 +58,9 @@ def _part():
 
 
 @pytest.mark.nightly
-def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
+def test_each_kind_adds_pairs_and_is_counted(made):
     pairs, added = made()
-    numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # whole groups of four
+    numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # contrast groups have four pairs
     assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind, n in numbers.items() for _ in range(n)]
     record = added.build_record()
     assert record["words"] == "training"
@@ -74,7 +74,7 @@ def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
     assert set(added.identity) == {"parser", "wordnet"}
 
 
-def test_seed_and_epoch_decide_the_pairs(made):
+def test_pairs_depend_on_seed_and_epoch(made):
     kinds = ("swapped", "negated", "substituted")
     first, added = made(kinds)
     record = added.build_record()
@@ -84,7 +84,7 @@ def test_seed_and_epoch_decide_the_pairs(made):
     assert made(kinds, seed=14)[0] != first
 
 
-def test_half_the_vocabulary_makes_fewer_pairs_than_all(made):
+def test_half_vocabulary_gives_fewer_pairs(made):
     def swaps(words):
         return {pair[1:3] for pair in made(("soswap",), words=words)[0]}
 
@@ -110,8 +110,8 @@ print(json.dumps(added(1)))
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_another_process_makes_the_same_pairs(made, shared):
-    """With another order of sets."""
+def test_other_process_builds_same_pairs(made, shared):
+    """The hash seed, and so the order of sets, differs."""
     pipeline = shared / "hub" / "models" / "spacy" / "en_core_web_sm"
     arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(AUGMENT_KINDS)]
     done = subprocess.run(
@@ -124,7 +124,7 @@ def test_another_process_makes_the_same_pairs(made, shared):
     assert [tuple(pair)[:4] for pair in json.loads(done.stdout)] == [pair[:4] for pair in made(epoch=1)[0]]
 
 
-def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp_path, monkeypatch):
+def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds = ("swapped=0.5", "soswap=9")
@@ -136,7 +136,7 @@ def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp
     assert "wordnet" not in record
 
 
-def test_a_run_with_stratified_batches_records_them_and_whole_groups(finetune, parser, tmp_path, monkeypatch):
+def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds, batches = ("negation=7", "soswap=4"), "stratified"
@@ -147,7 +147,7 @@ def test_a_run_with_stratified_batches_records_them_and_whole_groups(finetune, p
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-def test_batches_of_several_processes_are_those_of_one(pretrained, stratified):
+def test_batches_of_several_processes_equal_single_process(pretrained, stratified):
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
 
     def batches(world):

@@ -11,7 +11,7 @@ from unbag.training.batching import build_epoch_batches, find_groups, find_strat
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
-def test_every_pair_is_in_one_batch_and_batches_are_of_a_size(lengths, size, epoch):
+def test_batches_cover_all_pairs_with_similar_sizes(lengths, size, epoch):
     batches = build_epoch_batches(np.array(lengths), size, seed=1, epoch=epoch)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
     sizes = [len(batch) for batch in batches]
@@ -21,7 +21,7 @@ def test_every_pair_is_in_one_batch_and_batches_are_of_a_size(lengths, size, epo
 
 
 @given(st.integers(1, 40), st.integers(1, 8))
-def test_the_shares_of_a_batch_are_the_batch(n, parts):
+def test_process_shards_form_batch(n, parts):
     batch = np.arange(n) * 3
     shares = [select_part(batch, parts, part) for part in range(parts)]
     assert sorted(np.concatenate(shares).tolist()) == batch.tolist()
@@ -29,7 +29,7 @@ def test_the_shares_of_a_batch_are_the_batch(n, parts):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_seed_and_epoch_decide_the_order():
+def test_order_depends_on_seed_and_epoch():
     lengths = np.random.default_rng(0).integers(5, 60, size=500)
 
     def batches(seed, epoch):
@@ -40,7 +40,7 @@ def test_seed_and_epoch_decide_the_order():
     assert batches(1, 0) != batches(2, 0)
 
 
-def test_pairs_of_similar_length_are_together():
+def test_batches_contain_pairs_of_similar_length():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
     batches = build_epoch_batches(lengths, 32, seed=1, epoch=0)
 
@@ -53,14 +53,14 @@ def test_pairs_of_similar_length_are_together():
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.3, "batches come in order of length"
 
 
-def test_no_pairs_make_no_batch():
+def test_no_pairs_give_no_batches():
     assert build_epoch_batches(np.array([], dtype=np.intp), 4, seed=0, epoch=0) == []
     with pytest.raises(ZeroDivisionError):
         build_epoch_batches(np.array([1]), 0, seed=0, epoch=0)
 
 
 def _batches_with_groups(seed, *, stratified, n=400, size=32):
-    """Batches of plain pairs, pairs of one kind with two labels, mirrors, and sets of four."""
+    """Return examples, groups and batches of plain pairs, two-label pairs, mirrored pairs and groups of four."""
     ids = [(f"own-{i}", "neutral") for i in range(n)]
     ids += [(f"{i}#soswap#0.0", "neutral" if i % 3 else "entailment") for i in range(60)]
     ids += [(f"{i}#negation#0.0#{j}", ("entailment", "neutral")[j]) for i in range(35) for j in range(2)]
@@ -74,7 +74,7 @@ def _batches_with_groups(seed, *, stratified, n=400, size=32):
 
 @pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize("size", [7, 32])
-def test_groups_are_in_one_batch_for_every_seed(stratified, size):
+def test_groups_stay_in_one_batch(stratified, size):
     for seed in range(20):
         examples, groups, batches = _batches_with_groups(seed, stratified=stratified, size=size)
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
@@ -101,7 +101,7 @@ def test_strata_are_spread_evenly():
                 assert {count / whole for count in counts} <= {np.floor(mean), np.ceil(mean)}
 
 
-def test_strata_of_more_pairs_than_room_still_give_every_pair_once():
+def test_oversized_strata_include_every_pair_once():
     for n in (0, 3):
         examples, groups, batches = _batches_with_groups(1, stratified=True, n=n, size=9)
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
@@ -109,7 +109,7 @@ def test_strata_of_more_pairs_than_room_still_give_every_pair_once():
         assert all(len({batch_of[row] for row in group.tolist()}) == 1 for group in groups)
 
 
-def test_pairs_without_groups_keep_their_batches():
+def test_ungrouped_pairs_keep_their_batches():
     lengths = np.random.default_rng(0).integers(5, 60, size=500)
     plain = build_epoch_batches(lengths, 16, seed=3, epoch=1)
     grouped = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[np.array([7, 300])])
@@ -120,13 +120,13 @@ def test_pairs_without_groups_keep_their_batches():
 
 
 @pytest.mark.parametrize("given", ["groups", "strata"])
-def test_groups_that_fit_into_no_batch_are_an_error(given):
+def test_group_larger_than_batch_raises_error(given):
     groups = [np.array([0, 1, 2])]
     with pytest.raises(ValueError, match="batch_size: expected batches with room for each group of 3 added pairs"):
         build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
 
 
-def test_stratified_batches_are_of_similar_length():
+def test_stratified_batches_have_similar_lengths():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
     strata = [[np.array([row]) for row in range(4000, 4600)], [np.array([row]) for row in range(4600, 5000)]]
     batches = build_epoch_batches(lengths, 32, seed=1, epoch=0, strata=strata)

@@ -1,4 +1,4 @@
-"""What biased models say of training pairs, and how it comes into the batches."""
+"""Tests of the predictions of biased models, and of their order in batches."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
 
 class Told:
-    """Model with given predictions by hypothesis, which counts the pairs that it predicts."""
+    """Model with fixed predictions by hypothesis, which counts its calls."""
 
     identity = "told"
 
@@ -36,13 +36,13 @@ class Told:
         return np.log(np.where(np.arange(3) == np.array(sure)[:, None], self.chance, rest)).astype(np.float32)
 
 
-def test_a_product_is_normalised_and_by_hand():
-    """(8, 1, 1) / 10 times itself is (64, 1, 1) / 66."""
+def test_product_is_normalized():
+    """(8, 1, 1) / 10 times itself, normalized, is (64, 1, 1) / 66."""
     found = np.exp(bias.ProductBiasedModel([Told(), Told()]).compute_log_probabilities(EXAMPLES[:1]))
     assert sorted(found[0].tolist()) == pytest.approx([1 / 66, 1 / 66, 64 / 66])
 
 
-def test_both_is_the_product_of_the_two_bags(monkeypatch, tmp_path):
+def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     one, other, both = (
         bias.build_lexical_biased_model(name, EXAMPLES, language="en").compute_log_probabilities(EXAMPLES)
@@ -64,14 +64,14 @@ def test_cached_bias_predicts_each_pair_once():
     assert remembered.compute_log_probabilities([]).shape == (0, 3)
 
 
-def test_of_pairs_that_it_has_seen_a_weak_learner_says_nothing():
+def test_weak_learner_is_uniform_on_its_training_pairs():
     found = bias.MaskedBiasedModel(Told(), EXAMPLES[:2]).compute_log_probabilities(EXAMPLES[:4])
     assert np.exp(found[:2]) == pytest.approx(1 / 3)
     assert np.array_equal(found[2:], Told().compute_log_probabilities(EXAMPLES[2:4]))
 
 
 @pytest.mark.parametrize("order", ["natural", "permuted"])
-def test_a_weak_learner_has_seen_its_pairs_in_the_order_it_was_trained_on(monkeypatch, tmp_path, order):
+def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tmp_path, order):
     monkeypatch.setattr(debiasing, "_network", lambda config, folder: Told())
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = DataPart("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
@@ -91,7 +91,7 @@ def rows_of(examples):
     return datasets.Dataset.from_dict({"id": [f"row {name}" for name in ids], "source_id": ids, **columns})
 
 
-def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_path):
+def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
     predictor = TransformerPredictor.load(tiny_bert)
     kept = predict_rows(rows_of(reversed_ := EXAMPLES[::-1]), predictor, tmp_path / "predictions")
     expected = np.log(kept.load_probabilities(LABELS)[::-1])
@@ -108,7 +108,7 @@ def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_pa
         bias.PrecomputedBiasedModel(tmp_path / "predictions")
 
 
-def test_predictions_may_be_a_file(tmp_path):
+def test_prediction_file_is_accepted(tmp_path):
     file = tmp_path / "weak.csv"
     lines = [f"{example.source_id},0.5,0.3,0.2" for example in EXAMPLES]
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines]))
@@ -130,7 +130,7 @@ def test_predictions_may_be_a_file(tmp_path):
 
 
 class LengthsOnly:
-    """Stands in for a tokenizer: a pair is its numbers of characters."""
+    """A tokenizer stub that returns the numbers of characters of a pair."""
 
     limit = None
 
@@ -169,8 +169,8 @@ def added(epoch):
 
 
 @pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"added": added}])
-def test_each_example_of_a_batch_has_its_own_bias(options):
-    """In every epoch, features follow the order of the network's outputs."""
+def test_each_example_has_its_bias_in_batch(options):
+    """Bias features have the label order of the network in every epoch."""
     for number in range(3):
         stream = epochs(**options).build_epoch(number)
         seen = 0
@@ -187,7 +187,7 @@ def test_each_example_of_a_batch_has_its_own_bias(options):
         assert weights.mean() == pytest.approx(1, abs=1e-5)
 
 
-def test_two_processes_share_what_one_has():
+def test_two_processes_together_equal_one():
     whole = epochs().build_epoch(0)
     parts = [epochs(rank, 2).build_epoch(0) for rank in (0, 1)]
     for item in range(len(whole)):

@@ -62,27 +62,27 @@ def test_train_config_contradictory_options_are_rejected(options, said):
         config(**options)
 
 
-def test_train_config_file_with_equals_sign_in_its_name_takes_labels(tmp_path):
+def test_file_name_with_equals_sign_accepts_labels(tmp_path):
     path = tmp_path / "snli=mine.csv"
     path.write_text("premise,hypothesis,label\n")
     assert config(corpus=(str(path),), labels=("neutral",)).labels == ("neutral",)
 
 
-def test_files_may_be_in_any_language_that_is_read_and_augmented_in_english():
+def test_augmentation_requires_english_pairs():
     assert config(language="fr").language == "fr"
     validate_english(["en"])
     with pytest.raises(ValueError, match="augment: expected English pairs only, got en, fr"):
         validate_english({"fr", "en"})
 
 
-def test_every_field_has_its_help():
+def test_every_field_has_help():
     assert len(fields(TrainConfig)) > 20
     for declared in fields(TrainConfig):
         assert declared.metadata["help"].endswith((".", ")."))
         assert declared.metadata["panel"]
 
 
-def test_bookkeeping_does_not_decide():
+def test_logging_options_do_not_change_cache_key():
     assert (
         config().select_cache_key_fields()
         == config(
@@ -92,7 +92,7 @@ def test_bookkeeping_does_not_decide():
     assert config().select_cache_key_fields() != config(seed=14).select_cache_key_fields()
 
 
-def test_where_files_lie_does_not_matter(tmp_path):
+def test_file_locations_do_not_change_cache_key(tmp_path):
     (tmp_path / "pairs.csv").touch()
     here = config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
     assert here.to_json()["corpus"] == ["pairs.csv=2", "mnli"]
@@ -101,6 +101,6 @@ def test_where_files_lie_does_not_matter(tmp_path):
     assert config().to_json()["model"] == "org/model"
 
 
-def test_a_weight_is_told_from_a_files_name():
+def test_weight_is_separated_from_file_name():
     assert parse_weighted_corpus("my=pairs.csv") == ("my=pairs.csv", 1.0)
     assert parse_weighted_corpus("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)

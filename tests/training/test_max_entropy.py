@@ -17,7 +17,7 @@ EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIR
 
 
 class Constant(torch.nn.Module):
-    """Network with given logits."""
+    """Network with constant logits."""
 
     def __init__(self, logits):
         super().__init__()
@@ -34,8 +34,8 @@ def constant(logits, **options):
 NOTHING = {"input_ids": torch.zeros(1)}
 
 
-def test_loss_by_hand():
-    """p = (3/4, 1/4) for the pair, (1/2, 1/2) for its permutation: the loss is -ln 3/4 - 2 ln 2."""
+def test_loss_equals_hand_computed_value():
+    """With p = (3/4, 1/4) for the pair and (1/2, 1/2) for its permutation, the loss is -ln 3/4 - 2 ln 2."""
     loss = constant([[math.log(3), 0.0], [5.0, 5.0]], alpha=2.0)(torch.tensor([0]), **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / 4) - 2 * math.log(2))
     assert loss.parts["entropy"].item() == pytest.approx(math.log(2))
@@ -48,7 +48,7 @@ def test_two_permutations_are_averaged():
     assert loss.loss.item() == pytest.approx(math.log(2) - (math.log(2) + h) / 2)
 
 
-def test_a_pair_without_permutations_counts_with_none():
+def test_pair_without_permutations_has_no_entropy_term():
     loss = constant([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]])(torch.tensor([0, 1]), **NOTHING)
     assert loss.parts["entropy"].item() == pytest.approx(math.log(2) / 2)
     none = constant([[0.0, 0.0]])(torch.tensor([0]), **NOTHING)
@@ -56,7 +56,7 @@ def test_a_pair_without_permutations_counts_with_none():
     assert none.loss.item() == pytest.approx(math.log(2))
 
 
-def test_at_uniform_output_the_entropy_terms_gradient_vanishes():
+def test_entropy_gradient_is_zero_at_uniform_output():
     logits = torch.full((4, 3), 1.7, dtype=torch.float64, requires_grad=True)
     compute_entropies(logits).sum().backward()
     torch.testing.assert_close(logits.grad, torch.zeros_like(logits.grad), atol=1e-15, rtol=0)
@@ -65,7 +65,7 @@ def test_at_uniform_output_the_entropy_terms_gradient_vanishes():
     assert off.grad[0, 0] < 0 < off.grad[0, 1], "away from it, the gradient leads back"
 
 
-def test_a_certain_answer_has_no_entropy_and_a_finite_gradient():
+def test_certain_prediction_has_zero_entropy_and_finite_gradient():
     logits = torch.tensor([[1e4, 0.0, -1e30]], requires_grad=True)
     compute_entropies(logits).sum().backward()
     assert compute_entropies(logits).item() == 0
@@ -92,7 +92,7 @@ def test_one_forward_pass_equals_two():
             torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
-def test_every_word_leaves_its_place_and_each_epoch_draws_anew():
+def test_permutations_move_every_word_and_change_per_epoch():
     objective = MaxEntropyObjective(tiny_network(), MaxEntropyOptions(permutations=2))
     sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
     epochs = [objective.build_extra_pairs([sentence], epoch) for epoch in range(4)]
@@ -106,7 +106,7 @@ def test_every_word_leaves_its_place_and_each_epoch_draws_anew():
             assert not any(new == old for new, old in zip(words[:-1], before[:-1], strict=True))
 
 
-def test_permutations_depend_on_seed_id_and_epoch_only():
+def test_permutations_depend_on_seed_id_and_epoch():
     one = MaxEntropyObjective(tiny_network(), seed=1)
     every = one.build_extra_pairs(EXAMPLES, 3)
     assert one.build_extra_pairs(EXAMPLES[4:6], 3) == every[4:6]
@@ -114,14 +114,14 @@ def test_permutations_depend_on_seed_id_and_epoch_only():
     assert MaxEntropyObjective(tiny_network(), seed=2).build_extra_pairs(EXAMPLES, 3) != every
 
 
-def test_pairs_too_short_give_none():
+def test_short_pairs_have_no_permutations():
     objective = MaxEntropyObjective(tiny_network(), MaxEntropyOptions(permutations=2))
     short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
     assert objective.build_extra_pairs(short, 0) == []
     assert len(objective.build_extra_pairs([short[0], EXAMPLES[0]], 0)) == 2
 
 
-def test_other_languages_are_cut_their_way():
+def test_other_languages_use_their_tokenizer():
     objective = MaxEntropyObjective(tiny_network(), language="zh")
     [(premise, _)] = objective.build_extra_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
     assert premise != "他在看书。"

@@ -19,7 +19,7 @@ ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "hi
 
 
 @pytest.mark.parametrize("summary", [{}, {"accuracy": ONE}])
-def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
+def test_summary_table_is_shown_if_present(summary, capsys):
     _show({"runs": [{"count_pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
     assert last == "1,200 pairs per epoch, 6 steps; in runs/a"
@@ -33,11 +33,11 @@ def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
         (
             0.7,
             "Accuracy of the biased model: 70.0% of the training pairs that it predicts; of this model: 60.0% of "
-            "held-out pairs. The bias may leave too little to learn.",
+            "held-out pairs. The biased model may leave too few pairs to learn from.",
         ),
     ],
 )
-def test_a_model_is_set_beside_the_biased_one(biased, said, capsys):
+def test_model_accuracy_is_shown_with_bias_accuracy(biased, said, capsys):
     trained = {
         "count_pairs_per_epoch": 1200,
         "steps": 6,
@@ -48,14 +48,14 @@ def test_a_model_is_set_beside_the_biased_one(biased, said, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == [said]
 
 
-def test_of_several_seeds_the_spread_is_shown(capsys):
+def test_several_seeds_show_standard_deviation(capsys):
     summary = {"accuracy": {"mean": 0.5, "standard_deviation": 0.1, "values": [0.4, 0.6], "n": 1234}}
     _show({"runs": [{"count_pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
     assert capsys.readouterr().out.splitlines()[1].split() == ["accuracy", "0.5000", "0.1000", "1,234"]
 
 
-def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
-    # Worked out by hand: 8 of 10 right, z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
+def test_single_run_has_wilson_interval():
+    # By hand, with 8 of 10 right and z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
     published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
     found = summarize_runs([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
     assert (found["low"], found["high"], found["n"]) == (
@@ -67,7 +67,7 @@ def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
 
 @pytest.fixture
 def evaluated(tmp_path, monkeypatch):
-    """Replace training and evaluation: the model reads `plain` and `swapped`, and `sicck` cannot be made."""
+    """Replace training and evaluation: the model is evaluated on `plain` and `swapped`, and `sicck` fails."""
     made = [factories.result(set_name=name) for name in ("plain", "swapped")]
 
     def evaluate_all(models, sets, *, output_dir, on_failure=None, **_):
@@ -95,7 +95,7 @@ def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
         assert row.split()[-1] == "better", "of 300 pairs, 240 right"
 
 
-def test_evaluate_failed_set_is_named_and_the_others_are_shown(evaluated, capsys):
+def test_failed_set_is_named_and_others_are_shown(evaluated, capsys):
     config, verdict = evaluated
     [failure] = train._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
     shown = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Laws of weight averaging, and the folders that `unbag models interpolate` writes."""
+"""Tests of weight averaging, and of the folders that `unbag models interpolate` writes."""
 
 import json
 import random
@@ -29,7 +29,7 @@ ALPHAS = [step / 10 for step in range(11)]
 
 
 def random_floats(seed, n=2_000):
-    """Draw float32 values of all magnitudes: random bits, without infinities and NaN."""
+    """Return float32 values of all magnitudes: random bits, excluding infinities and NaN."""
     bits = torch.randint(-(2**31), 2**31, (n,), generator=torch.Generator().manual_seed(seed), dtype=torch.int64)
     values = bits.to(torch.int32).view(torch.float32)
     special = torch.tensor([0.0, -0.0, 2.0**-149, -(2.0**-149), torch.finfo(torch.float32).max])
@@ -41,16 +41,16 @@ def bits(tensor):
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_interpolate_model_with_itself_is_the_model_bit_for_bit(alpha):
+def test_interpolation_with_itself_is_exact(alpha):
     values = random_floats(1)
     [mixed] = interpolate_weights({"w": values}, {"w": values.clone()}, alpha).values()
     assert len(values) > 1_000
     assert torch.equal(bits(mixed), bits(values))
 
 
-def test_interpolate_at_both_ends_is_one_model_bit_for_bit():
+def test_interpolation_endpoints_are_exact():
     a, b = random_floats(1)[:1_900], random_floats(2)[:1_900]
-    a[0], b[1] = float("-inf"), float("inf")  # a weight of 0 times infinity would be NaN
+    a[0], b[1] = float("-inf"), float("inf")  # zero times infinity would be NaN
     assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 0.0)["w"]), bits(a))
     assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), bits(b))
 
@@ -62,7 +62,7 @@ def test_interpolate_by_hand():
     assert torch.equal(interpolate_weights(b, a, 0.75)["w"], interpolate_weights(a, b, 0.25)["w"])
 
 
-def test_interpolate_is_the_exact_value_rounded_once():
+def test_interpolation_is_exact_value_rounded_once():
     """Python's fractions are the independent implementation."""
     from fractions import Fraction
 
@@ -97,7 +97,7 @@ def test_average_tensors_order_has_no_influence():
 def test_average_tensors_half_precision_is_averaged_in_float32():
     a, b = torch.tensor([1.0], dtype=torch.float16), torch.tensor([1.0009765625], dtype=torch.float16)
     mean = average_tensors([a, b], [0.5, 0.5])
-    assert (mean.dtype, mean.tolist()) == (torch.float32, [1.00048828125])  # not a float16
+    assert (mean.dtype, mean.tolist()) == (torch.float32, [1.00048828125])  # not representable in float16
 
 
 def test_average_weights_copies_equal_integers_and_rejects_others():
@@ -113,7 +113,7 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
 
 @pytest.fixture(scope="module")
 def pair(make_model):  # noqa: F811
-    """Give the folders of two tiny classifiers that differ in their weights only."""
+    """Return the folders of two tiny classifiers that differ only in their weights."""
     return make_model(seed=1), make_model(seed=2)
 
 
@@ -222,7 +222,7 @@ def test_average_models_of_unbag_architectures_keeps_integer_tables(name, tmp_pa
 
 
 def changed(folder, to, name, **fields):
-    """Copy a model with other values in one of its JSON files."""
+    """Copy a model and change fields in one of its JSON files."""
     shutil.copytree(folder, to)
     config = json.loads((to / name).read_text())
     (to / name).write_text(json.dumps(config | fields))

@@ -37,7 +37,7 @@ Scores = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Quantity:
-    """Metric of a challenge set, with its location in the scores.
+    """A metric of a challenge set: its name, its label and its path in the scores.
 
     Attributes:
         name: Machine-readable name, unique in its set.
@@ -60,12 +60,12 @@ class Quantity:
     limits: tuple[float, float] = (0.0, 1.0)
 
     def get_estimate(self, scores: Scores) -> Estimate | None:
-        """Look up or compute the metric; None if the scores do not contain it."""
+        """Look up or compute the metric. Return None if the scores do not contain it."""
         return self.compute(scores) if self.compute else dict(iter_estimates(scores)).get(self.path)
 
 
 def build_roles(*names: Role) -> frozenset[Role]:
-    """Build the set of roles of a metric."""
+    """Build a frozen set of metric roles."""
     return frozenset(names)
 
 
@@ -94,7 +94,7 @@ VERIFIER: Final = (
 
 
 class Measurement(NamedTuple):
-    """Metric with its value, 95 % interval and number of examples."""
+    """A metric with its value, 95 % confidence interval and number of examples."""
 
     quantity: Quantity
     estimate: Estimate
@@ -102,7 +102,7 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ChallengeSet:
-    """A challenge set.
+    """Description of a challenge set: name, metrics, columns, builder and default sample.
 
     The package of the set has four more modules, which are imported on first use:
 
@@ -174,12 +174,12 @@ class ChallengeSet:
     corpus_pairs: Mapping[str, Any] | None = None
 
     def list_quantities_with_role(self, role: Role) -> list[Quantity]:
-        """List the metrics with a role, starting with the skill score."""
+        """List the metrics that have a role. The skill score comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
     @property
     def named_quantities(self) -> tuple[Quantity, ...]:
-        """Metrics that gates, comparisons and exports refer to by name: those of the set and of `VERIFIER`.
+        """Metrics that gates, comparisons and exports can refer to by name: the metrics of the set and of `VERIFIER`.
 
         A verifier metric is omitted if the set defines a metric with the same name.
         """
@@ -187,16 +187,16 @@ class ChallengeSet:
         return (*self.quantities, *(each for each in VERIFIER if self.has_verification and each.name not in own))
 
     def map_quantities_by_path(self) -> dict[str, Quantity]:
-        """Map paths in the scores to metrics, including the skill score and the verifier metrics."""
+        """Build a dict from score paths to metrics, including the skill score and the verifier metrics."""
         verifier = VERIFIER if self.has_verification else ()
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
     def list_measurements(self, scores: Scores, role: Role) -> list[Measurement]:
-        """List the metrics with a role and their values. Metrics without examples are omitted."""
+        """List the metrics that have a role, with their values. Metrics without a value are omitted."""
         return list(self._iter_measurements(scores, role))
 
     def get_skill_score(self, scores: Scores) -> Measurement | None:
-        """Look up the skill score, which represents the set; None if it is undefined."""
+        """Look up the skill score, the main score of the set. Return None if it is undefined."""
         return next((each for each in self._iter_measurements(scores, "quoted") if each.quantity is SCORE), None)
 
     def score_rows(
@@ -256,7 +256,7 @@ class ChallengeSet:
         return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}, **verified}
 
     def select_decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
-        """Select the rows that the skill score uses, shape (n,). The other rows need no shuffled control.
+        """Compute a mask of the rows that the skill score uses, shape (n,). The other rows need no shuffled control.
 
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
@@ -271,11 +271,11 @@ class ChallengeSet:
         return mask
 
     def import_set_module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
-        """Import one of the set's modules."""
+        """Import a module of the set's package."""
         return import_module(f"{self.package}.{part}")
 
     def import_builder_class(self) -> Any:
-        """Import the class of the `datasets` builder, whose base class is untyped."""
+        """Import the set's `datasets` builder class. Its type is `Any`, because its base class is untyped."""
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 

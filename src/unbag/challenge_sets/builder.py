@@ -42,7 +42,7 @@ _MAKES_ROWS: Final = (
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute the part of the cache key that `datasets` does not cover: code, tokenizer versions, the user's files.
+    """Compute a hash of the code, the tokenizer versions and the user's files, which the cache key of `datasets` lacks.
 
     Args:
         builder_file: Module of the builder. All modules in its folder are hashed.
@@ -69,7 +69,7 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
 
 
 def list_named_files(value: Any) -> list[Path]:
-    """List the existing files and folders that an option names. Names of Hub repositories and corpora are dropped."""
+    """List the existing files and folders that an option names. Hub repositories and corpora are omitted."""
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
     return [Path(os.fspath(name)) for name in names if name and os.path.exists(name)]
@@ -90,7 +90,7 @@ _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
-    """Base class of builders, which create a challenge set from the pairs of a corpus or from user-provided data.
+    """Base class of `datasets` builders that create a challenge set from a corpus or from user-provided data.
 
     A subclass describes its set by the class attributes and builds rows in `tables`. Its config class declares the
     options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
@@ -136,7 +136,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
-        """Iterate over the rows built from examples, as tables of `SCHEMA` of a few thousand rows each.
+        """Build rows from examples. Yields tables with the schema `SCHEMA` and a few thousand rows each.
 
         Args:
             source: Source of the examples.
@@ -145,7 +145,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         raise NotImplementedError
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the sources that the set is built from."""
+        """Open the data sources that the set is built from."""
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
@@ -171,11 +171,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     @classmethod
     def has_two_label_config(cls) -> bool:
-        """Check whether pairs of two labels make this set: whether one of its configs is of a corpus with two."""
+        """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_names(self) -> None:
-        """Validate the first labelled row of a file, and that all files, pipelines and corpora in the options exist.
+        """Validate that all files, pipelines and corpora in the options exist and that the first labelled row is valid.
 
         Raises:
             ValueError: If the data, a pipeline, or a file or corpus in a list does not exist.
@@ -196,10 +196,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
                     validate_corpus_names([name])
 
     def warm_caches(self, source: PairSource) -> None:
-        """Fill caches before worker processes start, so that they do not repeat the same work."""
+        """Fill caches in the main process, so that the worker processes do not repeat the same work."""
 
     def describe_provenance(self) -> dict[str, Any]:
-        """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the record."""
+        """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the results."""
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
@@ -217,11 +217,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded for reasons other than `UNFIT`, by reason."""
+        """Count the labelled examples that were excluded, by reason. The reason `UNFIT` is omitted."""
         return {}
 
     def list_creators(self) -> dict[Made, list[str]]:
-        """List the `language_creators` and `annotations_creators` for the dataset card; `unknown` for user data."""
+        """List the creators of the sentences and of the labels, for the dataset card.
+
+        User-provided data adds no creators.
+        """
         base = CORPORA.get(self.config.corpus)
         sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
         made = (_MACHINE,)
@@ -231,20 +234,23 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         }
 
     def get_split_name(self, source: PairSource) -> str:
-        """Name the split of the rows built from a source."""
+        """Return the name of the split for the rows that are built from a source."""
         return source.split or _UNNAMED_SPLIT
 
     def save_build_counts(self, counts: Mapping[str, int]) -> None:
-        """Store counts from `tables`, e.g. of rejected candidates by reason, beside the rows."""
+        """Store counts made by `iter_tables` beside the rows, e.g. the number of rejected candidates by reason."""
         if self._is_prepared:
             build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
     def load_build_counts(self) -> dict[str, int]:
-        """Load the counts that `save_build_counts` stored, summed over all processes; empty without such counts."""
+        """Load the counts that `save_build_counts` stored, summed over all processes.
+
+        Return an empty dict if none are stored.
+        """
         return dict(sorted(build_stats.load_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_read_counts(self) -> Counter[str]:
-        """Load the numbers of rows read, of excluded rows by reason, and of labelled and annotated rows.
+        """Load the numbers of rows read, of excluded rows by reason, of labelled rows and of annotated rows.
 
         A builder that overrides `_generate_tables` stores them with `build_stats.save_read_counts`.
         """
@@ -336,7 +342,7 @@ def _join_spans(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int 
 
 
 class RowBuildError(DatasetGenerationError):
-    """Error for rows that cannot be built.
+    """Raised when the rows of a set cannot be built.
 
     Attributes:
         cause: Original exception. Unlike `__cause__`, the attribute survives pickling between processes.
@@ -351,7 +357,7 @@ class RowBuildError(DatasetGenerationError):
 
 
 def build_features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> datasets.Features:
-    """Build the features of a set from its columns. The column `label` becomes a `ClassLabel` with these names."""
+    """Convert an Arrow schema to `datasets.Features`. The column `label` becomes a `ClassLabel` with these names."""
     return datasets.Features(
         {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(labels))}
     )

@@ -19,7 +19,7 @@ Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 
 
 def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
-    """Collect the annotators' labels of all examples that have them."""
+    """Collect the gold label and the annotators' labels of all annotated examples."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
@@ -31,7 +31,7 @@ def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
 def compute_annotator_accuracy(
     rows: Any, labels_of_pairs: Votes, id_column: str = "source_id"
 ) -> Mapping[str, Any] | None:
-    """Compute how often one annotator gives the gold label, over the unchanged pairs of a set.
+    """Compute how often a single annotator gives the gold label, on the unmodified pairs of a set.
 
     Annotators labelled the original pairs only, so permuted or exchanged rows do not count. The estimate is that of
     `scoring.accuracy.compute_annotator_agreement`, with its 95 % interval over pairs.

@@ -90,7 +90,7 @@ def _as_text(value: Any) -> Any:
 
 
 def list_set_options(name: str) -> frozenset[str]:
-    """List the names of a set's own options, without those that choose the pairs.
+    """List the options that are specific to a set. Options that select the pairs are omitted.
 
     Raises:
         ValueError: If the set does not exist.
@@ -101,14 +101,14 @@ def list_set_options(name: str) -> frozenset[str]:
 
 
 def parse_set_option(name: str, option: str, text: str) -> Any:
-    """Parse the value of one of a set's own options from text, as `unbag.utils.options.parse_option` does."""
+    """Parse the value of a set-specific option from text (see `unbag.utils.options.parse_option`)."""
     return parse_option(
         challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, option, text
     )
 
 
 def describe_set_options(name: str) -> list[OptionDescription]:
-    """Describe a set's own options with defaults and meanings.
+    """Describe the options that are specific to a set: name, default and meaning.
 
     Raises:
         ValueError: If the set does not exist.
@@ -119,7 +119,7 @@ def describe_set_options(name: str) -> list[OptionDescription]:
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:
-    """Check whether a set is built from one split of a corpus; False if the set merges all splits.
+    """Check whether a set is built from a single split of a corpus. Return False if it merges all splits.
 
     Args:
         name: Name of the set.
@@ -133,7 +133,7 @@ def has_split_config(name: str, corpus: str | None) -> bool:
 
 
 def get_official_config(name: str) -> str | None:
-    """Look up the config of the authors' own pairs; None if the set does not use them by default.
+    """Look up the config with the authors' published pairs. Return None if the set does not use it by default.
 
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
@@ -145,7 +145,7 @@ def get_official_config(name: str) -> str | None:
 def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Find the config for a split of a corpus, and the options that the config's name does not imply.
+    """Find the config for a split of a corpus, and the options that the config does not already set.
 
     Args:
         name: Name of the set.
@@ -188,7 +188,7 @@ def load(
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
-    """Build or load from the cache a challenge set, and return the split that models are evaluated on.
+    """Load a challenge set from the cache, or build it, and return the split that models are evaluated on.
 
     Args:
         name: Name of the set, e.g. `permuted`.
@@ -213,12 +213,12 @@ def load(
 
 
 def is_built(dataset_builder: Any) -> bool:
-    """Check whether the set of a builder is in the cache, without reading its rows."""
+    """Check whether the set of a builder is in the cache. No rows are read."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
 def build_evaluated_split(dataset_builder: Any) -> Any:
-    """Build the set of a builder, or load it from the cache, and return its evaluation split.
+    """Load the set of a builder from the cache, or build it, and return its evaluation split.
 
     Raises:
         ValueError: `UnsuitablePairsError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
@@ -236,7 +236,7 @@ def build_evaluated_split(dataset_builder: Any) -> Any:
 
 
 def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
-    """Validate that a set has rows.
+    """Validate that at least one split of a set has rows.
 
     Args:
         dataset_builder: Builder of the set.
@@ -308,7 +308,7 @@ def list_set_summaries() -> list[dict[str, str]]:
 
 
 def read_card(name: str) -> str:
-    """Read the text of a set's card, the README.md beside its builder.
+    """Read the dataset card of a set: the README.md in the folder of its builder.
 
     Raises:
         ValueError: If the set does not exist.

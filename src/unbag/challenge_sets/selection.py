@@ -14,12 +14,12 @@ from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
-    """Error for an option that no set has, or that conflicts with another option."""
+    """Raised for an option that no set has, or that conflicts with another option."""
 
 
 @dataclass(frozen=True)
 class PairSelection:
-    """Source pairs of challenge sets, and the options of the sets.
+    """The source pairs of one or more challenge sets, and the options of these sets.
 
     Attributes:
         corpus: Base corpus (default: each set's own).
@@ -110,7 +110,7 @@ class PairSelection:
         return self != PairSelection(read=self.read)
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Collect the options given without a set that several of these sets have, with the names of these sets."""
+        """Map each option given as `NAME` (not `SET.NAME`) to the sets that declare it, if there are several."""
         options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}

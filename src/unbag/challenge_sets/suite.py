@@ -13,7 +13,7 @@ from unbag.data.corpora import CORPORA
 
 
 def list_suite_sets(*, from_text: bool = False) -> list[str]:
-    """List the names of all challenge sets in the order of evaluation, cheap sets first.
+    """List the names of all challenge sets in evaluation order, cheap sets first.
 
     Args:
         from_text: Whether to list only the sets that can be made from a text.
@@ -24,13 +24,13 @@ def list_suite_sets(*, from_text: bool = False) -> list[str]:
 
 
 def build_suite_request(name: str) -> SetRequest:
-    """Build the request for a complete set with default options."""
+    """Build a request for the complete set (no sampling) with default options."""
     config, options = loading.resolve_config(name, None, None, {})
     return SetRequest(name, config, options)
 
 
 def apply_suite_sample(request: SetRequest) -> SetRequest:
-    """Apply the sample size and options of the suite to a request. Explicit values of the request take precedence."""
+    """Add the sample size and options of the suite to a request. Values set in the request take precedence."""
     challenge_set = challenge_sets.get_challenge_set(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)

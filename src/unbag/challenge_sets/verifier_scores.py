@@ -20,7 +20,7 @@ def compute_verifier_scores(
     entailment: NDArray[np.float64] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> VerificationScores | None:
-    """Compute `scoring.verification`; None without both kinds of rows, or for a model that only finds contradictions.
+    """Compute the scores of a model as a verifier. Return None if they are undefined for the rows or the model.
 
     The decisions are the model's own: the most probable label, or the label beyond the threshold of a model with one
     output. A row without an answer counts as neither entailed nor contradicted, with a probability of entailment of 0:
@@ -33,6 +33,9 @@ def compute_verifier_scores(
         entailment: Probability of entailment, shape (n,); default: the column of `answers`. A model with one output
             has its own, since `answers` are centred at its threshold.
         resamples: Number of bootstrap resamples.
+
+    Returns:
+        The scores. None if the rows are all entailed or all not entailed, or if the model detects only contradictions.
     """
     space = tuple(answers.label_space)
     if ENTAILMENT not in space:

@@ -27,7 +27,7 @@ _SVG: Final = """\
 
 
 def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
-    """Write the badge of one model.
+    """Write the badge of one model to an SVG or JSON file.
 
     Args:
         verdicts: Verdicts on the model, one per set. Unchanged pairs of a corpus do not count.

@@ -47,7 +47,7 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
 
 
 def export_comparison(comparison: Comparison) -> ExportedTable:
-    """Build the tables of a comparison for export, with the name of the better system per metric."""
+    """Build the tables of a comparison for export. They name the better system for each metric."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
     sentences = (
         *(f"{note}." for note in comparison.notes),
@@ -203,7 +203,7 @@ def _values(difference: MetricDifference) -> list[str]:
 
 
 def format_difference(estimate: Estimate) -> str:
-    """Format a difference with sign and interval."""
+    """Format a difference with its sign and interval."""
     if estimate.value is None:
         return "–"
     if estimate.low is None or estimate.high is None:
@@ -216,7 +216,7 @@ def _deviation(value: float | None) -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """Format a p value; None becomes a dash."""
+    """Format a p value. None becomes a dash."""
     if value is None:
         return "–"
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")

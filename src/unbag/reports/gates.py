@@ -21,7 +21,7 @@ _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 def build_gate_view(
     checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[ChangedLabels] = (), *, strict: bool
 ) -> RenderableType:
-    """Build the terminal view of gate results: a table with one row per gate, and the verdict."""
+    """Build the terminal view of gate results: a table with one row per gate, and the overall verdict."""
     tested = any(each.p is not None for each in checked)
     columns = ("metric", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # fits 80 columns

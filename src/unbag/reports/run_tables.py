@@ -16,7 +16,7 @@ from unbag.reports.html.data import ReportData, compute_standings, load_report_d
 
 
 def export_runs(folders: Sequence[Path]) -> ExportedTable:
-    """Build the tables of one or more runs for export, with all models side by side.
+    """Build tables for export that show the models of one or more runs side by side.
 
     The tables contain the metrics with the role "quoted". The records contain all metrics of each set.
 

@@ -20,7 +20,7 @@ _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
 def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Build the terminal view of a mended model: its comparison with the original, or the reason why there is none.
+    """Build the terminal view of a mended model: its comparison with the original model, and remarks.
 
     Args:
         record: Return value of `training.mended.mend`.
@@ -34,7 +34,7 @@ def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) 
 
 
 def format_in_domain_change(comparison: Comparison) -> str:
-    """Format the change in accuracy on the unchanged pairs of each corpus as a sentence."""
+    """Format the change in accuracy on the unmodified pairs of each corpus as a sentence."""
     own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
     if not own:
         return "In domain: not evaluated."
@@ -75,7 +75,7 @@ def build_mended_card(
 
 
 def interpolation_section(record: Mapping[str, Any]) -> str:
-    """Build the Markdown section on the interpolated weights of a `training.json`; empty if there are none."""
+    """Build the Markdown section on weight interpolation from a `training.json`. Return "" if it has none."""
     if (found := record.get("interpolation")) is None:
         return ""
     rows = []
@@ -125,7 +125,7 @@ _KFOLD_NAMES: Final = {
 
 
 def build_kfold_table(done: Mapping[str, Any]) -> Table:
-    """Build the cross-validation table, with the original and the fine-tuned model for each group of pairs."""
+    """Build the cross-validation table, with the scores of the original and the fine-tuned model per group of pairs."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
     grid = create_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
@@ -166,7 +166,7 @@ _REARRANGED_NAMES: Final = {
 
 
 def build_rearranged_table(done: Mapping[str, Any]) -> Table:
-    """Build the table of accuracies on the original and the rearranged corpus, and the effect of HEX."""
+    """Build the table of accuracies on the original and the rearranged corpus, and of the effect of HEX."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
     grid = create_table(

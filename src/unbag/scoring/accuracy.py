@@ -35,7 +35,7 @@ def accuracy(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> AccuracyScores:
-    """Compute the share of correct predictions, overall and by gold label.
+    """Compute the accuracy of predictions, overall and per gold label.
 
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong.
@@ -91,7 +91,7 @@ Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
 
 
 class LabelKappa(TypedDict):
-    """Label id and Fleiss' κ of one label against all other labels."""
+    """Fleiss' κ of one label against all other labels."""
 
     label: int
     kappa: Estimate
@@ -115,7 +115,7 @@ class FleissKappaScores(TypedDict):
 
 
 class AnnotatorAgreement(NamedTuple):
-    """Share of annotators who give the gold label, per example.
+    """Fraction of annotators who give the gold label, per example.
 
     Attributes:
         share: Share of each example's annotators, shape (n,); 0 for an example without annotators.
@@ -129,7 +129,7 @@ class AnnotatorAgreement(NamedTuple):
 def compute_annotator_agreement(
     annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int | None = None
 ) -> AnnotatorAgreement:
-    """Compute the share of each example's annotators who give the gold label.
+    """Compute the fraction of annotators who give the gold label, for each example.
 
     The mean over examples is the expected accuracy of one annotator drawn at random. Nie et al. 2019 (footnote 10) use
     this mean as the human estimate. The human performance in Table 2 of Glockner et al. 2018 is the same mean: 94.1 %

@@ -15,7 +15,7 @@ BINS: Final = 10
 
 
 class ReliabilityBin(TypedDict):
-    """One bin of the reliability diagram.
+    """A bin of the reliability diagram.
 
     Attributes:
         bin: Number of the bin, from 1 (the lowest scores).
@@ -29,7 +29,7 @@ class ReliabilityBin(TypedDict):
 
 
 class CalibrationScores(TypedDict):
-    """Calibration of scores as probabilities of entailment.
+    """Calibration metrics of predicted probabilities of entailment.
 
     Attributes:
         brier: Mean squared difference between score and label, in [0, 1]; lower is better.
@@ -61,7 +61,7 @@ def compute_calibration(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CalibrationScores:
-    """Compute the calibration of scores as probabilities of entailment.
+    """Compute the Brier score, its decomposition and the expected calibration error of entailment probabilities.
 
     The bins have equal mass. Pairs with equal scores share a bin, so there may be fewer bins than requested. In each
     bin, the bias correction subtracts the amount by which the expected absolute difference of a normal sample exceeds

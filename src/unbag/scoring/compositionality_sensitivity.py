@@ -17,7 +17,7 @@ _Threshold = TypedDict("_Threshold", {"lambda": float})  # a Python keyword cann
 
 
 class MisleadingSubset(_Threshold):
-    """Scores on CS_λ, the examples whose lexically-misleading score is at least λ.
+    """Scores on CS_λ, the examples with a lexically-misleading score of at least λ.
 
     Scores are `Estimate`s (value, low, high, n): fractions in [0, 1], except `drop`, which is in [-1, 1]. If CS_λ is
     empty, the value is None and n is 0.
@@ -44,7 +44,7 @@ class MisleadingSubset(_Threshold):
 
 
 class CompositionalitySensitivityScores(TypedDict):
-    """Accuracy on subsets with misleading lexical cues: Table 5 of Nie et al. (2019), which shows percentages.
+    """Accuracy on subsets with misleading lexical cues, as in Table 5 of Nie et al. (2019).
 
     Attributes:
         subsets: One `MisleadingSubset` per λ, in ascending order from 0.
@@ -64,7 +64,7 @@ def compositionality_sensitivity(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CompositionalitySensitivityScores:
-    """Compute accuracy on the examples that mislead a bag-of-words model, at several thresholds.
+    """Compute accuracy on the examples that mislead a bag-of-words model, for several thresholds λ.
 
     LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model assigns to a
     wrong label (Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867, equation 6). CS_λ is the set of examples

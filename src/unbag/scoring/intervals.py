@@ -113,7 +113,7 @@ def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
 
 
 def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute Clopper-Pearson limits of proportions; sample sizes need not be integers.
+    """Compute Clopper-Pearson confidence limits of proportions. Sample sizes may be fractional.
 
     Args:
         shares: Proportions in [0, 1], shape (k,).
@@ -134,7 +134,7 @@ def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL)
 def compute_contrast_limits(
     numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Compute confidence limits of a signed sum of proportions over the same examples, such as a difference.
+    """Compute confidence limits of a sum or difference of proportions over the same examples.
 
     As in Bonett & Price (2012), two pseudo-examples are added. The first one supports the difference as strongly as
     possible: proportions with sign + are 1, and those with sign - are 0. The second one is the opposite. In each

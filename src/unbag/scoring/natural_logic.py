@@ -40,7 +40,7 @@ class MacroScores(TypedDict):
 
 
 class LabelScores(TypedDict):
-    """F1, precision and recall of one label, and its numbers of gold and predicted occurrences."""
+    """F1, precision and recall of one label, and the numbers of its gold and predicted occurrences."""
 
     f1: float
     precision: float
@@ -50,7 +50,7 @@ class LabelScores(TypedDict):
 
 
 class PairGroupScores(MacroScores):
-    """Scores and confusion table of a group of pairs.
+    """Scores and confusion matrix of a group of pairs.
 
     Attributes:
         confusion: Number of pairs by gold label and predicted label; zero counts are omitted.
@@ -60,7 +60,7 @@ class PairGroupScores(MacroScores):
 
 
 class NaturalLogicScores(PairGroupScores):
-    """Scores of all pairs, of each label, and of each group of pairs.
+    """Scores overall, per label and per group of pairs.
 
     Attributes:
         n_examples: Number of scored pairs.
@@ -198,7 +198,7 @@ def natural_logic(
 def match_reversed_rows(
     pair: Sequence[Hashable] | NDArray[Any], reverse: ArrayLike, gold: Sequence[str | None] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the rows to score and the reversed row of each of them.
+    """Find the rows to score, and match each of them with its reversed row.
 
     Args:
         pair: Pair of each row, shape (n,).
@@ -289,10 +289,10 @@ def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Samp
 
 
 def compute_macro_average(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
-    """Compute macro-averaged F1, precision or recall from flattened confusion tables.
+    """Compute macro-averaged F1, precision or recall from flattened confusion matrices.
 
     Args:
-        tables: Confusion tables (gold × predicted), shape (m, k * k).
+        tables: Confusion matrices (gold × predicted), shape (m, k * k).
         measure: `f1`, `precision` or `recall`.
 
     Returns:

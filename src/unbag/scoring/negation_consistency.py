@@ -42,7 +42,7 @@ class NegationOperationScores(NegationScores):
 
 
 class NegationConsistencyScores(NegationScores):
-    """Scores on all rows and by operation.
+    """Scores on all rows and for each operation.
 
     Attributes:
         n_examples: Number of rows.
@@ -66,7 +66,9 @@ def negation_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NegationConsistencyScores:
-    """Compute the scores of predictions on mirrors: two pairs with a negation and different labels.
+    """Compute accuracy, false-entailment rate and mirror consistency on pairs with negations.
+
+    A mirror is two pairs with one hypothesis and different labels, whose premises have the same words.
 
     Mirror consistency is the contrast consistency of Gardner et al. (2020), https://arxiv.org/abs/2004.02709, with
     mirrors as contrast sets.

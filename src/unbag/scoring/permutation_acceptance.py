@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 
 
 class AcceptanceScores(TypedDict):
-    """Permutation acceptance: `Estimate`s (value, low, high, n) of fractions in [0, 1]; lower is better.
+    """Permutation acceptance metrics: fractions in [0, 1] as `Estimate`s (value, low, high, n). Lower is better.
 
     Attributes:
         omega_max: Share of examples with Pr_i > 0 (equation 2).
@@ -44,7 +44,7 @@ class AcceptanceScores(TypedDict):
 
 
 class AcceptanceBin(TypedDict):
-    """Number of permutations in the bin [low, high), and the share of them that is accepted.
+    """Number of permutations in the bin [low, high), and the fraction of them that is accepted.
 
     Both are given for all examples (`n`, `acceptance`), for D^c (`n_c`, `acceptance_c`) and for D^f (`n_f`,
     `acceptance_f`). A share is None without permutations.
@@ -61,7 +61,7 @@ class AcceptanceBin(TypedDict):
 
 
 class PermutationAcceptanceScores(AcceptanceScores):
-    """Permutation acceptance, accuracy, entropies and bins; values without examples are None.
+    """Permutation acceptance, accuracy, entropies and bins. Values without examples are None.
 
     Attributes:
         n_examples: Number of examples.
@@ -293,7 +293,7 @@ def _by_bin(
     n_bins = int(index.max()) + 1
 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
-        """Count the permutations per bin, and compute the share of them that is accepted."""
+        """Compute the number of permutations and the fraction of accepted ones for each bin."""
         counts = np.bincount(index[subset], minlength=n_bins)
         accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]

@@ -103,7 +103,7 @@ def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n
 
 
 def compute_auroc_from_sums(sums: Floats) -> Floats:
-    """Compute the area under the ROC curve (AUROC) in resamples from sums over sources.
+    """Compute the area under the ROC curve (AUROC) of resamples, from sums over sources.
 
     To first order, the area is linear in the placement values: the mean over entailed pairs, plus the mean over the
     other pairs, minus the area of all pairs.

@@ -43,12 +43,12 @@ _SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.
 
 
 def compute_sample_value(sample: Sample) -> float:
-    """Compute a statistic on the original examples; NaN if it is undefined."""
+    """Compute a statistic on the original examples. Return NaN if it is undefined."""
     return float(STATISTICS[sample.statistic](sample.columns.sum(axis=0, keepdims=True))[0])
 
 
 class PairedDifference(NamedTuple):
-    """Difference of a statistic, second system minus first, with its interval and two-sided p value."""
+    """Difference of a statistic between two systems (second minus first), with interval and two-sided p value."""
 
     difference: Estimate
     p: float | None
@@ -57,7 +57,7 @@ class PairedDifference(NamedTuple):
 def resample_statistics(
     samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0
 ) -> list[Floats]:
-    """Compute several statistics on shared bootstrap resamples (paired bootstrap).
+    """Compute several statistics on the same bootstrap resamples (paired bootstrap).
 
     Args:
         samples: One sample per statistic and system, all with the same n examples in the same order.
@@ -80,7 +80,7 @@ def resample_statistics(
 def compute_paired_difference(
     first: Sample, second: Sample, *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0, level: float = 0.95
 ) -> PairedDifference:
-    """Compute the difference of a statistic between two systems by the paired bootstrap.
+    """Compute the difference of a statistic between two systems with the paired bootstrap.
 
     `compute_difference_from_draws` describes interval and p value.
 
@@ -109,7 +109,7 @@ def compute_paired_difference(
 def compute_difference_from_draws(
     first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
 ) -> PairedDifference:
-    """Compute the difference of a statistic between two systems from their `resample_statistics`.
+    """Compute the difference of a statistic between two systems from draws of `resample_statistics`.
 
     For proportions and differences of proportions, the limits are those of `intervals.compute_contrast_limits`. For all
     other statistics, they are those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993,
@@ -185,7 +185,7 @@ def compute_unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
 
 
 def extract_binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
-    """Extract the 0/1 outcomes of two systems for McNemar's test; None if the test does not apply.
+    """Extract the 0/1 outcomes of two systems for McNemar's test. Return None if the test does not apply.
 
     The test applies to proportions over the same subset for both systems, if each example counts fully or not at all.
 
@@ -291,7 +291,7 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class SeedSpread(NamedTuple):
-    """Mean and sample standard deviation over seeds, and the number of seeds; no deviation for a single seed."""
+    """Mean, sample standard deviation and number of seeds. The deviation of a single seed is None."""
 
     mean: float
     standard_deviation: float | None
@@ -319,7 +319,7 @@ def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
 
 
 class SeedTestResult(NamedTuple):
-    """Difference of two means over seeds, second minus first, with its interval and p value; n counts all seeds."""
+    """Difference of the means over seeds (second minus first), with interval and p value. `n` counts all seeds."""
 
     difference: Estimate
     p: float | None

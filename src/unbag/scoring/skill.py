@@ -46,7 +46,7 @@ _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant pr
 
 
 class PredictionCredits(NamedTuple):
-    """Credits of a model's predictions on the n rows of a set.
+    """The credits (scores per row, such as 1 for a correct prediction) of a model on the n rows of a set.
 
     Attributes:
         credit: Credit of each row, shape (n,).
@@ -69,7 +69,7 @@ class PredictionCredits(NamedTuple):
 
 
 class ExcludedLabel(TypedDict):
-    """A gold label that is excluded from the score.
+    """A gold label that is excluded from the skill score, with the reason.
 
     Attributes:
         label: Name of the label.
@@ -83,7 +83,7 @@ class ExcludedLabel(TypedDict):
 
 
 class SkillScores(TypedDict):
-    """Skill score and its components; an `Estimate` is (value, low, high, n).
+    """Skill score and its components. An `Estimate` is (value, low, high, n).
 
     Attributes:
         score: Skill score, at most 1; higher is better, and negative values mean that the reference is better. The
@@ -121,7 +121,7 @@ def skill_score(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SkillScores | None:
-    """Compute the skill score.
+    """Compute the skill score of a model from its credits and those of the baselines.
 
     Args:
         model: Credits of the model.
@@ -295,7 +295,7 @@ def _interval(
 def compute_difference_limits(
     first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
-    """Compute the limits of a difference of skill scores, second minus first, from resamples and pseudo-rows.
+    """Compute confidence limits of a difference of skill scores (second minus first) from resamples and pseudo-rows.
 
     Args:
         first: Columns of the first system's `Sample`, shape (sources, 4K).

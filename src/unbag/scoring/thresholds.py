@@ -20,7 +20,7 @@ _BLOCK: Final = 16  # number of thresholds tested at a time, which limits memory
 
 
 class ThresholdRow(TypedDict):
-    """One row of the threshold sweep.
+    """False-entailment rate, recall and precision at one threshold.
 
     Attributes:
         threshold: Minimum score of pairs that are predicted as entailed.

@@ -13,7 +13,7 @@ PARTITIONS: Final = 20
 
 
 class PartitionRow(TypedDict):
-    """Number of a partition, and the accuracy on its examples."""
+    """Accuracy on the examples of one partition."""
 
     partition: int
     accuracy: Estimate
@@ -57,7 +57,7 @@ def uncertainty_partitions(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> UncertaintyPartitionsScores:
-    """Compute accuracy by partition, from pairs whose words indicate the label to pairs whose words do not.
+    """Compute accuracy by partition of pairs, ordered by how little the words of a pair indicate its label.
 
     ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
     splits them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word

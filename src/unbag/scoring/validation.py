@@ -52,7 +52,7 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
 def validate_ids(
     name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None
 ) -> None:
-    """Validate label ids.
+    """Validate that all values are label ids.
 
     Args:
         name: Name of the column, for the error message.
@@ -90,7 +90,7 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
 
 
 def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
-    """Convert label names to ids; other values are unchanged.
+    """Convert label names to ids. Other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); -1 and None are missing labels.
@@ -116,7 +116,7 @@ def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) 
 
 
 def convert_labels_to_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Convert label ids to names; other values are unchanged.
+    """Convert label ids to names. Other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); None is a missing label.

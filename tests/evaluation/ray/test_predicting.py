@@ -1,4 +1,4 @@
-"""Models asked on a cluster: the stored parts and results of one process, bit for bit."""
+"""Tests of predicting on a cluster: chunks and results equal those of a single process bit for bit."""
 
 import json
 import shutil
@@ -59,7 +59,7 @@ def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own,
 
 @pytest.fixture
 def lengths(tmp_path, monkeypatch):
-    """Give the name of a function that answers, in the folder of the command: processes load it in no time."""
+    """Return the name of a predictor function in the working directory, which loads quickly."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lengths.py").write_text(
         "def answer(premises, hypotheses):\n"
@@ -69,8 +69,8 @@ def lengths(tmp_path, monkeypatch):
     return "lengths:answer"
 
 
-def test_a_folder_that_a_node_does_not_see_is_named(lengths, rows):
-    """As this process's memory, which is no other's."""
+def test_folder_invisible_to_node_is_rejected(lengths, rows):
+    """An in-memory file system differs between processes."""
     with (
         RayEngine() as engine,
         pytest.raises(ValueError, match="expected a folder that all nodes can access, got memory://"),
@@ -79,7 +79,7 @@ def test_a_folder_that_a_node_does_not_see_is_named(lengths, rows):
 
 
 def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
-    """Its process ends in the middle of its first piece; the model is a function in the folder of the command."""
+    """The process of the actor ends during its first chunk."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fragile.py").write_text(
         "import os\n"
@@ -100,7 +100,7 @@ def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
 def test_predictor_of_invalid_model_fails_at_once(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with RayEngine() as engine:
-        engine.validate_device("bfloat16", "cuda:99")  # which a node may have
+        engine.validate_device("bfloat16", "cuda:99")  # the node may have this device
         with pytest.raises(ModelError) as own:
             load_predictor(str(tmp_path))
         with pytest.raises(ModelError) as there:
@@ -112,7 +112,7 @@ def test_predictor_of_invalid_model_fails_at_once(tmp_path):
             engine.load_predictor(lambda premises, hypotheses: ["neutral"] * len(premises))
 
 
-def test_the_command_has_the_results_of_one_process(lengths, tmp_path, capsys):
+def test_command_results_equal_single_process(lengths, tmp_path, capsys):
     (tmp_path / "pairs.csv").write_text(
         "premise,hypothesis,label\n" + "".join(f"{p},{h},neutral\n" for p, h in PAIRS[:5])
     )

@@ -1,4 +1,4 @@
-"""The relation features of KIM (Chen et al. 2018, section 3.1), by a lexicon by hand."""
+"""Tests of the relation features of KIM (Chen et al. 2018, section 3.1), with a small lexicon."""
 
 import numpy as np
 import pytest
@@ -32,20 +32,20 @@ def features(**named):
         ("dogs", "dogs", features(synonym=1)),
         ("poodle", "dogs", features(hypernym=7 / 8)),
         ("dogs", "poodle", features(hyponym=7 / 8)),
-        ("poodle", "animal", features(hypernym=5 / 8)),  # dog, pet, animal: the shortest way
+        ("poodle", "animal", features(hypernym=5 / 8)),  # dog, pet, animal: the shortest path
         ("animal", "poodle", features(hyponym=5 / 8)),
         ("hot", "cold", features(synonym=0, antonym=1)),
         ("rose", "cat", features()),
         ("unheard", "unheard", features()),
-        ("cat", "dogs", features()),  # feline and canine are not the same
+        ("cat", "dogs", features()),  # feline and canine differ
         ("kitchen", "hot", features()),
     ],
 )
-def test_features_by_hand(relation, first, second, expected):
+def test_features_equal_hand_computed_values(relation, first, second, expected):
     assert relation(first, second) == expected
 
 
-def test_words_right_below_the_same_are_co_hyponyms():
+def test_words_with_same_hypernym_are_co_hyponyms():
     pairs, rows = compute_word_relations(["kitchen", "living room"], TinyLexicon())
     assert dict(zip(map(tuple, pairs.tolist()), rows.tolist(), strict=True)) == {
         (0, 0): features(synonym=1),
@@ -55,7 +55,7 @@ def test_words_right_below_the_same_are_co_hyponyms():
     }
 
 
-def test_the_papers_own_examples(wordnet):
+def test_features_equal_examples_of_paper(wordnet):
     """Chen et al. 2018, section 3.1: [dog, wolf] 0 and 1, [dog, canid] 0.875, [dog, carnivore] 0.75, [wet, dry] 1."""
     words = ["dog", "wolf", "canid", "carnivore", "wet", "dry"]
     pairs, rows = compute_word_relations(words, wordnet)

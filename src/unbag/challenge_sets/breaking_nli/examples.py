@@ -26,7 +26,7 @@ MARKS: Final[Mapping[str, str]] = {"replaced": "replaced words"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong and the most confident right predictions."""
+    """Select the most confident wrong predictions, then the most confident right ones."""
     pairs = PredictedPairs(rows, answers)
     categories = read_column(rows, "category").to_pylist()
     for kind, wanted in (("most confident wrong", ~pairs.right), ("most confident right", pairs.right)):
@@ -37,7 +37,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs."""
+    """Select the shortest pairs."""
     pairs = PredictedPairs(rows, answers)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, "one word replaced", index)

@@ -15,7 +15,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the accuracy on all pairs and per label, and the agreement of the annotators."""
+    """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (
         "majority",
@@ -31,7 +31,7 @@ def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build figures of the accuracy by category, and by similarity and frequency where these are available."""
+    """Build figures of the accuracy by category and, if available, by similarity and frequency."""
     order = _order(group)
     human = tuple(
         FigurePoint(row["category"], row["human"])

@@ -15,7 +15,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_breaking_nli_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.category_accuracy`. Examples with one premise are resampled together.
+    """Compute the category accuracy. Examples that share a premise are resampled together.
 
     A tie of the highest probability counts as no answer, hence as wrong. The paper counts a pair like this for which
     its WordNet baseline finds no relation. The scores by similarity and frequency cover contradictions only, as in
@@ -44,7 +44,10 @@ def compute_breaking_nli_scores(
 
 
 def compute_breaking_nli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
+    """Compute the credits for the skill score: 1 per correct prediction.
+
+    Pairs that share a premise are resampled together.
+    """
     gold = answers.gold(columns["label"])
     return PredictionCredits(
         (answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold)))

@@ -27,7 +27,7 @@ MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most misleading pairs, first wrong, then right predictions."""
+    """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
     pairs = PredictedPairs(rows, answers)
     lms = read_numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
@@ -36,7 +36,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs of CS_0.7."""
+    """Select the shortest pairs of the subset CS_0.7."""
     pairs = PredictedPairs(rows, answers)
     for index in pairs.select_shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)

@@ -17,7 +17,7 @@ MISLED: Final = 0.7
 def compute_cs_lambda_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.compositionality_sensitivity`, with the human estimate if annotators' labels are available.
+    """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
 
     Args:
         columns: Columns of n rows.
@@ -39,7 +39,7 @@ def compute_cs_lambda_scores(
 
 
 def compute_cs_lambda_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct pair. Only CS_0.7, the paper's choice of λ, counts."""
+    """Compute the credits for the skill score: 1 per correct prediction. Only pairs of CS_0.7, the paper's λ, count."""
     gold = answers.gold(columns["label"])
     return PredictionCredits(
         answers.predicted == gold, gold, range(len(gold)), counts=select_cs_lambda_decisive_rows(columns)
@@ -47,6 +47,6 @@ def compute_cs_lambda_credits(columns: Columns, answers: SetPredictions) -> Pred
 
 
 def select_cs_lambda_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows of CS_0.7, shape (n,)."""
+    """Compute a mask of the rows in the subset CS_0.7, shape (n,)."""
     misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
     return misled

@@ -29,7 +29,7 @@ _NEGATION: Final = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IG
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong predictions by operation."""
+    """Select the most confident wrong predictions for each operation."""
     pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     sources = read_column(rows, "source_id").to_pylist()
@@ -40,7 +40,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs that are not entailed."""
+    """Select the shortest pairs with the label not entailment."""
     pairs = PredictedPairs(rows, answers)
     labels = read_numbers(rows, "label")
     for index in pairs.select_shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):

@@ -16,7 +16,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of the set, and the accuracy for each operation."""
+    """Iterate over the metrics of the set and the accuracy for each operation."""
     yield from iter_measures(SET, _MEANINGS, scores)
     for part in list_operation_scores(scores):
         yield (
@@ -27,7 +27,7 @@ def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build figures of accuracy and false entailments by operation."""
+    """Build figures of the accuracy and the false-entailment rate for each operation."""
     return [
         build_group_figure(
             group,

@@ -14,7 +14,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_negation_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score predictions with `scoring.negation_consistency`; every label but entailment means not entailed.
+    """Compute the negation consistency. Predictions of neutral and contradiction count as not entailed.
 
     Args:
         columns: Columns of n rows.
@@ -37,7 +37,10 @@ def compute_negation_scores(
 
 
 def compute_negation_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct prediction. Rows of one premise are drawn together."""
+    """Compute the credits for the skill score: 1 per correct prediction.
+
+    Rows from the same source are resampled together.
+    """
     gold = np.asarray(columns["label"])
     right = answers.for_gold(TWO_WAY).predicted == gold
     return PredictionCredits(right, gold, columns["source_id"], names=TWO_WAY)

@@ -9,7 +9,7 @@ _CORPUS: Final = "corpus"
 
 
 class Counterpart(NamedTuple):
-    """A column of a paper's table that reports the same quantity as a number of ours.
+    """A column of a paper's table that reports the same metric as one of ours.
 
     Attributes:
         paper: Short name of the paper, e.g. "Nie et al. 2019".
@@ -28,11 +28,11 @@ class Counterpart(NamedTuple):
 
 
 class PublishedScore(NamedTuple):
-    """A published figure.
+    """A score that a paper published for one model.
 
     Attributes:
         model: Measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
-        value: Value, a share of 1.
+        value: Value, a fraction in [0, 1].
         source: Paper and table.
         is_comparable: Whether the figure was measured on exactly our rows and does not depend on training data.
     """

@@ -32,7 +32,7 @@ MARKS: Final[Mapping[str, str]] = {"together": "words that are still adjacent"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over examples, each with one of its permutations."""
+    """Select example pairs. Each is shown with one of its permutations."""
     orders = _Orders(rows, answers)
     pairs, share = orders.pairs, orders.accepted
     gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
@@ -51,7 +51,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs, each in its first permutation."""
+    """Select the shortest pairs. Each is shown with its first permutation."""
     orders = _Orders(rows, answers)
     for index in orders.pairs.select_shortest(orders.original_of):
         source = int(orders.source[index])
@@ -73,18 +73,18 @@ class _Orders:
         self.accepted = self.mean(self.pairs.right)
 
     def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Compute the mean of a value over the permutations of each pair, shape (pairs,)."""
+        """Compute the mean over the permutations of each pair, shape (pairs,)."""
         total = np.bincount(self._source_of_permuted, weights=values[self._permuted], minlength=len(self._q))
         means: NDArray[np.float64] = total / self._q
         return means
 
     def permutations_of(self, source: int) -> NDArray[np.int64]:
-        """Find the rows of a pair's permutations."""
+        """Find the indices of the rows that permute a pair."""
         rows: NDArray[np.int64] = self._permuted[self._source_of_permuted == source]
         return rows
 
     def example(self, kind: str, source: int, index: int) -> ReportExample:
-        """Build an example with the original pair, followed by one of its permutations."""
+        """Build an example that shows the original pair and one of its permutations."""
         original = int(self.original_of[source])
         first, row = self.pairs.get_row(original), self.pairs.get_row(index)
         lines = [ExampleLine(name, first[name]) for name in ("premise", "hypothesis")]

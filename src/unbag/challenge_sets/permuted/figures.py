@@ -26,7 +26,7 @@ _BINS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the quantities of Permutation Acceptance, and over two of them at higher confidence."""
+    """Iterate over the metrics of Permutation Acceptance, and over Ω_max and P^c at higher confidence thresholds."""
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             yield symbol, meaning.replace("…", "accepted"), scores[name]
@@ -37,7 +37,7 @@ def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the Ω_x curve, the entropy of accepted permutations, and acceptance by BLEU, length and mini-tree."""
+    """Build figures of the Ω_x curve, the entropies, and the acceptance by BLEU, length and mini-tree ratio."""
     curve = build_group_figure(
         group,
         lambda scores: ((x, build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())),

@@ -15,7 +15,7 @@ from unbag.scoring.validation import encode_names
 def compute_permuted_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.permutation_acceptance`, with acceptance by BLEU, length and mini-tree ratio.
+    """Compute Permutation Acceptance, overall and by BLEU, length and mini-tree ratio.
 
     Args:
         columns: Columns of n rows.
@@ -48,7 +48,7 @@ def compute_permuted_scores(
 
 
 def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: the loss of each example's correct prediction with its word order.
+    """Compute the credits for the skill score: how often a correct prediction is lost when the words are permuted.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
     constant prediction have 0 on every example, and random guessing has 0 on average. A perfect model has 1 in order

@@ -12,7 +12,7 @@ Two generators exchange premise and hypothesis, and keep pairs whose label is kn
   event. A neutral pair stays neutral if the premise contains information that the hypothesis lacks, because the
   hypothesis cannot entail that information. (The swapped set keeps all neutral pairs, as its paper does.) Entailment
   pairs are excluded, because the converse need not hold.
-- `ReversedPairs` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`). In the
+- `ReversedPairs` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.labeler`). In the
   original order, the proved label must equal the pair's label.
 """
 
@@ -24,8 +24,8 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from unbag.baselines.natlog.relations import Relation, three_way
-from unbag.baselines.natlog.sentences import NatlogVerdict
+from unbag.baselines.natlog.labeler import NatlogVerdict
+from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
@@ -47,7 +47,7 @@ UNBALANCED: Final = "a label that already has half of the pairs"
 
 
 class GeneratedPair(NamedTuple):
-    """A pair from a generator."""
+    """A generated training pair."""
 
     premise: str
     hypothesis: str
@@ -55,7 +55,7 @@ class GeneratedPair(NamedTuple):
 
 
 class PairGenerator(Protocol):
-    """A generator of one kind of pair from n source sentences or pairs.
+    """Protocol of generators that build one kind of training pair from n source sentences or pairs.
 
     Attributes:
         kind: Name of the kind.
@@ -72,7 +72,7 @@ class PairGenerator(Protocol):
         ...
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate candidate pairs for each source in an order, or the reason why there are none.
+        """Generate candidate pairs for the given sources, or the reason why a source has none.
 
         Args:
             order: Indices of the sources to use.
@@ -88,7 +88,7 @@ class PairGenerator(Protocol):
 def sample_epoch(
     generator: PairGenerator, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
-    """Iterate over the generated pairs of one epoch.
+    """Sample the generated pairs of one epoch.
 
     Each epoch visits the sources in its own random order until there are enough pairs. If one pass is not enough,
     another pass follows in a new order and with a new seed for the generator. No pair contains a sentence of an
@@ -157,7 +157,7 @@ def _member_id(name: str, number: int, size: int) -> str:
 
 
 def kind_of(source_id: str) -> str | None:
-    """Parse the kind of a generated pair from its id; None for a pair of a corpus.
+    """Parse the kind of a generated pair from its id. Return None for a pair of a corpus.
 
     >>> kind_of("17#soswap#0.1"), kind_of("snli-train-17")
     ('soswap', None)
@@ -167,7 +167,7 @@ def kind_of(source_id: str) -> str | None:
 
 
 def group_of(source_id: str) -> str | None:
-    """Parse the group of a generated pair from its id; None for a pair that belongs to no group.
+    """Parse the group of a generated pair from its id. Return None if the pair belongs to no group.
 
     >>> group_of("17#negation#0.1#0"), group_of("17#soswap#0.1"), group_of("snli-train-17#1")
     ('17#negation#0.1', None, None)
@@ -177,7 +177,7 @@ def group_of(source_id: str) -> str | None:
 
 
 class SoswapAddamodPairs:
-    """Generator of SOSwap or AddAmod pairs from premises."""
+    """Generator that builds SOSwap or AddAmod pairs from premises."""
 
     balanced = False
     group_size = 1
@@ -221,7 +221,7 @@ class SoswapAddamodPairs:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pair of each premise. SOSwap always yields the same pair; AddAmod draws the adjective."""
+        """Generate one pair per premise. SOSwap is deterministic, and AddAmod draws an adjective with the seed."""
         parses = self._parser.parses(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
             result = self._excluded.get(i) or self._pairs(next(parses), seed)
@@ -248,15 +248,15 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 
 
 class Labeller(Protocol):
-    """An object that proves labels, such as `baselines.natlog.sentences.NatlogLabeler`."""
+    """Protocol of labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
-        """Iterate over the verdicts on n pairs, in order."""
+        """Iterate over the verdicts on n pairs, in the order of the pairs."""
         ...
 
 
 class SwappedPairs:
-    """Generator of pairs with exchanged sentences whose label survives the exchange."""
+    """Generator that exchanges premise and hypothesis of pairs whose label stays the same."""
 
     kind = "swapped"
     balanced = False
@@ -296,7 +296,7 @@ def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
 
 
 class ReversedPairs:
-    """Generator of pairs with exchanged sentences whose label natural logic proves."""
+    """Generator that exchanges premise and hypothesis of pairs whose new label natural logic can prove."""
 
     kind = "reversed"
     balanced = False
@@ -333,10 +333,10 @@ class ReversedPairs:
 
 
 def proved_label(verdict: NatlogVerdict) -> str | None:
-    """Determine the label that a verdict proves; None if the verdict only lacks a proof of another label.
+    """Determine the label that a verdict proves. Return None if the verdict proves no label.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse
     entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).
     """
     relation = verdict.relation
-    return None if relation in (None, Relation.INDEPENDENCE) else three_way(relation)
+    return None if relation in (None, Relation.INDEPENDENCE) else to_three_way_label(relation)

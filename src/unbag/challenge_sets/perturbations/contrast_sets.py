@@ -39,7 +39,7 @@ _UNLIMITED: Final = 100  # replacements per premise, more than any premise has
 
 
 class ContrastSets:
-    """Generator of contrast sets from premises."""
+    """Generator that builds contrast sets from premises."""
 
     kind = "contrast"
     balanced = False
@@ -64,7 +64,7 @@ class ContrastSets:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the contrast set of each premise; the seed selects the nouns and both adjectives."""
+        """Generate the contrast set of each premise. The seed selects the nouns and both adjectives."""
         substituter = replace(self._substituter, seed=seed)
         for parse in self._parser.parses(self._premises[i] for i in order):
             yield build_contrast_set(parse, self._adjectives, substituter)

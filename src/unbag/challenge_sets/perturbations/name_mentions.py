@@ -14,7 +14,7 @@ from unbag.data.text.parses import Parse
 
 
 class NameKind(StrEnum):
-    """Kind of a name."""
+    """Type of the entity that a name denotes."""
 
     PERSON = "person"
     ORGANIZATION = "organization"
@@ -22,7 +22,7 @@ class NameKind(StrEnum):
 
 
 class NameClass(NamedTuple):
-    """Names that fit the same place in a sentence.
+    """A class of names that can replace each other in a sentence.
 
     Attributes:
         kind: Kind of the names.
@@ -34,7 +34,7 @@ class NameClass(NamedTuple):
 
 
 class NameMention(NamedTuple):
-    """A name in a sentence.
+    """An occurrence of a name in a sentence.
 
     Attributes:
         start: Position of its first token, without title and article.
@@ -137,7 +137,7 @@ def is_candidate(entity: Entity) -> bool:
 
 
 def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
-    """Find the tokens of an entity without title, article and possessive ending; none if nothing remains."""
+    """Find the token span of an entity's name, without title, article and possessive ending. The span may be empty."""
     start, end, _ = entity
     while start < end and (parse.words[start] in TITLES or parse.lower_words[start] == _ARTICLE):
         start += 1
@@ -147,7 +147,7 @@ def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
 
 
 def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
-    """Find the name of an entity (`is_candidate`), or the reason against it that shows in its clause."""
+    """Find the name of a candidate entity, or the reason why its clause rules it out."""
     kind = _KIND_OF[entity.label]
     start, end = find_bare_name(parse, entity)
     heads = [i for i in range(start, end) if not start <= parse.heads[i] < end]
@@ -167,7 +167,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 
 def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
-    """Check that a mention shows the kind of its name: only persons nod, but organizations, too, say and begin."""
+    """Check whether the clause shows the kind of the name: only persons nod, but organizations also say and begin."""
     kind, form = mention.of
     if kind is NameKind.PLACE or form.split()[0] in TITLES:
         return True

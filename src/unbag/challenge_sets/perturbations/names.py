@@ -44,7 +44,7 @@ MIN_NAMES: Final = 3
 
 
 class NameEdit(NamedTuple):
-    """A sentence with one name exchanged.
+    """A sentence in which one name was replaced.
 
     Attributes:
         hypothesis: New sentence.
@@ -89,7 +89,7 @@ AnnotatedSentence = tuple[Parse, Sequence[Entity]]
 
 @dataclass(frozen=True)
 class TextNames:
-    """The names of a text.
+    """The names that occur in a text.
 
     Attributes:
         names: Names of each class that can replace another one, sorted.
@@ -140,7 +140,9 @@ def exchange_name(
     seed: int = DEFAULT_SEED,
     rejected: Counter[str] | None = None,
 ) -> NameEdit | None:
-    """Exchange one name of a sentence with another one of its text; None if no exchange surely contradicts.
+    """Replace one name of a sentence by another name of the text, so that the new sentence contradicts the old one.
+
+    Return None if no replacement is certain to contradict.
 
     The draw depends on the seed, the sentence and the names of the text alone.
 
@@ -165,7 +167,7 @@ def exchange_name(
 def build_name_pairs(
     read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
 ) -> dict[str, Substitute]:
-    """Build the pairs of a text with an exchanged name, by premise (`exchange_name`).
+    """Build a pair with a replaced name from each suitable sentence of a text, by premise (`exchange_name`).
 
     Args:
         read: Function that iterates over the sentences of the text. It is called twice, so that no sentence is held in
@@ -183,7 +185,7 @@ def build_name_pairs(
 
 
 def is_possibly_coreferent(old: str, new: str, names: TextNames) -> bool:
-    """Check whether two names may denote the same person, organization or place.
+    """Check whether two names could denote the same person, organization or place.
 
     >>> nothing = TextNames({}, frozenset(), {})
     >>> [is_possibly_coreferent("Tom", new, nothing) for new in ("Tommy", "Tom Jones", "Mary")]

@@ -60,7 +60,7 @@ _BE: Final = frozenset("is are was were".split())
 
 
 class PlainClause(NamedTuple):
-    """Token positions in a plain sentence.
+    """Token positions of subject and verb in a plain sentence.
 
     Attributes:
         noun: Head noun of the subject.
@@ -74,7 +74,7 @@ class PlainClause(NamedTuple):
 
 
 def plain_clause(parse: Parse) -> PlainClause | None:
-    """Find the clause of a plain sentence; None if the sentence is not plain."""
+    """Find the clause of a plain sentence. Return None if the sentence is not plain."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
         return None
@@ -102,7 +102,7 @@ def plain_clause(parse: Parse) -> PlainClause | None:
 
 
 def negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
-    """Build the negations of a plain sentence, by template, for all templates that fit."""
+    """Build the negations of a plain sentence, with all templates that fit. The keys are template names."""
     finite, word = clause.finite, parse.words[clause.finite]
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
     by_template = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
@@ -159,7 +159,7 @@ _NEEDED: Final = frozenset(
 
 
 def shortenings(parse: Parse) -> Iterator[Parse]:
-    """Generate the sentence without each of its optional modifiers, as parses."""
+    """Generate shorter parses of the sentence, each with one optional modifier removed."""
     for i in range(len(parse.words)):
         if _is_optional(parse, i):
             yield remove_tokens(parse, parse.subtree(i))
@@ -190,7 +190,7 @@ def _is_optional(parse: Parse, i: int) -> bool:
 
 
 def remove_tokens(parse: Parse, removed: list[int]) -> Parse:
-    """Build a parse without a run of tokens, and adapt an indefinite article before them to the next word."""
+    """Remove consecutive tokens from a parse. An indefinite article before them is adapted to the next word."""
     kept = [i for i in range(len(parse.words)) if i not in removed]
     place = {old: new for new, old in enumerate(kept)}
     words, spaces = [parse.words[i] for i in kept], [parse.spaces[i] for i in kept]
@@ -219,7 +219,7 @@ T = TypeVar("T")
 
 
 class NegatedPairs:
-    """Generator of pairs with negations from premises."""
+    """Generator that builds pairs with negated sentences from premises."""
 
     kind = "negated"
     balanced = True
@@ -240,7 +240,7 @@ class NegatedPairs:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise, one per proved label; the seed selects the template and the modifier."""
+        """Generate the pairs of each premise, one per proved label. The seed selects the template and the modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
             parses = self._parser.parses(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]

@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 
 class NegationPair(NamedTuple):
-    """One pair.
+    """A pair of the negation set.
 
     Attributes:
         operation: One of `OPERATIONS`.
@@ -86,7 +86,7 @@ class NegationPair(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """Two premises of the same words, of which the first entails the hypothesis.
+    """Two premises with the same words. Only the first one entails the hypothesis.
 
     Attributes:
         entailing: Premise that entails the hypothesis.
@@ -102,7 +102,7 @@ class Mirror(NamedTuple):
 
 
 class Draw:
-    """Seeded choices for one claim, restricted to one half of the vocabulary."""
+    """Random choices for one claim, determined by a seed and restricted to one half of the vocabulary."""
 
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
         self._claim, self._words = claim, words
@@ -112,7 +112,7 @@ class Draw:
         self._companions = self._in_half(fitting, lambda each: each.noun)
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
-        """Choose one of the items whose phrase is in the half; None if there is none."""
+        """Choose one of the items whose phrase is in the vocabulary half. Return None if there are none."""
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
@@ -121,12 +121,12 @@ class Draw:
         return self.choose(self._companions, f"companion {name}")
 
     def unused(self, phrases: Sequence[str]) -> list[str]:
-        """Select the phrases that share no content word with the claim."""
+        """Filter phrases, keeping those that share no content word with the claim."""
         stems = collect_content_stems(str(self._claim.parse))
         return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
 
     def join(self, claim: str, companion: str, name: str) -> str:
-        """Join the two sentences of a premise, in an order that depends on the operation."""
+        """Join the claim and the companion to a premise. A seeded draw per operation decides which comes first."""
         # A pronoun must not refer to the companion.
         is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
         return f"{claim} {companion}" if is_first else f"{companion} {claim}"
@@ -382,7 +382,7 @@ OPERATIONS: Final = tuple(_MIRRORS)
 
 
 def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[NegationPair] | str:
-    """Build all pairs of a sentence, or return the reason why there are none.
+    """Build all negation pairs of a sentence, or return the reason why there are none.
 
     Args:
         parse: Parse of the sentence.

@@ -42,7 +42,7 @@ def negation_tables(
     words: str = ALL,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the pairs from the premises of some examples, as Arrow tables of `SCHEMA`.
+    """Build the rows of the negation set from the premises of examples, as Arrow tables with the schema `SCHEMA`.
 
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
@@ -86,7 +86,7 @@ NO_LABEL: Final = "no mirror whose labels are certain among three"
 
 
 class NegationMirrors:
-    """Generator of mirrors of the negation set with three labels: one hypothesis, and two premises of the same words.
+    """Generator that builds mirrors with three labels: one hypothesis and two premises with the same words.
 
     The first premise entails the hypothesis. With the other one, the label is contradiction or neutral.
     """
@@ -109,7 +109,7 @@ class NegationMirrors:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one mirror of each premise; the seed selects the operation, the mirror and the words."""
+        """Generate one mirror for each premise. The seed selects the operation, the mirror and the words."""
         for parse in self._parser.parses(self._premises[i] for i in order):
             pairs = negation_pairs(parse, seed=seed, words=self._words)
             yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)

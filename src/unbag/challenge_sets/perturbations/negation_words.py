@@ -10,7 +10,7 @@ from unbag.data.text.grammar import pluralize_noun
 
 
 class Companion(NamedTuple):
-    """A sentence beside the claim, about a thing and its place. It says nothing about the claim.
+    """A sentence next to the claim, about the place of a thing. It is unrelated to the claim.
 
     Attributes:
         noun: The thing, a noun that can be counted.
@@ -21,16 +21,16 @@ class Companion(NamedTuple):
     place: str
 
     def predicate(self, *, is_past: bool, is_plural: bool = False, is_negated: bool = False) -> str:
-        """Build verb and place, with a full stop."""
+        """Build the predicate, e.g. "is not on the table."."""
         verb = ("were" if is_past else "are") if is_plural else ("was" if is_past else "is")
         return f"{verb}{' not' * is_negated} {self.place}."
 
     def text(self, *, is_past: bool, is_negated: bool = False) -> str:
-        """Build the sentence, with *not* if it is negated."""
+        """Build the sentence, e.g. "The lamp is not on the table."."""
         return f"The {self.noun} {self.predicate(is_past=is_past, is_negated=is_negated)}"
 
     def counted(self, *, is_plural: bool) -> str:
-        """Build the noun in the number of a claim's subject."""
+        """Inflect the noun for number: singular or plural."""
         return pluralize_noun(self.noun) if is_plural else self.noun
 
 
@@ -61,7 +61,7 @@ RESTATEMENTS: Final = (
 
 
 class Quantifiers(NamedTuple):
-    """Two determiners that exclude each other, and what follows from each.
+    """Two determiners that exclude each other, and the determiners that each of them implies.
 
     Attributes:
         negative: Negative determiner of the subject.
@@ -163,7 +163,7 @@ PEOPLE: Final = frozenset(noun for noun, above in HYPERNYMS.items() if above == 
 
 
 class Opposites(NamedTuple):
-    """Two phrases that exclude each other.
+    """Two phrases that cannot both be true.
 
     Attributes:
         stated: What a relative clause says.

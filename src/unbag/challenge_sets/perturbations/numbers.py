@@ -29,7 +29,7 @@ NOTATIONS: Final = "number_notations"
 
 
 class NumberKind(StrEnum):
-    """Kind of a number, which a changed value keeps."""
+    """Kind of a number. A changed number keeps its kind."""
 
     CURRENCY = "currency"
     PERCENTAGE = "percentage"
@@ -40,7 +40,7 @@ class NumberKind(StrEnum):
 
 
 class NumberMention(NamedTuple):
-    """A number in a sentence.
+    """An occurrence of a number in a sentence.
 
     Attributes:
         start: Position of its first character.
@@ -62,7 +62,7 @@ class NumberMention(NamedTuple):
 
 
 class NumberEdit(NamedTuple):
-    """A sentence with one number changed or rewritten.
+    """A sentence in which one number was changed or rewritten.
 
     Attributes:
         hypothesis: New sentence.
@@ -241,7 +241,7 @@ _MOST_CHARACTERS: Final = 500
 
 
 def find_numbers(sentence: str) -> list[NumberMention]:
-    """Find the numbers of a sentence whose kind its context shows, in order.
+    """Find the numbers of a sentence, in order. Numbers whose kind is not clear from the context are omitted.
 
     >>> [(each.kind.value, str(each.value)) for each in find_numbers("In 1995, only twelve men paid $1.5 million.")]
     [('year', '1995'), ('quantity', '12'), ('currency', '1500000.0')]
@@ -262,7 +262,7 @@ def find_numbers(sentence: str) -> list[NumberMention]:
 
 
 def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
-    """Change one number of a sentence to another value of its kind; None if no change surely contradicts.
+    """Change one number to another value of its kind. Return None if no change is certain to contradict the sentence.
 
     The draw depends on the seed and the sentence alone.
 
@@ -282,7 +282,7 @@ def change_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
 
 
 def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None:
-    """Write one number of a sentence in an equivalent notation; None if there is none.
+    """Write one number in an equivalent notation (twelve, 12). Return None if no number has one.
 
     The draw depends on the seed and the sentence alone.
 
@@ -302,7 +302,7 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
 
 
 def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitute]:
-    """Build the pairs of a premise: at most one with a changed value and one with an equivalent notation."""
+    """Build up to two pairs from a premise: one with a changed value, and one with an equivalent notation."""
     operations = (
         (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
         (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),
@@ -315,7 +315,7 @@ def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitut
 
 
 def parse_numeral(text: str) -> Decimal:
-    """Compute the value of digits, a number word or an ordinal.
+    """Parse digits, a number word or an ordinal.
 
     >>> [str(parse_numeral(text)) for text in ("12,500", "Forty-two", "19th", "twelfth")]
     ['12500', '42', '19', '12']

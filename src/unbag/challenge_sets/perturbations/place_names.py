@@ -9,7 +9,7 @@ from typing import Final
 
 
 class PlaceLevel(StrEnum):
-    """Level of a place; two places of one level share no ground."""
+    """Level of a place. Two places of the same level do not overlap."""
 
     COUNTRY = "country"
     STATE = "state"  # of the United States

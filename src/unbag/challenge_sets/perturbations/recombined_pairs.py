@@ -29,7 +29,7 @@ SIZES: Final = (4, 16)
 
 
 class RecombinedPairs:
-    """Generator of documents with supported and unsupported claims."""
+    """Generator that builds documents with supported and unsupported claims."""
 
     kind = "recombined"
     balanced = False
@@ -56,7 +56,10 @@ class RecombinedPairs:
         return len(self._examples)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair of each claim; the seed selects size, sentences and exchanged arguments, and the pair."""
+        """Generate one pair for each claim.
+
+        The seed selects the document size, the sentences, the arguments and the pair.
+        """
         parses = self._parser.parses(self._examples[i].hypothesis for i in order if self._reasons[i] is None)
         for i in order:
             yield self._reasons[i] or self._draw_pair(self._examples[i], next(parses), seed)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag.baselines.natlog.relations import Relation, four_way, three_way
+from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.data.downloads import PinnedFile
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.utils import rng
@@ -70,7 +70,7 @@ the sentences themselves show."""
 
 
 class SicckRow(NamedTuple):
-    """One pair of the file.
+    """A row of the official SICCK file.
 
     Attributes:
         number: Running number in the file.
@@ -96,14 +96,17 @@ class SicckRow(NamedTuple):
 
     @property
     def four_way(self) -> str | None:
-        """Four-way label; None for the rows that the paper excludes: Equivalence, and two different labels."""
-        labels = {four_way(relation) for relation in self.relations}
+        """Four-way label.
+
+        None for rows that the paper excludes: those with Equivalence or with two different labels.
+        """
+        labels = {to_four_way_label(relation) for relation in self.relations}
         return labels.pop() if len(labels) == 1 else None
 
     @property
     def label(self) -> str:
-        """Three-way label, one of `data.labels.LABELS`; that of the first relation if there are two."""
-        return three_way(self.relations[0])
+        """Three-way label of the first relation, one of `data.labels.LABELS`."""
+        return to_three_way_label(self.relations[0])
 
 
 def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:

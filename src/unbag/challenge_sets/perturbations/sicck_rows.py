@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from unbag.baselines.natlog.labeller import compute_relation
-from unbag.baselines.natlog.parsing import Shape
-from unbag.baselines.natlog.relations import Relation, four_way, three_way
+from unbag.baselines.natlog.model_checking import compute_relation
+from unbag.baselines.natlog.parsing import PairShape
+from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
     ADJECTIVE_ADVERB,
@@ -60,7 +60,7 @@ _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 
 
 class SicckPair(NamedTuple):
-    """A pair in its original order, with the values of its two rows."""
+    """A pair in its original order. The set has two rows for it, one per order of the sentences."""
 
     id: str
     source_id: str
@@ -92,12 +92,12 @@ def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iter
 
 
 def build_seed_source_id(row: SicckRow) -> str:
-    """Build the source id of a row of the authors' file, which names its seed."""
+    """Build the source id of a row of the authors' file. The id contains the SICK id of the seed."""
     return f"sick-{row.seed}"
 
 
 def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
-    """Generate the modified pairs of all seed examples. See `challenge_sets.perturbations.modifiers`.
+    """Generate the modified pairs of all examples that can serve as seeds (`challenge_sets.perturbations.modifiers`).
 
     The unmodified seed comes first.
 
@@ -133,7 +133,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
 
 
 def iter_sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
-    """Build Arrow tables of `SCHEMA` with two rows per pair, without pairs that have no label in the space.
+    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Pairs without a label in `space` are omitted.
 
     Args:
         pairs: Pairs.
@@ -156,7 +156,7 @@ def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
 def _record(
     pair: SicckPair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
 ) -> dict[str, Any]:
-    four = {four_way(relation) for relation in relations}
+    four = {to_four_way_label(relation) for relation in relations}
     seven = "|".join(relation.value for relation in relations)
     return {
         **pair._asdict(),
@@ -168,12 +168,12 @@ def _record(
         "relation": seven,
         SEVEN_WAY: seven,
         FOUR_WAY: four.pop() if len(four) == 1 else None,
-        THREE_WAY: three_way(relations[0]),
+        THREE_WAY: to_three_way_label(relations[0]),
     }
 
 
 def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
-    """Parse the seeds of the file, which are its pairs without a modifier, by seed id.
+    """Parse the seeds of the file (its pairs without a modifier). The keys of the result are seed ids.
 
     Raises:
         ValueError: If a seed cannot be parsed.
@@ -188,8 +188,8 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     return seeds
 
 
-def build_official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
-    """Build the logical form of each row: that of its seed, with the row's modifier added to the row's part."""
+def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
+    """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
     seeds = parse_official_seeds(rows)
     return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
@@ -200,7 +200,7 @@ def _changes(row: SicckRow) -> tuple[Change, Change]:
 
 
 class Disagreement(NamedTuple):
-    """A class of rows on which the annotators' and the labeller's four-way labels differ for one reason.
+    """A class of rows on which the four-way labels of annotators and labeller differ for the same reason.
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
     converse of both labels. Modifiers with the same logical reading count as one.
@@ -250,10 +250,12 @@ def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
-        "four_way": sum(four_way(relation) == row.four_way for row, relation in both),
+        "four_way": sum(to_four_way_label(relation) == row.four_way for row, relation in both),
         "confusion": Counter(("|".join(one.value for one in row.relations), relation.value) for row, relation in both),
         "disagreements": Counter(
-            _disagreement(row, four_way(relation)) for row, relation in both if four_way(relation) != row.four_way
+            _disagreement(row, to_four_way_label(relation))
+            for row, relation in both
+            if to_four_way_label(relation) != row.four_way
         ),
     }
 
@@ -285,7 +287,7 @@ EVERYONE: Final = "everyone of man"
 
 
 def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
-    """Count the modified pairs of the file that our operator reproduces, and the causes of the other differences.
+    """Count the modified pairs of the file that our operator reproduces, and the causes of all differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.

@@ -91,7 +91,7 @@ class Candidate(NamedTuple):
 
 
 class Substitute(NamedTuple):
-    """A sentence with one word or phrase replaced.
+    """A sentence in which one word or phrase was replaced.
 
     Attributes:
         hypothesis: New sentence.
@@ -111,7 +111,7 @@ class Substitute(NamedTuple):
 
 
 class Candidates(Protocol):
-    """A source of replacements for words that are in no word list (`perturbations.wordnet_candidates`)."""
+    """Protocol of sources of replacements for words that no word list contains (`perturbations.wordnet_candidates`)."""
 
     def of(self, word: str) -> Sequence[Candidate]:
         """Look up the possible replacements of a lower-case word."""
@@ -120,7 +120,7 @@ class Candidates(Protocol):
 
 @dataclass(frozen=True)
 class Substituter:
-    """A deterministic generator of substitutions.
+    """Generator of substitutions. The result depends only on the premise, the counts and the seed.
 
     Attributes:
         counts: Counts of the training corpus.
@@ -160,7 +160,7 @@ class Substituter:
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
     def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
-        """Generate the replacements of a premise, in the order of their positions.
+        """Generate sentences with one replaced word from a premise, in the order of the replaced positions.
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
         the same inflection. For each replaceable word, the operator draws a category and one of its candidates. Then it
@@ -309,7 +309,7 @@ def _candidates_by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], li
 
 
 def split_words(phrase: str) -> list[str]:
-    """Split a phrase into words, as `unbag.data.text.tokens.tokenize_words` does."""
+    """Split a phrase into words with `unbag.data.text.tokens.tokenize_words`."""
     return [word.text for word in tokenize_words(phrase)]
 
 
@@ -388,7 +388,7 @@ SCHEMA: Final = pa.schema(
 
 
 class SubstitutionRow(NamedTuple):
-    """One pair, with the columns of `SCHEMA` that need no measurement."""
+    """A pair with all columns of `SCHEMA` except the word frequency and similarity."""
 
     id: str
     source_id: str
@@ -400,13 +400,13 @@ class SubstitutionRow(NamedTuple):
     annotators: Sequence[str] = ()
 
     def words(self) -> tuple[str, str]:
-        """Determine the replaced and the new phrase from the sentences; empty if more than one phrase differs."""
+        """Find the replaced phrase and the new phrase. Return empty strings if more than one phrase differs."""
         difference = find_replacement(self.premise, self.hypothesis)
         return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
 
 
 class WordPair(NamedTuple):
-    """Measurements of two single words.
+    """Frequency and similarity of a pair of single words.
 
     Attributes:
         frequency: Number of contradiction examples in the training corpus with the two words; None if not counted.
@@ -423,7 +423,7 @@ def generate_rows(
     rejected: Counter[str],
     more: Callable[[str], Sequence[Substitute]] = lambda premise: (),
 ) -> Iterator[SubstitutionRow]:
-    """Generate the replacements of each distinct premise, with the source id of the first example that contains it.
+    """Generate rows with a replaced word from each distinct premise. The source id is that of its first example.
 
     Args:
         examples: Examples of the corpus, in order.
@@ -449,7 +449,7 @@ def generate_rows(
 
 
 def substitution_tables(rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
-    """Build Arrow tables of `SCHEMA` from rows.
+    """Convert rows to Arrow tables with the schema `SCHEMA`, and add word frequency and similarity.
 
     Args:
         rows: Pairs.
@@ -479,7 +479,7 @@ _UNLIMITED = 100  # replacements per premise, more than any premise has
 
 
 class SubstitutedPairs:
-    """Generator of pairs with one word replaced."""
+    """Generator that builds pairs with one replaced word from premises."""
 
     kind = "substituted"
     balanced = True
@@ -498,7 +498,7 @@ class SubstitutedPairs:
         return len(self._premises)
 
     def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the pairs of each premise, one for each replaceable word; the seed selects the replacements."""
+        """Generate the pairs of each premise, one per replaceable word. The seed selects the replacements."""
         substituter = replace(self._substituter, q=_UNLIMITED, seed=seed)
         for i in order:
             premise = self._premises[i]

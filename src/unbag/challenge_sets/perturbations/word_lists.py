@@ -23,7 +23,7 @@ LABEL_OF: Final = {
 
 
 class WordList(NamedTuple):
-    """Words that can be replaced, and their possible replacements.
+    """A category of words that can be replaced, and their possible replacements.
 
     Attributes:
         category: Name of the category.

@@ -19,7 +19,7 @@ _UNIVERSAL: Final = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ", "r": "ADV
 
 
 class WordNetCandidates:
-    """Candidates from the usual sense of a word.
+    """Source of replacement candidates from the most frequent WordNet sense of a word.
 
     A word has candidates only if its usual sense is clear in the sense-tagged texts of WordNet. That means that nine in
     ten of its occurrences have one base form and part of speech, and seven in ten of those have the first sense. The

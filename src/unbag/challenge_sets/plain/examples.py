@@ -14,7 +14,7 @@ MARKS: Final[Mapping[str, str]] = {}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong predictions by gold label."""
+    """Select the most confident wrong predictions for each gold label."""
     pairs = PredictedPairs(rows, answers)
     for number, label in enumerate(answers.label_space):
         for index in select_top_rows(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.confidence):
@@ -22,7 +22,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs."""
+    """Select the shortest pairs."""
     pairs = PredictedPairs(rows, answers)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, "unchanged", index)

@@ -8,7 +8,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the accuracy and the share of the most frequent label."""
+    """Iterate over the accuracy and the accuracy of the best constant prediction."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (
         "majority",

@@ -11,7 +11,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_plain_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.accuracy`, with intervals by source.
+    """Compute the accuracy overall and per gold label. Rows from the same source are resampled together.
 
     Args:
         columns: Columns of n rows.
@@ -31,6 +31,9 @@ def compute_plain_scores(
 
 
 def compute_plain_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one document are drawn together."""
+    """Compute the credits for the skill score: 1 per correct prediction.
+
+    Rows from the same source are resampled together.
+    """
     gold = answers.gold(columns["label"])
     return PredictionCredits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))

@@ -27,7 +27,7 @@ MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong predictions by operation."""
+    """Select the most confident wrong predictions for each operation."""
     pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     claims = read_column(rows, "source_id").to_pylist()
@@ -38,7 +38,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest documents with an exchanged claim."""
+    """Select the shortest documents that are paired with an exchanged claim."""
     pairs = PredictedPairs(rows, answers)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):

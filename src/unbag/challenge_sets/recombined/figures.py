@@ -15,7 +15,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the metrics of the set, and the paired accuracy for each operation."""
+    """Iterate over the metrics of the set and the paired accuracy for each operation."""
     yield from iter_measures(SET, _MEANINGS, scores)
     for row in scores["by_operation"]:
         meaning = "share of documents with the supported claim and this one right"
@@ -23,7 +23,7 @@ def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build figures of the paired accuracy by size and position, and of false entailments by operation."""
+    """Build figures of paired accuracy by size and evidence position, and of false entailments by operation."""
     return [
         build_group_figure(
             group,

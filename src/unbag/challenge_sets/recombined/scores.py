@@ -15,7 +15,7 @@ from unbag.scoring.skill import PredictionCredits
 def compute_recombined_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score predictions with `scoring.document_consistency`; every label but entailment means not entailed.
+    """Compute the document consistency. Predictions of neutral and contradiction count as not entailed.
 
     Of a part of the rows, those groups count for the paired accuracy that have an entailed row and another one.
     """
@@ -36,7 +36,7 @@ def compute_recombined_scores(
 
 
 def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows of documents with an exchanged claim, except rows without the evidence, shape (n,).
+    """Compute a mask of the rows with an exchanged claim whose document contains the evidence, shape (n,).
 
     In these rows the document has all content words of the claim. A document without the evidence has none of them, and
     in one of a single sentence nothing is exchanged: words alone decide both.
@@ -47,9 +47,9 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
 
 
 def compute_recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct prediction. Only decisive rows count.
+    """Compute the credits for the skill score: 1 per correct prediction. Only rows of the decisive mask count.
 
-    Rows of one claim are drawn together.
+    Rows of one claim are resampled together.
     """
     gold = np.asarray(columns["label"])
     right = answers.for_gold(TWO_WAY).predicted == gold

@@ -16,7 +16,7 @@ MARKS: Final[Mapping[str, str]] = {}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the hardest pairs, first wrong, then right predictions."""
+    """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
     pairs = PredictedPairs(rows, answers)
     uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
@@ -25,7 +25,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs of the harder half, without pairs of a training split where splits are known."""
+    """Select the shortest pairs of the harder half. If the splits are known, pairs of a training split are omitted."""
     pairs = PredictedPairs(rows, answers)
     partition = read_numbers(rows, "partition")
     harder = 2 * partition >= partition.max()

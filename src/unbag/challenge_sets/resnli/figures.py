@@ -17,7 +17,7 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the set's quantities with their labels, meanings and values."""
+    """Iterate over the metrics of the set: label, meaning and value."""
     return iter_measures(SET, _MEANINGS, scores)
 
 

@@ -29,7 +29,7 @@ _NONE: Final = "none"
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong and right four-way predictions, by the reverse rule."""
+    """Select the most confident wrong and right four-way predictions. The reverse rule gives the four-way labels."""
     both_ways = _BothWays(rows, answers)
     forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
     right = both_ways.answers[forth] == both_ways.gold[forth]
@@ -41,7 +41,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs with a four-way label."""
+    """Select the shortest pairs that have a four-way label."""
     both_ways = _BothWays(rows, answers)
     for index in both_ways.pairs.select_shortest(both_ways.forth):
         yield both_ways.example("modified", index)
@@ -64,7 +64,7 @@ class _BothWays:
         self.gold = np.array([map_gold_label(str(label), answers) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
-        """Build an example with the four-way prediction and the two three-way predictions behind it."""
+        """Build an example with the four-way prediction and the two three-way predictions it is derived from."""
         row = self.pairs.get_row(index)
         phrase = None if row["modifier"] == _NONE else row["modifier"]
         lines = [

@@ -14,7 +14,7 @@ _MEANING: Final = {"accuracy": "share of correct pairs"}
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the four measures on all pairs."""
+    """Iterate over macro F1, precision, recall and accuracy on all pairs."""
     for name in MEASURES:
         yield _NAMES.get(name, name), _MEANING.get(name, "mean over the labels"), scores[name]
 

@@ -18,7 +18,7 @@ _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 def compute_sicck_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.natural_logic`: four-way labels by the reverse rule, intervals over seeds.
+    """Compute accuracy, macro F1, precision and recall of four-way labels. Pairs from one seed are resampled together.
 
     A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
     neither. A model that only detects contradictions has two gold labels, and the reverse rule does not change its
@@ -49,7 +49,10 @@ def compute_sicck_scores(
 
 
 def compute_sicck_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct label. Pairs of one seed are resampled together."""
+    """Compute the credits for the skill score: 1 per correct four-way label.
+
+    Pairs from one seed are resampled together.
+    """
     scored, back = _scored(columns)
     answered = answers.names
     predicted = apply_reverse_rule(answered[scored], answered[back])

@@ -26,7 +26,7 @@ MARKS: Final[Mapping[str, str]] = {"moved": "moved words"}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the most confident wrong and right predictions for each kind of pair."""
+    """Select the most confident wrong and right predictions for each kind of pair."""
     pairs = PredictedPairs(rows, answers)
     kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():
@@ -36,7 +36,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest pairs."""
+    """Select the shortest pairs."""
     pairs = PredictedPairs(rows, answers)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, KINDS[pairs.get_row(index)["kind"]], index)

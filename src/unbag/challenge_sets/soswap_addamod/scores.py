@@ -13,7 +13,9 @@ from unbag.scoring.skill import PredictionCredits
 def compute_soswap_addamod_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.label_distribution` by kind of pair. Rows without an answer count as the label `none`.
+    """Compute the distribution of predicted labels by kind of pair.
+
+    Rows without a prediction count as the label `none`.
 
     Args:
         columns: Columns of n rows.
@@ -37,6 +39,9 @@ def compute_soswap_addamod_scores(
 
 
 def compute_soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
+    """Compute the credits for the skill score: 1 per correct prediction.
+
+    Rows from the same source are resampled together.
+    """
     gold = answers.gold(columns["label"])
     return PredictionCredits(answers.predicted == gold, gold, columns["source_id"])

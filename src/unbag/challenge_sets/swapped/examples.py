@@ -26,7 +26,7 @@ MARKS: Final[Mapping[str, str]] = {}
 
 
 def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over exchanged pairs whose prediction became wrong, became right, or stayed wrong."""
+    """Select exchanged pairs whose prediction became wrong, became right, or stayed wrong after the exchange."""
     pairs = PredictedPairs(rows, answers)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))
@@ -43,7 +43,7 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 
 
 def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
-    """Iterate over the shortest exchanged pairs."""
+    """Select the shortest exchanged pairs."""
     pairs = PredictedPairs(rows, answers)
     after, before = _exchanged(rows)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))

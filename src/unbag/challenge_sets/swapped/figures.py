@@ -17,12 +17,12 @@ _MEANINGS: Final = {
 
 
 def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the set's quantities with their labels, meanings and values."""
+    """Iterate over the metrics of the set: label, meaning and value."""
     return iter_measures(SET, _MEANINGS, scores)
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the figure of accuracy as given and exchanged, by label."""
+    """Build the figure of accuracy by label, for the original and the exchanged pairs."""
     return [
         build_group_figure(
             group,

@@ -15,7 +15,7 @@ from unbag.scoring.swap_consistency import swap_consistency
 def compute_swapped_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.swap_consistency`, before and after the exchange.
+    """Compute accuracy and agreement before and after the exchange of premise and hypothesis.
 
     The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as
     the one of the two that the pair is.
@@ -53,12 +53,12 @@ def compute_swapped_scores(
 
 
 def select_swapped_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the exchanged pairs, shape (n,)."""
+    """Compute a mask of the rows with exchanged pairs, shape (n,)."""
     return to_boolean_array(columns["swapped"])
 
 
 def compute_swapped_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct prediction of the exchanged pair.
+    """Compute the credits for the skill score: 1 per correct prediction on an exchanged pair.
 
     Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not
     count.

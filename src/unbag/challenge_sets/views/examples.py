@@ -28,7 +28,7 @@ PROBABILITY_DECIMALS: Final = 3
 
 
 class TextMark(NamedTuple):
-    """Highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
+    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the type of mark."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class TextMark(NamedTuple):
 
 
 class ExampleLine(NamedTuple):
-    """A sentence of an example: its name (`premise`, …), its text and its highlighted words."""
+    """A sentence of an example: its name (`premise`, …), its text and its highlighted spans."""
 
     name: str
     text: str
@@ -44,7 +44,7 @@ class ExampleLine(NamedTuple):
 
 
 class OriginalPrediction(NamedTuple):
-    """The model's prediction for the pair before the perturbation.
+    """The model's prediction for the original pair, before the perturbation.
 
     Attributes:
         where: Name of the original form: `in order`, `as given`.
@@ -59,7 +59,7 @@ class OriginalPrediction(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportExample:
-    """An example in the form that a report shows.
+    """An example for a report: sentences, gold label, prediction and note.
 
     Attributes:
         kind: Reason for the choice, e.g. "most misleading, wrong".
@@ -88,12 +88,12 @@ class ReportExample:
 
     @property
     def outcome(self) -> str:
-        """Outcome of the prediction: `right` or `wrong`; for permuted words `accepted` or `refused`."""
+        """Outcome of the prediction: `right` or `wrong`, or for permuted pairs `accepted` or `refused`."""
         return ("refused", "wrong", "accepted", "right")[2 * (self.answer == self.gold) + self.has_order]
 
     @property
     def fails(self) -> bool:
-        """Whether the model fails: a wrong prediction, or the gold label accepted both in order and permuted."""
+        """Whether the model fails: its prediction is wrong, or it gives the gold label both in order and permuted."""
         if self.has_order or self.before is None:
             return self.answer != self.gold
         return self.before.answer == self.gold == self.answer
@@ -101,7 +101,7 @@ class ReportExample:
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """Selected examples of one result.
+    """The examples selected from one result.
 
     Attributes:
         set: Name of the challenge set.
@@ -122,7 +122,7 @@ class ExampleSelection:
 
 
 class PredictedPairs:
-    """Rows of a set with the predictions of one model, from which examples are selected."""
+    """The rows of a set and the predictions of one model, as input for the selection of examples."""
 
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows
@@ -134,7 +134,7 @@ class PredictedPairs:
 
     @cached_property
     def names(self) -> NDArray[np.str_]:
-        """Name of each predicted label, shape (n,)."""
+        """Names of the predicted labels, shape (n,)."""
         return self.answers.names
 
     def get_row(self, index: int) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class PredictedPairs:
         )
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
-        """Look up the predicted label of a row and its probability."""
+        """Look up the predicted label of a row and the label's probability."""
         answer = str(self._answer(index).names[0])
         has_probability = self.answers.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
@@ -183,7 +183,7 @@ class PredictedPairs:
         return ReportExample(kind, self.get_row(index)["id"], short_lines, gold, answer, probability, note, **more)
 
     def select_shortest(self, rows: NDArray[Any]) -> list[int]:
-        """Select at most `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
+        """Select up to `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
 
         Args:
             rows: Indices of the rows to choose from, shape (m,).
@@ -200,7 +200,7 @@ class PredictedPairs:
 
 
 def shorten_line(line: ExampleLine, longest: int) -> ExampleLine:
-    """Cut a sentence to at most `longest` characters, and drop the marks outside the rest.
+    """Truncate a sentence to `longest` characters, and drop the marks outside the remaining text.
 
     >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
     ExampleLine(name='premise', text='A man in a b…', marks=(TextMark(start=2, end=5, kind='moved'),))
@@ -223,7 +223,7 @@ def shorten_line(line: ExampleLine, longest: int) -> ExampleLine:
 
 
 def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Round probabilities to `PROBABILITY_DECIMALS`, so that all processors show and sort by the same values."""
+    """Round probabilities to `PROBABILITY_DECIMALS`, so that display and order are the same on all processors."""
     exact: NDArray[np.float64] = values.astype(np.float64)
     return np.round(exact, PROBABILITY_DECIMALS)
 
@@ -231,7 +231,7 @@ def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
 def select_top_rows(
     rows: NDArray[Any], *keys: NDArray[Any], per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
-    """Select at most `PER_KIND` rows with the highest keys. Ties keep the order of the rows.
+    """Select up to `PER_KIND` rows with the highest sort keys. Ties keep the order of the rows.
 
     Args:
         rows: Indices of the rows to choose from, shape (m,).
@@ -262,7 +262,7 @@ TOGETHER: Final = "together"
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
-    """Mark the occurrences of phrases in a text as whole words, in any case. If occurrences overlap, the longest wins.
+    """Find phrases in a text as whole words, ignoring case, and mark them. Of overlapping matches, the longest is kept.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
     (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
@@ -282,7 +282,7 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[T
 
 
 def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
-    """Mark the runs of words of a permuted sentence that are also adjacent in the original.
+    """Mark the word sequences of a permuted sentence that also occur in the original sentence.
 
     Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 

@@ -14,7 +14,7 @@ from unbag.scoring.bootstrap import Estimate
 def iter_measures(
     challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
 ) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the quantities of a set that the scores have: label, meaning and value.
+    """Iterate over the metrics of a set that occur in the scores: label, meaning and value.
 
     Args:
         challenge_set: Description of the set.
@@ -28,7 +28,7 @@ def iter_measures(
 
 @dataclass(frozen=True)
 class FigureModel:
-    """Model in the report.
+    """A model in the report.
 
     Attributes:
         name: Name in the report.
@@ -43,7 +43,7 @@ class FigureModel:
 
 @dataclass(frozen=True)
 class ScoredModel:
-    """The result of one model on the rows of a group, with its selected examples, if they were stored."""
+    """The result of one model in a group, and its selected examples if they were stored."""
 
     model: FigureModel
     result: Result
@@ -52,7 +52,7 @@ class ScoredModel:
 
 @dataclass(frozen=True)
 class ResultGroup:
-    """A set built from one corpus with one choice of options, and the models that predicted its rows.
+    """The results of one or more models on the same rows: one set, one corpus and one choice of options.
 
     Attributes:
         key: Unique key, for anchors of the page.
@@ -79,7 +79,7 @@ _MOST_ROWS: Final = 25  # rows of a readable table
 
 
 class FigurePoint(NamedTuple):
-    """Point with a value and its interval.
+    """A point of a figure: its position, value and interval.
 
     Attributes:
         x: Position: a number on a curve, otherwise a name.
@@ -94,7 +94,7 @@ class FigurePoint(NamedTuple):
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """Points of one model, or of a reference such as the annotators.
+    """The points of one model, or of a reference such as the annotators.
 
     Attributes:
         name: Name of the model in the report, or of the reference.
@@ -113,7 +113,7 @@ class FigureSeries:
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure of shares between 0 and 1: a curve, or dots beside names.
+    """A figure of values between 0 and 1: a curve, or dots next to names.
 
     Attributes:
         title: Title.
@@ -135,13 +135,13 @@ class Figure:
 
     @property
     def places(self) -> list[float | str]:
-        """Positions of all series: numbers sorted, names in order of first occurrence."""
+        """Positions of all series. Numbers are sorted, and names are in order of first occurrence."""
         places = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
         return sorted(places) if self.kind == "curve" else places
 
 
 class TextTable(NamedTuple):
-    """Table as text: caption, column headers, and rows that begin with their header."""
+    """A table of text cells: caption, column headers, and rows that begin with a row header."""
 
     caption: str
     columns: tuple[str, ...]
@@ -149,7 +149,7 @@ class TextTable(NamedTuple):
 
 
 def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
-    """Build a table of numbers, with one column per model.
+    """Build a table of metrics, with one row per metric and one column per model.
 
     Args:
         caption: Caption of the table.
@@ -168,7 +168,7 @@ def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, 
 
 
 def build_figure_table(figure: Figure) -> TextTable:
-    """Convert a figure to a table, for screen readers. A long curve is sampled at evenly spaced positions."""
+    """Convert a figure to a table for screen readers. Long curves are sampled at evenly spaced positions."""
     ticks = figure.places
     if len(ticks) > _MOST_ROWS:
         step = (len(ticks) - 1) // (_MOST_ROWS - 5)
@@ -195,7 +195,7 @@ def build_group_figure(
     references: Sequence[FigureSeries] = (),
     **attributes: Any,
 ) -> Figure | None:
-    """Build a figure with one series per model of a group; None if no model has values.
+    """Build a figure with one series per model of a group. Return None if no model has values.
 
     Args:
         group: Group of results.

@@ -34,13 +34,16 @@ _ONE_HALF: Final = "on one half of the sources"
 
 
 def get_verification_scores(result: Result) -> Mapping[str, Any] | None:
-    """Look up the scores of a verifier; None if the set has none, or rows of one kind only."""
+    """Look up the verifier scores of a result. Return None if they are not defined for the set or its rows."""
     found: Mapping[str, Any] | None = result.scores.get(VERIFICATION)
     return found
 
 
 def build_verifier_table(result: Result) -> Table | None:
-    """Build the table of the rates at the model's own threshold and of AUROC; None without scores of a verifier."""
+    """Build the table of verifier metrics: the rates at the model's own threshold and AUROC.
+
+    Return None if undefined.
+    """
     scores = get_verification_scores(result)
     if scores is None:
         return None
@@ -55,7 +58,10 @@ def build_verifier_table(result: Result) -> Table | None:
 
 
 def describe_thresholds(result: Result) -> list[str]:
-    """Describe the threshold for each target false-entailment rate; one sentence if the model has no probabilities."""
+    """Describe the threshold for each target false-entailment rate, in one sentence per target.
+
+    For a model without probabilities, a single sentence says that there is no threshold.
+    """
     scores = get_verification_scores(result)
     if scores is None:
         return []
@@ -108,7 +114,7 @@ _MEANINGS: Final = {
 
 
 def build_verifier_measures(group: ResultGroup) -> TextTable | None:
-    """Build the table of all numbers, one column per model; None if no model has scores of a verifier."""
+    """Build the table of all verifier metrics, one column per model. Return None if no model has verifier scores."""
     columns = {
         scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(scores)}
         for scored, scores in _scored(group)
@@ -142,7 +148,7 @@ def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def build_threshold_table(group: ResultGroup) -> TextTable | None:
-    """Build the table of thresholds by target false-entailment rate; None if no model gives probabilities."""
+    """Build the table of thresholds by target false-entailment rate. Return None if no model outputs probabilities."""
     several = len(group.scored) > 1
     rows = [
         (
@@ -174,7 +180,7 @@ def _threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def build_verifier_figures(group: ResultGroup) -> list[Figure]:
-    """Build the reliability diagram, the risk-coverage curve and the two rates of the threshold sweep."""
+    """Build the reliability diagram, the risk-coverage curve, and the two figures of the threshold sweep."""
     diagonal = tuple(FigurePoint(x, build_point_estimate(x)) for x in (0.0, 1.0))
     candidates = (
         build_group_figure(

@@ -55,7 +55,7 @@ _CONFIG: Final = {
 
 
 def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
-    """Choose color, shape and dash of a series. For a model, they depend on its position in the report."""
+    """Choose the color, shape and dash of a series. For models, they depend on the position in `models`."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
         return "var(--reference)", bar, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
@@ -79,7 +79,7 @@ def draw_svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Mark
 
 
 def wrap_name(name: str) -> str:
-    r"""Wrap a name into lines: at `_BREAK`, and in long lines after a space, a slash or a hyphen.
+    r"""Wrap a name into lines, at `_BREAK` and, if a line is long, after a space, a slash or a hyphen.
 
     >>> wrap_name("ynie/roberta-large-snli-mnli-anli"), wrap_name("D^c: right in order")
     ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')

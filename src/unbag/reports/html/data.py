@@ -31,7 +31,7 @@ _RUN_KEYS: Final = (
 
 @dataclass(frozen=True)
 class ReportData:
-    """Data of a report: models, results and skipped sets.
+    """The data of a report: models, results and skipped sets.
 
     Attributes:
         models: Models, with baselines last.
@@ -45,7 +45,7 @@ class ReportData:
 
     @property
     def subject(self) -> FigureModel:
-        """Main model of the report, which is the first one."""
+        """Main model of the report: the first one."""
         return self.models[0]
 
     @property
@@ -54,7 +54,7 @@ class ReportData:
         return [model.name for model in self.models]
 
     def of_model(self, model: FigureModel) -> list[tuple[ResultGroup, ScoredModel]]:
-        """List the results of one model and their groups."""
+        """List the results of one model, as tuples (group, result)."""
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]
 
 
@@ -134,7 +134,7 @@ Standings = Mapping[str, Mapping[str, SetVerdict]]
 
 
 def compute_standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
-    """Compute the verdict on each model per group, with the tests of a model corrected over all its groups."""
+    """Compute the verdict on each model and group. The p values of a model are corrected for multiple groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in gathered.models:
         own = gathered.of_model(model)
@@ -144,6 +144,6 @@ def compute_standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
 
 
 def select_subject_result(group: ResultGroup, gathered: ReportData) -> ScoredModel:
-    """Select the result of the report's main model in a group, or else of the first model in the group."""
+    """Select the result of the main model in a group. If the main model has none, use the first model of the group."""
     own = [scored for scored in group.scored if scored.model == gathered.subject]
     return (own or list(group.scored))[0]

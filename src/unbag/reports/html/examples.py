@@ -21,7 +21,7 @@ MarkedText = tuple[str, str]
 
 @dataclass(frozen=True)
 class PredictionView:
-    """Formatted prediction on an example.
+    """A formatted prediction for an example.
 
     Attributes:
         where: Form of the example, such as `in order`; empty if there is only one form.
@@ -40,7 +40,7 @@ class PredictionView:
 
 @dataclass(frozen=True)
 class ExampleView:
-    """Formatted example with the predictions of a model.
+    """A formatted example with the predictions of a model.
 
     Attributes:
         example: Example to format.
@@ -60,7 +60,7 @@ class ExampleView:
 
 @dataclass(frozen=True)
 class GalleryExample:
-    """Example in the gallery, with its set and model."""
+    """A formatted example in the gallery, with its set and model."""
 
     set: str
     model: str
@@ -78,7 +78,7 @@ def view_example(example: ReportExample) -> ExampleView:
 
 
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
-    """Split a sentence at its marks, into pairs of text and type of mark ("" for no mark).
+    """Split a sentence at its marks into tuples (text, type of mark). Unmarked text has the type "".
 
     >>> from unbag.challenge_sets.views.examples import TextMark
     >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
@@ -92,7 +92,7 @@ def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
 
 
 def format_percent(probability: float | None) -> str:
-    r"""Format a probability in percent; None becomes an empty string.
+    r"""Format a probability in percent. None becomes an empty string.
 
     >>> format_percent(0.971), format_percent(0.997), format_percent(1.0), format_percent(None)
     ('97\xa0%', '>\xa099\xa0%', '>\xa099\xa0%', '')
@@ -122,7 +122,7 @@ def iter_gallery_examples(gathered: ReportData) -> Iterator[GalleryExample]:
 
 
 def list_mark_types(gathered: ReportData) -> list[tuple[str, str]]:
-    """List the types of marks in the examples, with their meanings."""
+    """List the types of marks that occur in the examples, as tuples (type, meaning)."""
     used = {
         mark.kind for each in iter_gallery_examples(gathered) for line in each.view.example.lines for mark in line.marks
     }
@@ -133,7 +133,7 @@ def list_mark_types(gathered: ReportData) -> list[tuple[str, str]]:
 
 
 def collect_selection_rules(gathered: ReportData) -> dict[str, str]:
-    """Collect the selection rule of the examples of each set, by set title."""
+    """Collect the rule by which the examples of each set were selected. The keys are set titles."""
     return {
         challenge_sets.get_challenge_set(group.set).title: each.selection.rule
         for group, each in iter_scored_results(gathered)
@@ -157,7 +157,7 @@ _WORD_PENALTY: Final = 0.01
 
 
 class FeaturedPair(NamedTuple):
-    """Pair that is featured on a card.
+    """A pair that is featured on a card.
 
     Attributes:
         example: Example with the prediction of the main model.
@@ -169,7 +169,7 @@ class FeaturedPair(NamedTuple):
 
 
 def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
-    """Select the pair to feature on the card of each group, by group key. Groups without examples are omitted.
+    """Select the pair to feature on the card of each group. Groups without examples are omitted.
 
     Only short pairs are candidates, or the shortest ones if no pair is short. Errors of the main model rank first, and
     among these, pairs whose unchanged form is predicted correctly. Errors of another model rank next. Ties are broken
@@ -214,7 +214,10 @@ def _sentences(pair: FeaturedPair) -> frozenset[str]:
 
 
 def compute_feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
-    """Compute the sort key of a pair, within a set and across sets; the highest one is featured first."""
+    """Compute the sort key of a pair.
+
+    The pair with the highest key of a group is featured, and cards are sorted by it.
+    """
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
     was_right = example.before is None or example.before.answer == example.gold
@@ -224,7 +227,7 @@ def compute_feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
 
 @dataclass(frozen=True)
 class ReportCard:
-    """Card of a set at the top of the report.
+    """A card at the top of the report, with the skill score and one pair of a set.
 
     Attributes:
         key: Key of the set's section.
@@ -252,12 +255,12 @@ class ReportCard:
 
     @property
     def has_two_predictions(self) -> bool:
-        """Whether each model has two predictions, which makes the card wider."""
+        """Whether each model has two predictions. Such cards are wider."""
         return self.example is not None and len(self.example.answers) > 1
 
 
 def build_cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[ReportCard]:
-    """Build one card per group, sorted by descending `compute_feature_rank`.
+    """Build one card per group, sorted by `compute_feature_rank` in descending order.
 
     Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
     that cards with the same width share rows.

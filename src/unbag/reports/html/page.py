@@ -46,7 +46,7 @@ _MOST: Final = 16  # names in one figure
 
 
 def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[Figure]:
-    """Iterate over figures that compare metrics of a set with published results on the same corpus.
+    """Iterate over the figures that compare metrics of a set with published results on the same corpus.
 
     A published result has a solid marker if it is on the same rows (all rows of a set that is not rebuilt) and involves
     no training, as for annotators or a rule. All other results have hollow markers: their rows or training data differ
@@ -87,7 +87,7 @@ _COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
 
 @dataclass(frozen=True)
 class RenderedFigure:
-    """Rendered figure with title, caption, SVGs, legend and table."""
+    """A rendered figure: title, caption, SVGs, legend and table."""
 
     title: str
     about: str
@@ -103,7 +103,7 @@ class RenderedFigure:
 
 @dataclass(frozen=True)
 class VerifierSection:
-    """Verification metrics in a section; expanded if `is_open` is true."""
+    """The verification metrics of a section. They are expanded if `is_open` is true."""
 
     is_open: bool
     readings: tuple[tuple[str, str], ...]
@@ -114,7 +114,7 @@ class VerifierSection:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """Section of the page on one set and corpus.
+    """A section of the report page, on one set and corpus.
 
     Attributes:
         key: Key of the group.
@@ -193,7 +193,7 @@ def format_lead(gathered: ReportData, stand: Standings) -> str:
 
 
 def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
-    """Build the figure with the skill scores of all models on all sets."""
+    """Build the figure of the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
         FigureSeries(
@@ -219,7 +219,7 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
 
 
 def build_prompt_table(gathered: ReportData) -> TextTable | None:
-    """Build the table of metrics over the prompts of language models; None without a model with several prompts."""
+    """Build the table of metrics over several prompts of language models. Return None if no model has several."""
     spreads = compute_prompt_spreads([scored.result for group in gathered.groups for scored in group.scored])
     if not spreads:
         return None

@@ -43,7 +43,7 @@ from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
 class SwappedSentence(NamedTuple):
-    """A swapped sentence.
+    """A sentence with subject and object swapped.
 
     Attributes:
         hypothesis: Swapped sentence.
@@ -59,7 +59,7 @@ class SwappedSentence(NamedTuple):
 
 
 def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSentence | SoswapExclusion:
-    """Swap the subject and object of a sentence, or determine why this is not possible.
+    """Swap the subject and object of a sentence, or return the reason why this is not possible.
 
     Args:
         parse: Parse of the sentence.
@@ -116,7 +116,7 @@ def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSe
 
 
 def list_swap_lemmas(parse: Parse) -> tuple[str, ...]:
-    """List the lemmas that a swap depends on: the verb, and the subject and object if they are nouns."""
+    """List the lemmas of the verb and, if they are nouns, of the swapped subject and object."""
     clause = find_clause(parse)
     if isinstance(clause, SoswapExclusion):
         return ()

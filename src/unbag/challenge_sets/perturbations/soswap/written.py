@@ -24,7 +24,7 @@ _IN_PHRASES: Final = frozenset(("ADJ", "DET", "NOUN", "NUM", "PRON", "PROPN"))
 
 
 def check_written(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
-    """Check a clause of written text; return the reason for exclusion, or None.
+    """Find a reason to exclude a clause of written text. Return None if there is none.
 
     Args:
         parse: Parse of the sentence.
