@@ -255,7 +255,7 @@ class StoredPairs:
         assert epoch == 0, "one epoch"
         return list(self._pairs)
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """Return an empty record."""
         return {}
 

@@ -192,7 +192,7 @@ class BreakingNli(OfficialSetBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
-            kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_table_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
@@ -233,7 +233,7 @@ class BreakingNli(OfficialSetBuilder):
         if not self.config.is_official:
             options["min_bigrams"] = self.config.min_bigram_count
         if self.config.embeddings:
-            options["embeddings"] = embeddings.compute_identity(self.config.embeddings)
+            options["embeddings"] = embeddings.compute_table_identity(self.config.embeddings)
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
 
@@ -355,7 +355,7 @@ class BreakingNli(OfficialSetBuilder):
         def similarity(old: str, new: str) -> float | None:
             for word in (old, new):
                 if word not in vectors:
-                    [vectors[word]] = table.means([(word,)])
+                    [vectors[word]] = table.compute_means([(word,)])
             norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
             if not norms.all():
                 return None  # a zero vector means that the table lacks a word

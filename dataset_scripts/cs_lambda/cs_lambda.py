@@ -69,7 +69,7 @@ class CsLambdaConfig(SourceConfig):
         super().validate()
         validate_language(self.sentence_language)
         if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if not 0 <= self.min_lms <= 1:
             raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.folds < _MIN_FOLDS:
@@ -134,7 +134,7 @@ class CsLambda(ChallengeSetBuilder):
     def _models(self, source: PairSource) -> tuple[Path, ...]:
         config = self.config
         if config.lexical:
-            return (open_lexical_model(config.lexical, unseen=source),)
+            return (open_lexical_model(config.lexical, test_source=source),)
         train_data = tuple(config.train_data) if config.train_data else None
         recipe = LexicalRecipe(
             train_data,

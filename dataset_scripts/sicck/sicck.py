@@ -75,7 +75,7 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().validate()
-        validate_int("folds", self.folds, least=2)
+        validate_int("folds", self.folds, minimum=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
             raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")

@@ -258,7 +258,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        upload_files(folder, address, last=results.FILE)
+        upload_files(folder, address, last_file=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 
@@ -295,7 +295,7 @@ def _validate_text(**arguments: object) -> None:
 def _validate_counts(least: int, **arguments: int | None) -> None:
     for name, number in arguments.items():
         if number is not None:
-            validate_int(name, number, least=least)
+            validate_int(name, number, minimum=least)
 
 
 def _requests(

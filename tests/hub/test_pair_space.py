@@ -120,7 +120,7 @@ def test_lexical_scorer_agrees_with_library(space, ours, lexical):
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
     for pair, each in zip(pairs, words, strict=True):
         for label in LABELS:
-            [expected] = model.misleading([each], model.probabilities([each]), [label], pair_page.TOP)
+            [expected] = model.rank_misleading([each], model.probabilities([each]), [label], pair_page.TOP)
             assert [tuple(found) for found in there.pull(pair, label)] == [tuple(one) for one in expected]
 
 

@@ -66,7 +66,7 @@ class SetRequest:
         """
         validate_options(SetRequest, vars(self))
         if self.max_examples is not None:
-            validate_int("max_examples", self.max_examples, least=1)
+            validate_int("max_examples", self.max_examples, minimum=1)
 
     @property
     def user_data_names(self) -> list[str]:

@@ -302,7 +302,7 @@ def read_jsonl(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
 
 def _lines(path: Path, start: RowStart = FIRST) -> Iterator[tuple[int, str]]:
     """Iterate over line numbers (from 1) and lines. Lines are decoded one by one, so that errors name the line."""
-    for number, line in iter_lines(path, start=start.bytes, before=start.lines):
+    for number, line in iter_lines(path, start=start.bytes, skipped_lines=start.lines):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

@@ -206,7 +206,7 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
         raise ValueError(
             f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05; pass a value such as 0.05"
         )
-    validate_int("resamples", resamples, least=1)
+    validate_int("resamples", resamples, minimum=1)
 
 
 def _compare_systems(

@@ -279,7 +279,7 @@ def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> RemoteReposit
 
 def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
-    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
+    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, retry_connection_errors=True)
 
 
 _MAIN: Final = "main"
@@ -466,7 +466,7 @@ def _open_pull_request(publication: Publication) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = read_from_hub("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
+    author = read_from_hub("your account", api.whoami, tries=TRIES, retry_connection_errors=True)["name"]
     try:
         discussions = read_from_hub(
             f"{publication.kind} {publication.repo}",
@@ -480,7 +480,7 @@ def _open_pull_request(publication: Publication) -> str | None:
                 )
             ),
             tries=TRIES,
-            unreachable=True,
+            retry_connection_errors=True,
         )
     except RepositoryNotFoundError:
         return None

@@ -195,11 +195,11 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
     return [strata[name] for name in sorted(strata, key=str)]
 
 
-def select_part(batch: Rows, parts: int, part: int) -> Rows:
+def select_part(batch: Rows, parts: int, index: int) -> Rows:
     """Select one of `parts` parts of a batch. The parts have equal sizes (±1) and similar lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
     # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
-    return batch[part::parts]
+    return batch[index::parts]

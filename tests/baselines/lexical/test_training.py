@@ -84,7 +84,7 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
     for number, folder in enumerate(folders):
         fold = TrainingFold(number, 3, 13)
         rest = tmp_path / f"without_{number}.jsonl"
-        kept = [example for example in examples if not fold.holds(example)]
+        kept = [example for example in examples if not fold.contains(example)]
         assert 0 < len(kept) < len(examples)
         rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
         alone = LexicalModel.load(fit_cached(recipe(rest)))
@@ -129,7 +129,7 @@ def test_fitted_model_opens_from_folder(pairs, tmp_path):
     assert is_lexical_model(folder)
     assert open_lexical_model(folder) == folder
     with pytest.raises(ValueError, match=r"got one fitted to pairs\.jsonl"):
-        open_lexical_model(folder, unseen=open_data(pairs))
+        open_lexical_model(folder, test_source=open_data(pairs))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
     assert not is_lexical_model(tmp_path / "other")

@@ -33,7 +33,7 @@ class LexicalPredictor:
         self._reader = build_model_word_selector(record)
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
-            "recipe": self._model.recipe,
+            "recipe": self._model.record_hash,
             "words": _words(record["words"], self._reader.identity),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),

@@ -194,13 +194,13 @@ def _parts(builder: Any, split: Any) -> list[SplitPart]:
 
 def _validate_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that a folder has no other Parquet files, which loaders would include in the set."""
-    if other := [name for name in folder.names() if name.endswith(".parquet") and name not in wanted]:
+    if other := [name for name in folder.list_names() if name.endswith(".parquet") and name not in wanted]:
         raise ValueError(f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder")
 
 
 def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that all nodes have written to the same folder."""
-    if missing := sorted(wanted.difference(folder.names())):
+    if missing := sorted(wanted.difference(folder.list_names())):
         raise ValueError(
             f"--output: expected a folder that all nodes can access, got {folder}, which lacks the file "
             f"{missing[0]} of another node; use a shared folder or a URL such as s3://…"
