@@ -11,10 +11,10 @@ from unbag.data.labels import (
     LabelError,
     find_label_space,
     fold_label,
-    is_unlabelled,
+    is_missing_label,
     parse_label_map,
     resolve_gold_label,
-    resolve_order,
+    resolve_output_labels,
 )
 
 
@@ -28,11 +28,11 @@ from unbag.data.labels import (
 )
 @pytest.mark.parametrize("spell", [str, str.upper, str.title])
 def test_the_three_live_orders_are_read_in_any_case(order, spell):
-    assert resolve_order({i: spell(name) for i, name in enumerate(order)}) == order
+    assert resolve_output_labels({i: spell(name) for i, name in enumerate(order)}) == order
 
 
 def test_contradictory_is_contradiction():
-    assert resolve_order({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
+    assert resolve_output_labels({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
         "contradiction",
         "entailment",
         "neutral",
@@ -40,19 +40,19 @@ def test_contradictory_is_contradiction():
 
 
 def test_output_order_is_that_of_the_ids_not_of_the_dict():
-    assert resolve_order({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
+    assert resolve_output_labels({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
 
 
 def test_label_n_says_nothing_and_is_refused():
     with pytest.raises(LabelError, match="--label-map contradiction,entailment,neutral"):
-        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+        resolve_output_labels({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
 
 
 @pytest.mark.parametrize(
     "text", ["contradiction,entailment,neutral", "LABEL_2=neutral,LABEL_0=contradiction,LABEL_1=entailment"]
 )
 def test_a_label_map_names_what_id2label_does_not(text):
-    order = resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map(text))
+    order = resolve_output_labels({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map(text))
     assert order == ("contradiction", "entailment", "neutral")
 
 
@@ -61,7 +61,7 @@ def test_a_label_map_names_what_id2label_does_not(text):
 )
 def test_resolve_order_spellings_of_gold_labels_are_refused_of_models(names):
     with pytest.raises(LabelError, match="expected label names in the model's id2label"):
-        resolve_order(dict(enumerate(names)))
+        resolve_output_labels(dict(enumerate(names)))
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,14 @@ def test_canonical_gold_without_a_meaning_of_its_own_is_refused(name):
 
 def test_a_label_map_that_leaves_an_output_out_is_refused():
     with pytest.raises(LabelError, match=re.escape("got none for ['LABEL_2']")):
-        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
+        resolve_output_labels(
+            {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment")
+        )
 
 
 def test_a_label_map_that_names_what_is_not_there_is_refused():
     with pytest.raises(LabelError, match=re.escape("got the unknown ['3']")):
-        resolve_order({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
+        resolve_output_labels({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
 
 
 def test_the_two_forms_of_a_label_map_do_not_mix():
@@ -103,17 +105,17 @@ def test_the_two_forms_of_a_label_map_do_not_mix():
 )
 def test_names_that_are_no_label_space_are_refused(names):
     with pytest.raises(LabelError, match="expected the outputs to be a permutation of"):
-        resolve_order(dict(enumerate(names)))
+        resolve_output_labels(dict(enumerate(names)))
 
 
 def test_a_two_label_model_folds_neutral_and_contradiction():
-    assert resolve_order({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
+    assert resolve_output_labels({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
     assert [fold_label(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
     assert [fold_label(label, LABELS) for label in LABELS] == list(LABELS)
 
 
 def test_a_two_label_model_of_contradictions_folds_entailment_and_neutral():
-    assert resolve_order({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
+    assert resolve_output_labels({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
     folded = ["not_contradiction", "not_contradiction", "contradiction"]
     assert [fold_label(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
     assert [find_label_space(space[::-1]) for space in LABEL_SPACES] == list(LABEL_SPACES)
@@ -142,20 +144,20 @@ def test_one_two_label_space_does_not_fold_into_the_other(label, space):
 )
 def test_outputs_of_two_spaces_are_refused_with_the_label_maps_that_they_may_mean(names, advice):
     with pytest.raises(LabelError) as caught:
-        resolve_order(dict(enumerate(names)))
+        resolve_output_labels(dict(enumerate(names)))
     assert str(caught.value).endswith(advice)
 
 
 def test_every_order_of_the_three_labels_is_read():
     orders = list(itertools.permutations(LABELS))
-    assert [resolve_order(dict(enumerate(order))) for order in orders] == orders
+    assert [resolve_output_labels(dict(enumerate(order))) for order in orders] == orders
 
 
 @pytest.mark.parametrize("value", [-1, "-1", "-", "", " ", None])
 def test_no_agreement_is_unlabelled(value):
-    assert is_unlabelled(value)
+    assert is_missing_label(value)
 
 
 @pytest.mark.parametrize("value", [0, 2, "neutral", "0"])
 def test_a_label_is_not_unlabelled(value):
-    assert not is_unlabelled(value)
+    assert not is_missing_label(value)

@@ -22,7 +22,7 @@ from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.data.readers import open_file
-from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -278,7 +278,7 @@ def test_a_file_that_is_cut_short_is_said_to_end_where_it_does(tmp_path, cut):
     with pytest.raises(
         DataError, match=rf"pairs.csv.gz, line \d+: expected the rest of the line, .*after {len(spoilt_gz(cut)):,}"
     ):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 ODD = {
@@ -298,7 +298,7 @@ ODD = {
 def test_what_is_odd_and_whole_is_read(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(ODD[name])
-    assert open_data(path).count()["labelled"] == 1
+    assert open_data(path).count_rows()["labelled"] == 1
 
 
 def peak():
@@ -330,7 +330,7 @@ def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "pairs.jsonl.gz"
     path.write_bytes(gzip.compress(LINE.encode() + (b" " * 9999 + b"\n") * 3000))
     with pytest.raises(DataError, match=r"expected at most 200 times its .* bytes"):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 def shared_texts(rows, *, characters=1 << 20):
@@ -342,7 +342,10 @@ def shared_texts(rows, *, characters=1 << 20):
 
 BOMBS = {
     "texts": (lambda: shared_texts(100_000), r"expected at most 200 times its [\d,]+ bytes"),
-    "cells": (lambda: shared_texts(10, characters=LONGEST_SENTENCE << 11), r"at most 16,777,216 bytes per cell, got 2"),
+    "cells": (
+        lambda: shared_texts(10, characters=MAX_SENTENCE_CHARACTERS << 11),
+        r"at most 16,777,216 bytes per cell, got 2",
+    ),
     "nulls": (
         lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))),
         r"expected at most 200 times",
@@ -364,7 +367,7 @@ def test_a_small_parquet_file_of_endless_rows_takes_no_memory(tmp_path, monkeypa
     assert path.stat().st_size < 1 << 20
     before = peak()
     with pytest.raises(DataError, match=message):
-        open_data(path).count()
+        open_data(path).count_rows()
     assert peak() - before < 300
 
 
@@ -372,14 +375,14 @@ def test_parquet_of_texts_within_lists_is_read_across_its_groups(tmp_path):
     path = tmp_path / "pairs.parquet"
     row = {"premise": "A man sleeps.", "hypothesis": "A man is awake.", "label": "contradiction", "votes": ["c", "n"]}
     pq.write_table(pa.Table.from_pylist([row] * 50), path, row_group_size=7)
-    assert len(list(open_data(path).examples())) == 50
+    assert len(list(open_data(path).iter_examples())) == 50
 
 
 def test_parquet_of_long_texts_that_rows_share_is_read(tmp_path):
     path = tmp_path / "pairs.parquet"
-    pq.write_table(shared_texts(1000, characters=LONGEST_SENTENCE), path, store_schema=False)
-    assert len(list(open_data(path).examples())) == 1000
-    assert next(open_data(path).examples()).premise == "x" * LONGEST_SENTENCE
+    pq.write_table(shared_texts(1000, characters=MAX_SENTENCE_CHARACTERS), path, store_schema=False)
+    assert len(list(open_data(path).iter_examples())) == 1000
+    assert next(open_data(path).iter_examples()).premise == "x" * MAX_SENTENCE_CHARACTERS
 
 
 VECTORS = {
@@ -471,7 +474,7 @@ def long_pairs(tmp_path_factory):
     path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
     rows = []
     for text in ENDLESS.values():
-        for length in (1_000_000, LONGEST_SENTENCE + 1):
+        for length in (1_000_000, MAX_SENTENCE_CHARACTERS + 1):
             long = (text * length)[:length]
             rows += [(long, "A man runs."), ("A man runs.", long)]
     rows += [("The old man sees a dog in the park.", "A man sees a dog.")] * 3
@@ -500,7 +503,7 @@ def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, sh
     try:
         built = build_requested_set(SetRequest(name, options={"data": str(long_pairs), **options}))
     except loading.UnsuitablePairsError:  # of the few that are left
-        assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
+        assert open_data(long_pairs).count_rows()[TOO_LONG] == 4 * len(ENDLESS)
     else:
         assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)
 

@@ -132,7 +132,7 @@ def test_each_label_has_one_number(tmp_path, capsys, labels):
     if labels:
         refused(capsys, "build", "plain", "--data", path, "--labels", labels, "--output", "out")
     with pytest.raises(DataError):
-        open_data(path, labels=labels.split(",")).count()
+        open_data(path, labels=labels.split(",")).count_rows()
     assert files_below(Path.cwd()) == []
 
 
@@ -141,9 +141,9 @@ def test_a_truth_value_is_no_label(tmp_path):
     for label in ("true", "false"):
         path.write_text(f'{{"premise": "A.", "hypothesis": "B.", "label": {label}}}\n')
         with pytest.raises(DataError, match=rf"line 1: .*truth value {label}"):
-            list(open_data(path, labels=LABELS.split(",")).examples())
+            list(open_data(path, labels=LABELS.split(",")).iter_examples())
     path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')  # not from the cache of the one before
-    assert [example.label for example in open_data(path, labels=LABELS.split(",")).examples()] == ["neutral"]
+    assert [example.label for example in open_data(path, labels=LABELS.split(",")).iter_examples()] == ["neutral"]
 
 
 COMMANDS = [

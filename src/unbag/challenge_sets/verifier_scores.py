@@ -37,7 +37,7 @@ def compute_verifier_scores(
     space = tuple(answers.label_space)
     if ENTAILMENT not in space:
         return None
-    gold, predicted = answers.gold(labels), answers.predicted
+    gold, predicted = answers.to_label_positions(labels), answers.predicted
     entailed = space.index(ENTAILMENT)
     scores: NDArray[np.float64] | None = entailment
     if scores is None and answers.has_probabilities:

@@ -82,10 +82,10 @@ def sample_pairs(
     validate_pair_count(pairs)
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
-    answers = answers.for_gold(names)
+    answers = answers.align_to_gold(names)
     permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
     words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
-    right = answers.predicted == answers.gold(label)
+    right = answers.predicted == answers.to_label_positions(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
     for row in np.flatnonzero(right & (permutation != ORIGINAL)).tolist():
@@ -202,4 +202,4 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
             f"{', '.join(map(repr, sorted(missing)))}"
         )
     for row in file.read():
-        yield row.place, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}
+        yield row.location, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from unbag.challenge_sets import results as schemas
 from unbag.challenge_sets.results import Result
-from unbag.data.labels import resolve_order
+from unbag.data.labels import resolve_output_labels
 from unbag.hub import cards, eval_results, model_code
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
 from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
@@ -218,7 +218,7 @@ def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
     config = _read_config(folder)
     with schemas.explain_damaged_records(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
-    order = list(resolve_order(id2label))
+    order = list(resolve_output_labels(id2label))
     if order != list(record["label_order"]):
         raise ValueError(
             f"{folder / _CONFIG}: expected id2label in the order of {RECORD}, {record['label_order']}, got {order}"

@@ -121,7 +121,9 @@ def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, 
 
 
 @lru_cache(maxsize=2)
-def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
+def load_transformer(
+    name: str, resolve_output_labels: Callable[[Any], Sequence[str]]
+) -> tuple[Any, Any, tuple[str, ...]]:
     """Load a Hub model, its tokenizer, and the label of each output. Code in the repository is not run.
 
     Raises:
@@ -138,7 +140,7 @@ def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -
         raise ValueError(f"{name}: expected safetensors weights of at most {limit}, got {actual}")
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True).eval()
-    order = tuple(resolve_order(model.config.id2label))
+    order = tuple(resolve_output_labels(model.config.id2label))
     return model, tokenizer, order
 
 
@@ -146,7 +148,7 @@ def classify_pairs(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities
     """Compute the label probabilities of a Hub model in unbag's label order, shape (n, 3)."""
     import torch
 
-    model, tokenizer, order = load_transformer(name, ours.resolve_order)
+    model, tokenizer, order = load_transformer(name, ours.resolve_output_labels)
     if set(order) != set(ours.LABELS):
         raise ValueError(f"{name}: expected the labels {', '.join(ours.LABELS)}, got {', '.join(order)}")
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))

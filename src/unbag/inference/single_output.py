@@ -132,7 +132,7 @@ def rank_predictions(
     """
     positive_column = _positive_column(answers)
     scores = compute_log_odds(answers.probabilities, answers.label_space)
-    positive = answers.gold(labels) == positive_column
+    positive = answers.to_label_positions(labels) == positive_column
     cutoff: float | None = None if threshold == BREAK_EVEN else threshold
     if threshold == BREAK_EVEN:
         least = compute_break_even_score(answers, labels)
@@ -156,7 +156,7 @@ def compute_break_even_score(answers: SetPredictions, labels: ArrayLike) -> floa
         answers: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
     """
-    positive = answers.gold(labels) == _positive_column(answers)
+    positive = answers.to_label_positions(labels) == _positive_column(answers)
     return compute_break_even_threshold(compute_log_odds(answers.probabilities, answers.label_space), positive)
 
 

@@ -135,7 +135,7 @@ def test_fit_on_real_pairs_takes_a_dozen_steps(shared):
 
     table = load_embeddings(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
-    pairs = list(open_data(path, labels=LABELS).examples())
+    pairs = list(open_data(path, labels=LABELS).iter_examples())
     counts = table.counts((pair.premise, pair.hypothesis) for pair in pairs).matrix
     gold = np.array([get_label_id(pair.label) for pair in pairs])
     model = fit(counts, table.vectors, gold)

@@ -78,7 +78,7 @@ def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
     """380 swaps (the paper has 971). Another version of the parser may read a few sentences differently."""
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
-    examples = open_data(path, labels=LABELS).examples()
+    examples = open_data(path, labels=LABELS).iter_examples()
     assert (
         sum(len(table) for table in iter_soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
         == counts["soswap"]

@@ -32,7 +32,7 @@ def compute_breaking_nli_scores(
     tied = _tied(answers)
     scores = category_accuracy(
         np.where(tied, NO_ANSWER, answers.predicted),
-        answers.gold(columns["label"]),
+        answers.to_label_positions(columns["label"]),
         columns["category"],
         similarity=_of_contradictions(columns, "similarity"),
         pair_frequency=_of_contradictions(columns, "pair_frequency"),
@@ -45,7 +45,7 @@ def compute_breaking_nli_scores(
 
 def compute_breaking_nli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     return PredictionCredits(
         (answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold)))
     )

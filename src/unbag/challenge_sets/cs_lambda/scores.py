@@ -29,7 +29,7 @@ def compute_cs_lambda_scores(
     votes = [[int(answers.label_positions[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
         answers.predicted,
-        answers.gold(columns["label"]),
+        answers.to_label_positions(columns["label"]),
         columns["lms"],
         annotator_labels=votes if any(votes) else None,
         n_labels=len(answers.label_space),
@@ -40,7 +40,7 @@ def compute_cs_lambda_scores(
 
 def compute_cs_lambda_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Only CS_0.7, the paper's choice of λ, counts."""
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     return PredictionCredits(
         answers.predicted == gold, gold, range(len(gold)), counts=select_cs_lambda_decisive_rows(columns)
     )

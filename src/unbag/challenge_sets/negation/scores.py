@@ -26,7 +26,7 @@ def compute_negation_scores(
         return {}
     return dict(
         negation_consistency(
-            answers.for_gold(TWO_WAY).predicted,
+            answers.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["mirror"],
@@ -39,5 +39,5 @@ def compute_negation_scores(
 def compute_negation_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct prediction. Rows of one premise are drawn together."""
     gold = np.asarray(columns["label"])
-    right = answers.for_gold(TWO_WAY).predicted == gold
+    right = answers.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(right, gold, columns["source_id"], names=TWO_WAY)

@@ -19,7 +19,7 @@ def compute_plain_scores(
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     scores = accuracy(
         answers.predicted,
         gold,
@@ -32,5 +32,5 @@ def compute_plain_scores(
 
 def compute_plain_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one document are drawn together."""
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     return PredictionCredits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))

@@ -23,7 +23,7 @@ def compute_recombined_scores(
         return {}
     return dict(
         document_consistency(
-            answers.for_gold(TWO_WAY).predicted,
+            answers.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["group"],
@@ -52,7 +52,7 @@ def compute_recombined_credits(columns: Columns, answers: SetPredictions) -> Pre
     Rows of one claim are drawn together.
     """
     gold = np.asarray(columns["label"])
-    right = answers.for_gold(TWO_WAY).predicted == gold
+    right = answers.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(
         right, gold, columns["source_id"], counts=select_recombined_decisive_rows(columns), names=TWO_WAY
     )

@@ -34,7 +34,7 @@ def compute_resnli_scores(
             and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
             fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
     """
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     right, partition = answers.predicted == gold, np.asarray(columns["partition"])
     if partial:
         return _of_ends(right, partition)
@@ -54,7 +54,7 @@ def compute_resnli_credits(columns: Columns, answers: SetPredictions) -> Predict
 
     If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     return PredictionCredits(
         answers.predicted == gold, gold, range(len(gold)), counts=select_resnli_decisive_rows(columns)
     )

@@ -31,7 +31,7 @@ def compute_sicck_scores(
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
-    predicted = answers.names
+    predicted = answers.label_names
     scored, back = _scored(columns, partial=partial)
     if not len(scored):
         return {}
@@ -51,7 +51,7 @@ def compute_sicck_scores(
 def compute_sicck_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct label. Pairs of one seed are resampled together."""
     scored, back = _scored(columns)
-    answered = answers.names
+    answered = answers.label_names
     predicted = apply_reverse_rule(answered[scored], answered[back])
     gold = np.array([map_gold_label(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)

@@ -27,7 +27,7 @@ def compute_soswap_addamod_scores(
     return dict(
         label_distribution(
             predicted,
-            answers.gold(columns["label"]),
+            answers.to_label_positions(columns["label"]),
             columns["source_id"],
             kind=columns["kind"],
             names=names,
@@ -38,5 +38,5 @@ def compute_soswap_addamod_scores(
 
 def compute_soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
     """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs of one premise are resampled together."""
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     return PredictionCredits(answers.predicted == gold, gold, columns["source_id"])

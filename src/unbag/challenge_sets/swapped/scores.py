@@ -64,7 +64,7 @@ def compute_swapped_credits(columns: Columns, answers: SetPredictions) -> Predic
     count.
     """
     swapped = to_boolean_array(columns["swapped"])
-    gold = answers.gold(columns["label"])
+    gold = answers.to_label_positions(columns["label"])
     right = answers.predicted == gold
     names = np.array(columns["source_id"], dtype=object)
     after = dict(zip(names[swapped], right[swapped], strict=True))

@@ -127,7 +127,7 @@ class PredictedPairs:
     def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows
         self.answers = answers
-        self.gold = answers.gold(read_numbers(rows, "label"))
+        self.gold = answers.to_label_positions(read_numbers(rows, "label"))
         self.right: NDArray[np.bool_] = answers.predicted == self.gold
         self.confidence = round_probability(answers.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
@@ -135,7 +135,7 @@ class PredictedPairs:
     @cached_property
     def names(self) -> NDArray[np.str_]:
         """Name of each predicted label, shape (n,)."""
-        return self.answers.names
+        return self.answers.label_names
 
     def get_row(self, index: int) -> dict[str, Any]:
         """Read one row as a dict from column names to values."""
@@ -152,7 +152,7 @@ class PredictedPairs:
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and its probability."""
-        answer = str(self._answer(index).names[0])
+        answer = str(self._answer(index).label_names[0])
         has_probability = self.answers.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 

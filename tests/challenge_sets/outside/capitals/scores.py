@@ -11,5 +11,5 @@ def compute_capitals_scores(
     columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.accuracy`."""
-    found = accuracy(answers.predicted, answers.gold(columns["label"]), resamples=resamples)
+    found = accuracy(answers.predicted, answers.to_label_positions(columns["label"]), resamples=resamples)
     return {**found, "letters": int(sum(columns["letters"]))}
