@@ -24,7 +24,7 @@ def test_all_is_the_five_corpora_by_name():
 
 
 def test_several_corpora_with_a_split_are_refused():
-    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; omit --split"):
+    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; remove --split"):
         _requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
@@ -60,7 +60,7 @@ def test_official_pairs_that_a_corpus_replaces_are_said(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
-    expected = "breaking_nli: generated from snli; omit --corpus to use the authors' original pairs"
+    expected = "breaking_nli: generated from snli; remove --corpus to use the authors' original pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
     _requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err

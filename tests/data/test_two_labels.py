@@ -208,7 +208,7 @@ def _on_the_hub(monkeypatch, label, values):
     )
     rows = {"document": [DOCUMENT] * 2, "claim": list(CLAIMS), "label": values}
     table = readers.HubTable("org/claims", datasets.Dataset.from_dict(rows, features=features))
-    monkeypatch.setattr(readers, "open_hub", lambda *_, **__: (table, "0" * 40))
+    monkeypatch.setattr(readers, "open_hub_table", lambda *_, **__: (table, "0" * 40))
 
 
 @pytest.mark.parametrize("names", [("unsupported", "supported"), ("not_entailment", "entailment"), ("no", "yes")])

@@ -156,7 +156,7 @@ def test_own_data_needs_a_license_and_a_corpus_keeps_its_own(commands, tmp_path,
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     own = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--data", pairs]
     assert run(app, list(map(str, own))) == 1  # here, since nothing is read before the license is known
-    assert "pass it with --license" in capsys.readouterr().err
+    assert "pass the license, such as --license" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
     assert "which drops attribution and share-alike" in capsys.readouterr().err

@@ -20,9 +20,9 @@ class ReachedError(BaseException):
 
 
 EXPENSIVE = (
-    "unbag.data.readers.open_hub",  # a corpus
+    "unbag.data.readers.open_hub_table",  # a corpus
     "unbag.data.readers.resolve_hub_commit",
-    "unbag.data.sources.PairSource.examples",  # all of somebody's pairs
+    "unbag.data.sources.PairSource.iter_examples",  # all of somebody's pairs
     "unbag.challenge_sets.loading.build_evaluated_split",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",

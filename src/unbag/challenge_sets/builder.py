@@ -159,7 +159,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.LONGEST)
+        source: PairSource = replace(config.open_pairs(streaming=streaming), max_characters=self.LONGEST)
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
