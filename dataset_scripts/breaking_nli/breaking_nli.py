@@ -199,7 +199,7 @@ class BreakingNli(OfficialSetBuilder):
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # Not divided, since each distinct premise is used once and only a single process reads all of them.
-            return [self.open_pairs(streaming=streaming).with_one_span()]
+            return [self.open_pairs(streaming=streaming).with_single_span()]
         with zipfile.ZipFile(self.find_official_file()) as archive:
             return [self.open_official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
@@ -280,7 +280,7 @@ class BreakingNli(OfficialSetBuilder):
         """Bigram counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
-        of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
+        of_pairs = (corpus_counts.count_bigrams(source.iter_examples()) for source in self._bigram_sources())
         return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
@@ -288,9 +288,11 @@ class BreakingNli(OfficialSetBuilder):
         vocabulary = _LISTED
         if self.config.is_official:
             [source] = self.open_sources()
-            vocabulary = frozenset(word.lower() for row in self._authors(source.examples()) for word in row.words())
+            vocabulary = frozenset(
+                word.lower() for row in self._authors(source.iter_examples()) for word in row.words()
+            )
         single = {word for word in vocabulary if word and " " not in word}
-        return count_corpus(chain.from_iterable(source.examples() for source in self._training()), single)
+        return count_corpus(chain.from_iterable(source.iter_examples() for source in self._training()), single)
 
     @cached_property
     def _substituter(self) -> Substituter:
@@ -330,9 +332,9 @@ class BreakingNli(OfficialSetBuilder):
     def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
-        recognize_ahead(pipeline, (example.premise for example in source.examples()))
-        parses = Parser(pipeline).parses(example.premise for example in source.examples())
-        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.examples())
+        recognize_ahead(pipeline, (example.premise for example in source.iter_examples()))
+        parses = Parser(pipeline).parses(example.premise for example in source.iter_examples())
+        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.iter_examples())
         return zip(parses, entities, strict=True)
 
     def _measure(self, old: str, new: str) -> WordPair:

@@ -77,11 +77,13 @@ class Negation(ChallengeSetBuilder):
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
-        return [source.with_one_span() for source in super().open_sources(streaming=streaming)]
+        return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
-        precompute_parses(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
+        precompute_parses(
+            self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.iter_examples()))
+        )
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the operations and the rejected premises."""

@@ -167,7 +167,7 @@ class Permuted(ChallengeSetBuilder):
 
     def _training_texts(self) -> Iterator[str]:
         sources = open_training_sources(LexicalRecipe(tuple(self.config.minitrees), self.config.language))
-        return (text for source in sources for example in source.examples() for text in example[1:3])
+        return (text for source in sources for example in source.iter_examples() for text in example[1:3])
 
 
 Permuted.BUILDER_CONFIGS = [

@@ -160,7 +160,7 @@ class Resnli(ChallengeSetBuilder):
             for number, source in enumerate(sources):
                 for start, stop in source.spans:
                     spans.append((number, start, stop, len(labels)))
-                    for example in source.examples(start, stop, counts=read):
+                    for example in source.iter_examples(start, stop, counts=read):
                         if example.source_id in ids:
                             raise DataError(
                                 f"{source.name}, split {source.split}: expected unique ids over all splits, got "
@@ -221,7 +221,7 @@ class Resnli(ChallengeSetBuilder):
         split_rows = (
             (example, sources[number].split, float(uncertainty[i]), int(rearrangement.partition[i]))
             for number, start, stop, first in spans
-            for i, example in enumerate(sources[number].examples(start, stop), start=first)
+            for i, example in enumerate(sources[number].iter_examples(start, stop), start=first)
             if rearrangement.split[i] == split
         )
         number, start, *_ = spans[0]

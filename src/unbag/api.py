@@ -112,8 +112,8 @@ def evaluate(
             (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
         shard: Shard of this process, such as `0/3`, for independent processes with one shared `output_dir`. The first
             shard that finds all predictions complete scores them.
-        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
-            `prediction`, and the probability of each label. Stored predictions are reused.
+        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
+            `gold`, `prediction`, and the probability of each label. Stored predictions are reused.
         lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
         shuffled: Whether to compare scores with the model's scores on shuffled words, which roughly doubles the number
             of predictions.

@@ -24,7 +24,7 @@ def test_all_selects_five_corpora():
 
 
 def test_several_corpora_with_split_are_rejected():
-    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; omit --split"):
+    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; remove --split"):
         _requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
@@ -60,7 +60,7 @@ def test_official_pairs_replaced_by_corpus_are_reported(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
-    expected = "breaking_nli: generated from snli; omit --corpus to use the authors' original pairs"
+    expected = "breaking_nli: generated from snli; remove --corpus to use the authors' original pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
     _requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err

@@ -16,7 +16,7 @@ from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
-from unbag.data.predictions import SetPredictions, predictions_from_labels
+from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, quantities
 from unbag.evaluation.gates import GateBound
 from unbag.reports import run_tables, terminal
@@ -33,7 +33,7 @@ def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain
     rest = (1 - entailment)[:, None] * np.where(gold[:, None] == 2, (0.2, 0.8), (0.8, 0.2))
     answers = SetPredictions(np.column_stack([entailment, rest]), LABELS, has_probabilities=True)
     if not has_probabilities:
-        answers = predictions_from_labels(answers.predicted.tolist())
+        answers = build_predictions_from_labels(answers.predicted.tolist())
     made = result(name, 0.8, rows=rows)
     found = compute_verifier_scores(gold, answers, range(rows))
     return replace(

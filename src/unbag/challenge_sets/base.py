@@ -142,7 +142,7 @@ class ChallengeSet:
         has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
             the pairs as shown, and some are entailment. Its scores then include those of a verifier.
         from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Its builder
-            then reads each sentence as a pair with itself, labelled entailment (`data.own_text`).
+            then reads each sentence as a pair with itself, labelled entailment (`data.user_text`).
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them
             (`evaluation.label_check.check_corpus_rows`).
@@ -223,13 +223,13 @@ class ChallengeSet:
         """
         from unbag.data.columns import read_values
 
-        predictions = predictions.for_gold(getattr(rows.features["label"], "names", ()))
+        predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
         scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, predictions)
         credits_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> PredictionCredits:
-            credits: PredictionCredits = credits_of(columns, given.in_space(predictions.label_space))
+            credits: PredictionCredits = credits_of(columns, given.to_label_space(predictions.label_space))
             return credits if credits.names is not None else credits._replace(names=predictions.label_space)
 
         own = None if credits_of is None else worth(predictions)

@@ -19,11 +19,11 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.own_text import list_text_files
 from unbag.data.readers import is_hub_id, open_file, resolve_hub_commit
-from unbag.data.sources import LONGEST_SENTENCE, Example, PairSource, validate_corpus_names
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
+from unbag.data.user_text import list_text_files
 from unbag.utils import checksums, parallel
 from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import validate_file
@@ -32,7 +32,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
     *(
         f"data/{name}"
-        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "own_text.py", "text")
+        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "user_text.py", "text")
     ),
     *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
@@ -114,7 +114,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     CITATION: ClassVar[str]
     EXCLUSION_REASON: ClassVar[str] = "unfit"
     EVALUATION_SPLIT: ClassVar[str | None] = None
-    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = LONGEST_SENTENCE
+    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
@@ -160,7 +160,9 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.MAX_SENTENCE_CHARACTERS)
+        source: PairSource = replace(
+            config.open_pairs(streaming=streaming), max_characters=self.MAX_SENTENCE_CHARACTERS
+        )
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
@@ -227,7 +229,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         User-provided data adds no creators.
         """
         base = CORPORA.get(self.config.corpus)
-        sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
+        sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
         made = (_MACHINE,)
         return {
             "sentences": [*sentences, *(made if "sentences" in self.MACHINE_MADE else ())],
@@ -320,7 +322,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         # Joined, so that the work that `tables` does before its first row is done once per process.
         for start, stop in _join_spans(spans):
             self._span = start
-            examples = source.examples(start, stop)
+            examples = source.iter_examples(start, stop)
             if self._is_prepared:
                 examples = build_stats.iter_examples(source, start, stop, Path(self._output_dir))
             for number, table in enumerate(self.iter_tables(source, examples)):

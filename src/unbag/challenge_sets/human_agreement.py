@@ -23,7 +23,7 @@ def collect_annotator_labels(sources: Iterable[PairSource]) -> AnnotatorLabels:
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
-        for example in source.examples()
+        for example in source.iter_examples()
         if example.annotators
     }
 

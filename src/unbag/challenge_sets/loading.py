@@ -168,7 +168,7 @@ def resolve_config(
     config = corpus
     if config not in cls.builder_configs:
         chosen = corpora.get_corpus(corpus)
-        config = f"{corpus}-{chosen.split(split)}"
+        config = f"{corpus}-{chosen.resolve_split(split)}"
     elif split is not None:
         raise ValueError(
             f"the {name} set merges all splits of {corpus}: expected no split, got {split!r}; omit the split"

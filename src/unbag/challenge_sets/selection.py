@@ -9,7 +9,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import corpora
-from unbag.data.own_text import LANGUAGE, list_text_files
+from unbag.data.user_text import LANGUAGE, list_text_files
 from unbag.utils.options import validate_options
 
 
@@ -83,7 +83,7 @@ class PairSelection:
                 raise OptionError(_unknown_option_message(bare, candidates))
         if self.data is None and self.text is None and on_failure is not None:
             # An unknown corpus or split raises: it is a mistake of the user, not a reason to skip every set.
-            corpora.get_corpus(self.corpus or loading.DEFAULT_CORPUS).split(self.split)
+            corpora.get_corpus(self.corpus or loading.DEFAULT_CORPUS).resolve_split(self.split)
         seed = {} if self.seed is None else {"seed": self.seed}
         requests = []
         for name in names:

@@ -40,7 +40,7 @@ def compute_verifier_scores(
     space = tuple(predictions.label_space)
     if ENTAILMENT not in space:
         return None
-    gold, predicted = predictions.gold(labels), predictions.predicted
+    gold, predicted = predictions.to_label_positions(labels), predictions.predicted
     entailed = space.index(ENTAILMENT)
     scores: NDArray[np.float64] | None = entailment
     if scores is None and predictions.has_probabilities:

@@ -105,7 +105,7 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
-    answers = answers.for_gold(built.rows.features["label"].names)
+    answers = answers.align_to_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
     result = score_set_predictions(built, answers, {**model, **counts}, baseline, draws, entailment)
     if table is not None:

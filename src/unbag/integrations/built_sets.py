@@ -13,7 +13,7 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import count_distinct, read_column
-from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
+from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
@@ -197,7 +197,7 @@ def resolve_label_names(id2label: Mapping[int, str]) -> tuple[str, ...]:
     """
     label_names = {int(output): str(label) for output, label in id2label.items()}
     try:
-        return resolve_order(label_names)
+        return resolve_output_labels(label_names)
     except LabelError:
         raise LabelError(
             f"config.id2label: expected NLI labels ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), got "

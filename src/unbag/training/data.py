@@ -191,7 +191,7 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
     else:
         sources = [open_data(name, **how)]
     counts: Counter[str] = Counter()
-    examples = [example for source in sources for example in source.examples(counts=counts)]
+    examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
     return DataPart(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
 

@@ -287,7 +287,7 @@ def _sources(name: str) -> Iterator[PairSource]:
 
 
 def _sentences(source: PairSource) -> Iterator[str]:
-    for example in source.examples():
+    for example in source.iter_examples():
         yield example.premise
         yield example.hypothesis
 

@@ -127,7 +127,7 @@ class PredictedPairs:
     def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.rows = rows
         self.predictions = predictions
-        self.gold = predictions.gold(read_numbers(rows, "label"))
+        self.gold = predictions.to_label_positions(read_numbers(rows, "label"))
         self.right: NDArray[np.bool_] = predictions.predicted == self.gold
         self.confidence = round_probability(predictions.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
@@ -135,7 +135,7 @@ class PredictedPairs:
     @cached_property
     def names(self) -> NDArray[np.str_]:
         """Names of the predicted labels, shape (n,)."""
-        return self.predictions.names
+        return self.predictions.label_names
 
     def get_row(self, index: int) -> dict[str, Any]:
         """Read one row as a dict from column names to values."""
@@ -153,7 +153,7 @@ class PredictedPairs:
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and the label's probability."""
-        answer = str(self._answer(index).names[0])
+        answer = str(self._answer(index).label_names[0])
         has_probability = self.predictions.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 

@@ -217,4 +217,4 @@ def _validate_unique_ids(
     used = sum(counts[_USED][_USED] for counts in part_counts)
     if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
         for source in sources:
-            source.count()  # reads all ids and raises an error that names the duplicate
+            source.count_rows()  # reads all ids and raises an error that names the duplicate
