@@ -80,7 +80,7 @@ def test_equal_texts_have_equal_uncertainty():
     assert found.tobytes() == fit(doubled, vectors, labels).uncertainty(doubled, labels).tobytes()
 
 
-def test_fit_does_not_depend_on_the_batch_size(monkeypatch):
+def test_fit_does_not_depend_on_batch_size(monkeypatch):
     counts, vectors, gold = _data()
     whole = fit(counts, vectors, gold).uncertainty(counts, gold)
     monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
@@ -123,7 +123,7 @@ def test_fit_without_known_tokens_raises():
         fit(sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2]))
 
 
-def test_fit_that_does_not_converge_raises(monkeypatch):
+def test_fit_without_convergence_raises(monkeypatch):
     counts, vectors, gold = _data()
     monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
     with pytest.raises(NotConvergedError, match="within 1 steps"):
