@@ -229,7 +229,7 @@ def changed(folder, to, name, **fields):
     return to
 
 
-def test_average_models_rejects_different_architectures(make_model, pair, tmp_path, capsys):  # noqa: F811
+def test_average_models_rejects_incompatible_models(make_model, pair, tmp_path, capsys):  # noqa: F811
     deeper = changed(pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
     reordered = make_model(order=("entailment", "neutral", "contradiction"), seed=2)
     vocabulary = json.loads((pair[1] / "tokenizer.json").read_text())["model"]
