@@ -173,7 +173,7 @@ def test_every_xnli_language_is_corpus():
     assert len(LANGUAGES) == 15
 
 
-def test_corpus_all_is_the_corpora_of_the_papers():
+def test_corpus_all_selects_corpora_of_papers():
     from unbag.cli.options import PairOptions, build_selected_requests
     from unbag.data.corpora import PAPER_CORPORA
 
@@ -186,7 +186,7 @@ def test_corpus_all_is_the_corpora_of_the_papers():
 
 @pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
-def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
+def test_corpus_all_with_file_adds_official_pairs_once(given, names):
     from unbag.cli.options import PairOptions, build_selected_requests
 
     without, found = (
@@ -201,7 +201,7 @@ def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
     assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
 
 
-def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
+def test_corpus_all_with_unused_file_is_rejected():
     from unbag.cli.options import PairOptions, build_selected_requests
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):

@@ -28,7 +28,7 @@ def generator(examples, parser):
     return RecombinedPairs(examples, parser)
 
 
-def test_recombined_pairs_are_rows_of_the_set(generator, examples, parser):
+def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
     """A supported claim is entailed. Exchanged claims and removed evidence are neutral."""
     seed = 5
     made = list(generator.generate(range(len(examples)), seed))
