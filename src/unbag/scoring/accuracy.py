@@ -253,8 +253,8 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
         raise ValueError(
-            f"annotator_labels: expected label ids, None or {NO_ANNOTATION}, got {labels.dtype}; convert names to label "
-            "ids; convert names to label ids"
+            f"annotator_labels: expected label ids, None or {NO_ANNOTATION}, got {labels.dtype}; convert names to "
+            "label ids"
         )
     validate_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)

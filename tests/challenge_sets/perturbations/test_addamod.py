@@ -202,16 +202,21 @@ def test_written_text_uses_only_ordered_neutral_adjectives():
     # English orders no "homeless", and "good" is an opinion; size and age stay.
     adjectives = ["homeless", "good", "old", "tiny"]
     parse, counts = sentence(THE_MAN, A_DOG), adjective_counts(adjectives, ["man", "dog"])
-    drawn = [{addamod(parse, counts, seed=i, written=w).adjective for i in range(100)} for w in (False, True)]
+    drawn = [
+        {build_addamod_pair(parse, counts, seed=i, written=w).adjective for i in range(100)} for w in (False, True)
+    ]
     assert drawn == [set(adjectives), {"old", "tiny"}]
-    assert addamod(parse, adjective_counts(["homeless"], ["man", "dog"]), written=True) is AddAmodExclusion.NOT_SHARED
+    assert (
+        build_addamod_pair(parse, adjective_counts(["homeless"], ["man", "dog"]), written=True)
+        is AddAmodExclusion.NOT_SHARED
+    )
 
 
 def test_addamod_written_text_with_group_and_members_is_excluded():
     including = [*A_DOG, ("including", "VERB", "VBG", "prep")]
     parse, counts = sentence(THE_MAN, including), adjective_counts(["old"], ["man", "dog"])
-    assert addamod(parse, counts, written=True) is AddAmodExclusion.MEMBERS
-    assert addamod(parse, counts) is not AddAmodExclusion.MEMBERS
+    assert build_addamod_pair(parse, counts, written=True) is AddAmodExclusion.MEMBERS
+    assert build_addamod_pair(parse, counts) is not AddAmodExclusion.MEMBERS
 
 
 # Exclusion reasons, with sentences for the pipeline. Each adjective below is attested with each noun.
