@@ -52,9 +52,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
         raise _unknown_config_error(name, config, cls.builder_configs)
     config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(config_options)):
-        raise ValueError(
-            f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {config_options}"
-        )
+        raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; use {config_options}")
     validate_options(cls.BUILDER_CONFIG_CLASS, options)
     text_options = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
@@ -74,12 +72,12 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
         corpus = CORPORA[requested]
         if corpus.is_two_way:
             return UnsuitablePairsError(
-                f"the {name} set needs contradictions, and {requested} has only the labels entailment and not "
+                f"the {name} set requires contradictions, but {requested} has only the labels entailment and not "
                 f"entailment; {others}"
             )
         if supported and corpus.language not in {CORPORA[each].language for each in supported}:
             return UnsuitablePairsError(
-                f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
+                f"the {name} set does not support {LANGUAGES[corpus.language]}, the language of {requested}; {others}"
             )
     question = suggest_name(config, configs) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
@@ -170,7 +168,7 @@ def resolve_config(
     config = corpus
     if config not in cls.builder_configs:
         chosen = corpora.get_corpus(corpus)
-        config = f"{corpus}-{chosen.split(split)}"
+        config = f"{corpus}-{chosen.resolve_split(split)}"
     elif split is not None:
         raise ValueError(
             f"the {name} set merges all splits of {corpus}: expected no split, got {split!r}; omit the split"
@@ -262,7 +260,8 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
         raise UnsuitablePairsError(
-            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
+            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set, "
+            "with "
             f"{options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
             + (f"; most frequent reasons: {reasons}" if reasons else "")
@@ -290,8 +289,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
-    if dataset_builder.EVALUATED is not None:
-        return splits[dataset_builder.EVALUATED]
+    if dataset_builder.EVALUATION_SPLIT is not None:
+        return splits[dataset_builder.EVALUATION_SPLIT]
     [split] = splits.values()
     return split
 

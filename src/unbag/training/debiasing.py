@@ -1,4 +1,4 @@
-"""Debiasing objectives: losses against a biased model, which share bias strength, pair weights and permuted pairs.
+"""Debiasing objectives: losses with a biased model, which share bias strength, pair weights and permuted pairs.
 
 Confidence regularisation: the student learns from a teacher whose distribution is flatter, the surer a biased model is
 of the gold label.

@@ -11,7 +11,7 @@ try:
     from accelerate import Accelerator, DataLoaderConfiguration
     from accelerate.utils import GradientAccumulationPlugin, send_to_device
 except ImportError as error:
-    raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
+    raise ImportError("training requires PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
@@ -276,5 +276,5 @@ def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
 
 def _first_epoch(epochs: EpochBatches, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
     """Iterate over this process's part of the first epoch, as inputs of `Objective.predict`."""
-    for batch in epochs.build_epoch(0).iter_items(0, workers=0, pin=False):
+    for batch in epochs.build_epoch(0).iter_items(0, num_workers=0, pin_memory=False):
         yield send_to_device(batch.encoded, accelerator.device)

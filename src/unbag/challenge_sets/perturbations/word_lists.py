@@ -12,7 +12,7 @@ from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import pluralize_noun
 
-LABEL_OF: Final = {
+LABEL_BY_RELATION: Final = {
     WordNetRelation.CO_HYPONYM: CONTRADICTION,
     WordNetRelation.ANTONYM: CONTRADICTION,
     WordNetRelation.SYNONYM: ENTAILMENT,
@@ -286,7 +286,7 @@ _IN: Final = (
     "kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom car truck van taxi helicopter"
 )
 _ON: Final = "balcony bus bicycle motorcycle tractor scooter train boat"
-PREPOSITION_OF: Final = {
+PREPOSITION_BY_NOUN: Final = {
     word: preposition
     for preposition, nouns in (("in", _IN), ("on", _ON))
     for words in _both_numbers(nouns)
