@@ -44,7 +44,7 @@ def run(tmp_path):
             "model": {"name": base, "revision": "b" * 40},
             "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
             "label_order": LABELS,
-            **{"count_pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
+            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
             **{"evaluations": evaluations, "best_evaluation": evaluations[-1], "device": "cpu"},
             "environment": {"python": "3.11", "unbag": "0.1.0"},
         }
