@@ -48,11 +48,11 @@ def test_it_is_torchs_network(predictor):
 
 def test_the_weights_are_of_these_pairs_and_this_tool():
     pytest.importorskip("torch")
-    from tools.demo_reader.__main__ import made_by
+    from tools.demo_reader.__main__ import compute_training_hash
 
     with safe_open(demo_reader.WEIGHTS, framework="np") as file:
         record = json.loads(file.metadata()[demo_reader.RECORD])
-    assert record["made_by"] == made_by(), "run `python -m tools.demo_reader`"
+    assert record["made_by"] == compute_training_hash(), "run `python -m tools.demo_reader`"
 
 
 def test_it_reads_what_the_grammar_wrote(predictor):
