@@ -28,7 +28,11 @@ from typing import Any
 import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
-from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, count_adjectives, iter_soswap_addamod_tables
+from unbag.challenge_sets.perturbations.soswap_addamod import (
+    LABEL_BY_KIND,
+    count_adjectives,
+    iter_soswap_addamod_tables,
+)
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.parses import Parser
@@ -102,7 +106,7 @@ def reasons(data: str, attested: str | None, pipeline: str) -> str:
     for _ in iter_soswap_addamod_tables(iter_examples(data, None), parser, adjectives=adjectives, counts=counts):
         pass
     lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
-    for kind in LABELS_OF:
+    for kind in LABEL_BY_KIND:
         lines += [f"| **{kind}** | **{counts[kind]}** |"]
         lines += [f"| {name} | {n} |" for name, n in counts.most_common() if name.startswith(f"{kind}: ")]
     return "\n".join(lines)

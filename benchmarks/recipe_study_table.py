@@ -12,14 +12,14 @@ from scipy.stats import norm
 from recipes import OF_CATEGORY
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.significance import compute_sample_value, correct_p_values, resample_statistics
-from unbag.training.seeds import summarise_values
+from unbag.training.seeds import summarize_values
 
 PLAIN: Final = "plain"
 RESAMPLES: Final = 2_000
 LEVEL: Final = 0.05
 _WIDTH: Final = 36
 TITLES: Final = {
-    **{"snli": "SNLI validation", "snli, CS_0.7": "… CS_0.7", "snli, words tell least": "… words reveal least"},
+    **{"snli": "SNLI validation", "snli, CS_0.7": "… CS_0.7", "snli, words tell least": "… hardest ReSNLI partition"},
     **{"snli-test": "SNLI test", "swapped, both orders": "swapped, both orders"},
     **{"mnli-validation_matched": "MNLI-m", "sick-test": "SICK test"},
     **{"soswap, held-out words": "SOSwap, held-out words", "addamod, held-out words": "AddAmod, held-out words"},
@@ -65,7 +65,7 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
             values = [
                 compute_sample_value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()
             ]
-            row[name] = {**summarise_values(values), "seeds": list(by_seed)}
+            row[name] = {**summarize_values(values), "seeds": list(by_seed)}
         if is_sample and PLAIN in found:
             for name, difference in differences(measure, found).items():
                 row[name]["difference"] = difference

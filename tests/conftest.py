@@ -1,4 +1,4 @@
-"""What tests share: the real data beside the checkout, where there is some, and the test Hub."""
+"""Shared fixtures: the real corpora and models in ../shared if present, and the test Hub."""
 
 import contextlib
 import gc
@@ -9,19 +9,19 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# Read when numpy and torch are imported, later than this. Tests run side by side: more threads wait for each other.
+# numpy and torch read this variable at import. With more threads, tests that run in parallel slow each other down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these.
+# Fitting the lexical baseline to 20,000 SNLI pairs takes too long for tests.
 os.environ["UNBAG_LEXICAL_BASELINE"] = "0"
 
-# How long an example takes says what else the machine is doing.
+# Deadlines would fail at random, since timings depend on the load of the machine.
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")
 
-# A job in the background ignores Ctrl-C, and so would all that tests start.
+# A background job ignores Ctrl-C, and the processes that tests start would inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    with contextlib.suppress(ValueError):  # not the main thread
+    with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.fake_hub.fixtures"]
@@ -32,23 +32,23 @@ _NEEDS_SHARED = "needs ../shared"
 
 @pytest.fixture(scope="module", autouse=True)
 def _what_is_there_stays():
-    """Spare garbage collection, which every training calls for, what was imported: it would take half of a test."""
+    """Exclude imported modules from garbage collection, which would take half of the time of a training test."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _small_data():
-    """Ask no lexical model of thousands of pairs, and let gold labels of ten rows count: tests have few."""
+    """Disable the lexical baseline and lower the minimum number of gold labels to ten, since tests have few pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {})
-        patch.setattr("unbag.scoring.skill.LEAST_ROWS", 10)
+        patch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 10)
         yield
 
 
 @pytest.fixture(scope="session")
 def shared():
-    """Give the folder of real corpora and models, or skip."""
+    """Return the folder of real corpora and models. Skip the test if the folder is missing."""
     if not SHARED.is_dir():
         pytest.skip(_NEEDS_SHARED)
     return SHARED
@@ -56,7 +56,7 @@ def shared():
 
 @pytest.fixture(scope="session")
 def wordnet():
-    """Give WordNet, installed as a user would where it is missing, or skip."""
+    """Return WordNet, downloaded as for a user if it is missing. Skip the test if that fails."""
     from unbag.baselines.wordnet.database import is_wordnet_installed, open_wordnet
     from unbag.baselines.wordnet.install import install_wordnet
 
@@ -70,7 +70,7 @@ def wordnet():
 
 @pytest.fixture(scope="session")
 def parser(shared, tmp_path_factory):
-    """Give spaCy's small English pipeline as a parser that keeps its parses for this session, or skip."""
+    """Return a caching parser with spaCy's small English pipeline. Skip the test if the pipeline is missing."""
     pytest.importorskip("spacy")
     from unbag.data.text.parses import Parser
 
@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
-    """Fail the run if a test skipped for want of ../shared although it is there."""
+    """Fail the run if a test was skipped because of a missing ../shared although the folder exists."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if exitstatus == 0 and reporter is not None and _skipped_for_nothing(reporter):
         session.exitstatus = 1

@@ -364,9 +364,9 @@ def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Ma
 
 def read_results(path: Path) -> "list[Result]":
     """Load the results of a file that may come from a stranger's data set."""
-    from unbag.challenge_sets.results import explain_damaged_records, read_results
+    from unbag.challenge_sets.results import convert_record_errors, read_results
 
-    with explain_damaged_records(path):
+    with convert_record_errors(path):
         return read_results(path)
 
 

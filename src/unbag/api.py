@@ -201,7 +201,7 @@ def evaluate(
 
     requests = _requests(sets, pairs, full=full, on_failure=skip)
     unfit = tuple(failures)  # `evaluate_all` records later failures
-    if output_dir is None and connect_process_group().world > 1:
+    if output_dir is None and connect_process_group().world_size > 1:
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
         raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
@@ -258,7 +258,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        upload_files(folder, address, last=results.FILE)
+        upload_files(folder, address, last_file=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 
@@ -295,7 +295,7 @@ def _validate_text(**arguments: object) -> None:
 def _validate_counts(least: int, **arguments: int | None) -> None:
     for name, number in arguments.items():
         if number is not None:
-            validate_int(name, number, least=least)
+            validate_int(name, number, minimum=least)
 
 
 def _requests(
@@ -317,7 +317,7 @@ def _requests(
         raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
     names = [sets] if isinstance(sets, str | SetRequest) else sets
     if given := [each.name for each in names if isinstance(each, SetRequest)]:
-        if pairs.is_given():
+        if pairs.has_explicit_values():
             raise ValueError(
                 f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
             )

@@ -1,4 +1,4 @@
-"""Options of engines that are rejected before anything is loaded, in Python and on the command line."""
+"""Tests that invalid engine options are rejected before loading, in Python and on the command line."""
 
 import pytest
 
@@ -13,19 +13,19 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("options", "why"), REFUSED, ids=["unknown", "without", "shards"])
-def test_an_engine_that_does_not_fit_is_refused(options, why):
+def test_unsuitable_engine_is_rejected(options, why):
     with pytest.raises(ValueError, match=why):
         unbag.evaluate("majority", "plain", **options)
 
 
-def test_processes_of_a_launcher_are_no_cluster(monkeypatch):
+def test_ray_rejects_processes_of_a_launcher(monkeypatch):
     monkeypatch.setenv("LOCAL_RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match="--engine ray: expected a single process, got a launcher"):
         unbag.evaluate("majority", "plain", engine="ray")
 
 
-def test_the_command_says_the_same(tmp_path):
+def test_command_rejects_options_of_other_engine(tmp_path):
     done = command("evaluate", "majority", "--num-gpus", "0.5", "--output-dir", str(tmp_path))
     assert done.exit_code == 2
     assert "--num-gpus: expected --engine ray" in " ".join(done.stderr.split())

@@ -1,4 +1,4 @@
-"""The second process of an evaluation: it changes when things are done, never what comes out."""
+"""Tests of the background process of an evaluation: it changes the order of work, never the results."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def _by_length(premises, hypotheses):
     return [LABELS[len(premise) % 3] for premise in premises]
 
 
-def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tmp_path, pairs, monkeypatch):
+def test_sets_predicted_during_fit_have_same_results(tmp_path, pairs, monkeypatch):
     requests = [SetRequest("plain", options={"data": pairs}), SetRequest("swapped", options={"data": pairs})]
     events, previews = [], {}
 
@@ -67,7 +67,7 @@ def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tm
     monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {"en": (pairs, 100, "all")})
     immediate = run("immediate")
     assert events == ["begin plain", "result plain", "begin swapped", "result swapped"]
-    states = iter([True, True])  # one for each set; `predict` does not ask
+    states = iter([True, True])  # one per set; `predict` does not read the state
     monkeypatch.setattr(LexicalBaseline, "is_fitting", property(lambda self: next(states)))
     assert run("deferred") == immediate
     assert immediate[0]["skill"]["baseline"] is not None
@@ -76,13 +76,13 @@ def test_sets_predicted_during_the_fit_are_scored_later_with_the_same_results(tm
         assert previews[name] | {"skill": scores["skill"]} == scores, "only the skill score comes later"
 
 
-def test_follow_ignores_foreign_lines_and_ends_the_fit_with_the_process():
+def test_follow_ignores_other_lines_and_ends_fit():
     fit = background._Fit()
     background._follow(io.BytesIO(b"a package prints\n[1, 2]\n[3, 4]\n"), fit)
     assert fit == background._Fit(is_running=False, done=(3, 4), folder=None)
 
 
-def test_a_process_that_dies_at_once_ends_the_fit(monkeypatch, pairs):
+def test_process_that_exits_at_once_ends_fit(monkeypatch, pairs):
     monkeypatch.setattr(background, "__name__", "unbag.no_such_module")
     process = BackgroundBuild(LexicalRecipe(train_data=(pairs,), pipeline="all"), [])
     assert process.wait_until_fitted() is None
@@ -91,7 +91,7 @@ def test_a_process_that_dies_at_once_ends_the_fit(monkeypatch, pairs):
 
 
 @pytest.mark.nightly
-def test_the_process_fills_the_caches(pairs):
+def test_process_fills_caches(pairs):
     recipe, request = LexicalRecipe(train_data=(pairs,), pipeline="all"), SetRequest("plain", options={"data": pairs})
     process = BackgroundBuild(recipe, [request])
     done = []
@@ -104,7 +104,7 @@ def test_the_process_fills_the_caches(pairs):
 
 
 @pytest.mark.nightly
-def test_the_process_ends_when_its_standard_input_is_closed_as_by_a_killed_parent():
+def test_process_ends_when_stdin_closes():
     endless = "import time; from unbag.evaluation import background; background.fit_cached = lambda *_, **__: "
     command = [sys.executable, "-c", f"{endless}time.sleep(600); background.main()"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)

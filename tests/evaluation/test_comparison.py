@@ -1,4 +1,4 @@
-"""Comparison of results: paired with stored examples, rejected on different data, seeds grouped."""
+"""Tests of comparing results: paired tests with stored examples, rejected data, and groups of seeds."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ PAIRS = [
 
 
 def _model(name, right, seed=0):
-    """Give a model that is right on a share of the pairs in their own order, and anyhow on others."""
+    """Return a model that is right on a proportion of the original pairs and arbitrary on permuted ones."""
     gold = {(pair["premise"], pair["hypothesis"]): pair["label"] for pair in PAIRS}
     lots = np.random.default_rng(seed).random(len(PAIRS))
     hits = {pair: lot < right for pair, lot in zip(gold, lots, strict=True)}
@@ -61,7 +61,7 @@ def _model(name, right, seed=0):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Give a folder with the runs of two models and of five seeds, on the plain and the permuted set."""
+    """Return a folder with the runs of two models and of five seeds, on the plain and the permuted set."""
     folder = tmp_path_factory.mktemp("runs")
     data = folder / "ours.jsonl"
     data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
@@ -87,7 +87,7 @@ def _by_name(found):
 
 
 @pytest.mark.nightly
-def test_paired_by_mcnemar_where_examples_count_whole(runs):
+def test_whole_examples_are_paired_by_mcnemar(runs):
     found = _by_name(unbag.compare(runs / "weak", runs / "strong"))
     accuracy = found["plain", "accuracy"]
     lots = np.random.default_rng(0).random(len(PAIRS))
@@ -99,19 +99,19 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
     p_c = found["permuted", "p_c"]
     assert p_c.test == "bootstrap"
     assert p_c.difference.low < p_c.difference.value < p_c.difference.high
-    # Corrected for as many tests as there are.
+    # The correction counts all tests.
     tested = [each for each in found.values() if each.p is not None]
     assert accuracy.p_holm == pytest.approx(min(each.p for each in tested) * len(tested))
     assert all(each.p_holm >= each.p for each in tested)
 
 
-def test_bootstrap_of_few_examples_adds_a_note(runs, monkeypatch):
+def test_bootstrap_of_few_examples_adds_note(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
-    assert "Permuted · ours.jsonl: the bootstrap has only 120 source examples; p-values are too small" in notes
+    assert "Permuted · ours.jsonl: only 120 source examples for the bootstrap; p-values are too small" in notes
 
 
-def test_too_few_resamples_for_the_correction_add_a_note(runs):
+def test_too_few_resamples_add_note(runs):
     compared = unbag.compare(runs / "weak", runs / "strong", resamples=99)
     [note] = [note for note in compared.notes if "resamples" in note]
     tested = sum(each.p is not None for each in compared.differences)
@@ -121,7 +121,7 @@ def test_too_few_resamples_for_the_correction_add_a_note(runs):
     assert not any("resamples" in note for note in unbag.compare(runs / "weak", runs / "strong").notes)
 
 
-def test_the_difference_turns_round_with_the_models(runs):
+def test_swapped_models_negate_differences(runs):
     there = unbag.compare(runs / "weak", runs / "strong").differences
     back = unbag.compare(runs / "strong", runs / "weak").differences
     for one, two in zip(there, back, strict=True):
@@ -129,7 +129,7 @@ def test_the_difference_turns_round_with_the_models(runs):
         assert one.p == pytest.approx(two.p)
 
 
-def test_a_run_does_not_differ_from_a_copy_of_itself(runs, tmp_path):
+def test_run_does_not_differ_from_its_copy(runs, tmp_path):
     shutil.copytree(runs / "weak", tmp_path / "copy")
     found = unbag.compare(runs / "weak", tmp_path / "copy" / "results.json")
     assert [system.name for system in found.systems] == [
@@ -143,19 +143,19 @@ def test_a_run_does_not_differ_from_a_copy_of_itself(runs, tmp_path):
         assert gap.low < 0 < gap.high, "all examples agree, which is no proof that all others would"
 
 
-def test_three_systems_are_compared_pairwise_and_a_missing_set_adds_a_note(runs):
+def test_three_systems_are_compared_pairwise(runs):
     found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
     assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
     assert [each.set for each in found.differences if each.second == "C"] == ["plain"] * 4
     assert found.notes == ["Permuted · ours.jsonl: evaluated only for A, B"]
 
 
-def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path):
+def test_run_without_examples_is_compared_by_intervals(runs, tmp_path):
     shutil.copy(runs / "strong" / "results.json", tmp_path)
     paired = _by_name(unbag.compare(runs / "weak", runs / "strong"))
     found = unbag.compare(runs / "weak", tmp_path)
     assert {each.test for each in found.differences} == {"unpaired"}
-    assert all(each.p is None and found.significant(each) is None for each in found.differences)
+    assert all(each.p is None and found.is_significant(each) is None for each in found.differences)
     assert any("B stored no examples; intervals unpaired, without a test" in note for note in found.notes)
     alone = _by_name(found)["plain", "accuracy"].difference
     together = paired["plain", "accuracy"].difference
@@ -177,7 +177,7 @@ def test_runs_without_examples_add_one_note_per_set(runs, tmp_path):
 def test_compare_other_data_is_rejected_unless_across_data(runs):
     with pytest.raises(
         ValueError,
-        match=r"expected results on the same plain set, got different ones \(data sha256: .* max_examples: none and 50",
+        match=r"expected results on the same plain set, got different sets \(data sha256: .* max_examples: none and 50",
     ):
         unbag.compare(runs / "weak", runs / "fewer")
     found = unbag.compare(runs / "weak", runs / "fewer", across_data=True)
@@ -185,7 +185,7 @@ def test_compare_other_data_is_rejected_unless_across_data(runs):
     assert "differ in data sha256" in found.notes[0]
 
 
-def test_seeds_are_one_system(runs):
+def test_seeds_form_one_system(runs):
     found = unbag.compare(*(runs / name for name in ("a-0", "a-1", "a-2", "b-0", "b-1")))
     assert [(system.name, system.seeds) for system in found.systems] == [
         ("runs/a", ["0", "1", "2"]),
@@ -205,7 +205,7 @@ def test_seeds_are_one_system(runs):
     assert difference.deviations == tuple(pytest.approx(np.std(each, ddof=1)) for each in scores)
 
 
-def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
+def test_recipe_folder_contains_its_seeds(runs, tmp_path):
     for seed in range(3):
         shutil.copytree(runs / f"a-{seed}", tmp_path / "a" / f"seed-{seed}" / "evaluation")
     found = unbag.compare(tmp_path / "a", runs / "weak")
@@ -216,20 +216,20 @@ def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
         unbag.compare(tmp_path / "a", runs / "a-0", runs / "weak")
 
 
-def test_compare_quantities_select_any_number(runs):
+def test_compare_selects_given_metrics(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
     assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
     with pytest.raises(ValueError, match="no metric matches nonsense"):
         unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
 
 
-def test_compare_selected_number_has_its_label(runs):
+def test_compare_selected_metric_has_its_label(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
     label = challenge_sets.get_challenge_set("permuted").map_quantities_by_path()["omega_all"].label
     assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
 
 
-def test_a_long_name_is_not_cut(runs):
+def test_long_name_is_not_truncated(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all"])
     path = "by_category.synonyms_and_nationalities.accuracy"
     long = replace(found, differences=[each._replace(label=path) for each in found.differences])
@@ -238,21 +238,21 @@ def test_a_long_name_is_not_cut(runs):
     lines = console.export_text().splitlines()
     assert f"↓ {path}" in lines
     assert max(map(len, lines)) <= 80
-    assert any(line.startswith(" " * 28) and "[" in line for line in lines)  # its numbers, below
+    assert any(line.startswith(" " * 28) and "[" in line for line in lines)  # the numbers are on the line below
 
 
-def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
+def test_damaged_or_foreign_examples_are_rejected(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
     [file] = (tmp_path / "other" / "samples").glob("*plain.parquet")
     shutil.copy(next((runs / "weak" / "samples").glob("*plain.parquet")), file)
-    with pytest.raises(ValueError, match="expected samples of the results in the same run, got others"):
+    with pytest.raises(ValueError, match="expected samples for the results in the same run, got other samples"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(ValueError, match="expected readable samples"):
         unbag.compare(runs / "weak", tmp_path / "other")
 
 
-def test_compare_without_results_is_refused(tmp_path):
+def test_compare_empty_results_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"expected the results of at least two models to compare, got none; pass"):
         comparison.compare()
     results.write_results([], tmp_path / results.FILE)
@@ -260,12 +260,12 @@ def test_compare_without_results_is_refused(tmp_path):
         comparison.compare(tmp_path)
 
 
-def test_no_results_are_named(tmp_path):
+def test_compare_missing_results_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"expected a results\.json file or a results folder"):
         unbag.compare(tmp_path, tmp_path)
 
 
-def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets_examples():
+def test_default_metrics_exist_and_use_set_examples():
     rng = np.random.default_rng(0)
     gold, predicted, again = (rng.integers(0, 3, 120) for _ in range(3))
     sources = [f"source {row // 6}" for row in range(120)]
@@ -288,11 +288,11 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
     for name, found in scores.items():
         paths = dict(iter_estimates(found))
         wanted = (each.path for each in challenge_sets.get_challenge_set(name).quantities if "compared" in each.roles)
-        compared = [paths[path].sample for path in wanted if path != "unseen"]  # only where the splits are known
+        compared = [paths[path].sample for path in wanted if path != "unseen"]  # exists only if the splits are known
         assert len({len(sample.columns) for sample in compared}) == 1, name
 
 
-def test_the_command_fits_a_terminal(runs):
+def test_command_output_fits_terminal(runs):
     def run(*arguments):
         return CliRunner(env={"COLUMNS": "80"}).invoke(
             cli.app, ["compare", *map(str, arguments)], catch_exceptions=False
@@ -312,7 +312,7 @@ def test_the_command_fits_a_terminal(runs):
     assert accuracy["difference"]["n"] == len(PAIRS)
 
 
-def test_n_of_a_comparison_is_that_of_the_results(runs):
+def test_comparison_n_equals_n_of_results(runs):
     found = unbag.compare(runs / "weak", runs / "strong")
     ns = [
         {path: one.n for path, one in iter_estimates(results.read_results(runs / name / "results.json")[1].scores)}

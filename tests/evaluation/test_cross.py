@@ -1,4 +1,4 @@
-"""The cross-domain table on the real corpora: `unbag evaluate --cross-domain` over HTTP."""
+"""Tests of the cross-domain table on the real corpora: `unbag evaluate --cross-domain` with the test Hub."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def neutral(premises, hypotheses):
 
 @pytest.fixture(scope="module")
 def crossed(tmp_path_factory):
-    """Give the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
+    """Return the results of models and a baseline on the same pairs, by whether shuffled words were predicted too."""
     folder = tmp_path_factory.mktemp("crossed")
     request = SetRequest("plain", options={"data": str(demo.get_demo_file("validation"))}, max_examples=200)
     training = (str(demo.get_demo_file("train")),)
@@ -39,7 +39,7 @@ def crossed(tmp_path_factory):
     }
 
 
-def test_all_models_of_a_table_have_the_same_floor(crossed):
+def test_models_of_table_share_reference_score(crossed):
     for shuffled, found in crossed.items():
         scores = [result.scores[SKILL] for result in found]
         assert len(scores) == 2
@@ -50,7 +50,7 @@ def test_all_models_of_a_table_have_the_same_floor(crossed):
         assert said.startswith("0 is the best of chance and a constant prediction;") == (not shuffled)
 
 
-def test_a_table_of_corpora_says_what_was_truncated(crossed):
+def test_table_reports_truncated_pairs(crossed):
     one, other = crossed[False]
     cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
     console = Console(width=200)
@@ -62,7 +62,7 @@ def test_a_table_of_corpora_says_what_was_truncated(crossed):
 
 
 @pytest.mark.nightly
-def test_models_meet_corpora(shared_hub, tmp_path):
+def test_accuracy_differs_across_corpora(shared_hub, tmp_path):
     home = tmp_path / "home"
     environment = shared_hub.env(home) | {"XDG_CACHE_HOME": str(home / "cache")}
     command = ["-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "majority", "--cross-domain"]
@@ -84,7 +84,7 @@ def test_models_meet_corpora(shared_hub, tmp_path):
         for r in results.read_results(tmp_path / "out" / "results.json")
     }
     assert len(found) == 4
-    # .81 on all of SNLI test, .59 on all of SICK test: 150 examples are within four standard errors of that.
+    # .81 on all of SNLI test and .59 on all of SICK test. With 150 examples, the tolerance is four standard errors.
     assert found["nli-fixtures/minilm-l6-snli", "snli"].value == pytest.approx(0.81, abs=0.13)
     assert found["nli-fixtures/minilm-l6-snli", "sick"].value < found["nli-fixtures/minilm-l6-snli", "snli"].value
     assert found["majority", "snli"].n == 150

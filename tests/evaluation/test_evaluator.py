@@ -1,4 +1,4 @@
-"""The whole flow on a few pairs of ours: build, predict, score, record."""
+"""Tests of the whole flow on a few pairs: build, predict, score, write results."""
 
 import dataclasses
 import json
@@ -54,7 +54,7 @@ def request_(tmp_path):
 
 
 def bag_of_words(premises, hypotheses):
-    """Answer by a checksum of the sorted characters of both sides' words: arbitrary, and blind to their order."""
+    """Return labels by a checksum of the sorted characters, which does not depend on word order."""
     return [LABELS[sum(map(ord, _letters(p) + _letters(h))) % 3] for p, h in zip(premises, hypotheses, strict=True)]
 
 
@@ -63,13 +63,13 @@ def _letters(sentence):
 
 
 def reads_order(premises, hypotheses):
-    """Give a distribution that hangs on the first word, so on the order."""
+    """Return probabilities that depend on the first word, and so on word order."""
     rows = [[1 + len(p.split()[0]), 1 + len(h.split()[0]), 2] for p, h in zip(premises, hypotheses, strict=True)]
     array = np.array(rows, dtype=float)
     return array / array.sum(axis=1, keepdims=True)
 
 
-def test_a_bag_of_words_accepts_every_order(tmp_path, request_):
+def test_bag_of_words_accepts_every_order(tmp_path, request_):
     [result] = unbag.evaluate(bag_of_words, [request_], output_dir=tmp_path / "out")
     scores = result.scores
     assert scores["n_examples"] == 48
@@ -87,7 +87,7 @@ def test_excluded_examples_are_counted(tmp_path, request_):
     assert result.data["origin"] == "ours.jsonl"
 
 
-def test_the_results_file_holds_what_was_returned(tmp_path, request_):
+def test_results_file_equals_returned_results(tmp_path, request_):
     returned = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
     [read] = results.read_results(tmp_path / "out" / "results.json")
     assert read.scores["p_c"] == returned[0].scores["p_c"]
@@ -95,7 +95,7 @@ def test_the_results_file_holds_what_was_returned(tmp_path, request_):
     assert read.model["name"] == "reads_order"
 
 
-def test_two_runs_leave_the_same_results_file(tmp_path, request_):
+def test_two_runs_write_identical_results_files(tmp_path, request_):
     texts = []
     for folder in (tmp_path / "a", tmp_path / "b"):
         unbag.evaluate(reads_order, [request_], output_dir=folder)
@@ -104,7 +104,7 @@ def test_two_runs_leave_the_same_results_file(tmp_path, request_):
     assert str(tmp_path) not in texts[0], "a path of the machine is no part of a result"
 
 
-def test_drawn_examples_are_the_same_whatever_else_is_there(tmp_path, request_):
+def test_sampled_examples_do_not_depend_on_other_rows(tmp_path, request_):
     few = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=7))
     more = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=20))
     assert len(few.rows) == 7 * 6
@@ -114,14 +114,14 @@ def test_drawn_examples_are_the_same_whatever_else_is_there(tmp_path, request_):
     assert set(other.rows["source_id"][:]) != set(few.rows["source_id"][:])
 
 
-def test_a_two_label_model_is_scored_in_its_own_space(tmp_path, request_):
+def test_two_label_model_is_scored_in_its_label_space(tmp_path, request_):
     predictor = CallablePredictor(lambda premises, _: ["not_entailment"] * len(premises), label_space=TWO_WAY)
     [result] = unbag.evaluate(predictor, [request_], output_dir=tmp_path / "out")
-    assert result.scores["accuracy"].value == pytest.approx(2 / 3)  # neutral and contradiction, folded
+    assert result.scores["accuracy"].value == pytest.approx(2 / 3)  # neutral and contradiction count as one label
     assert result.scores["omega_rand"].value == pytest.approx(2 / 3)
 
 
-def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
+def test_prediction_file_scores_equal_model_scores(tmp_path, request_):
     [expected] = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
     rows = build_requested_set(request_).rows
     table = reads_order(rows["premise"][:], rows["hypothesis"][:])
@@ -130,19 +130,19 @@ def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
         for name, values in zip(rows["id"][:], table, strict=True)
     ]
     path = tmp_path / "predictions.jsonl"
-    path.write_text("\n".join(reversed(lines)) + "\n")  # the order of the file does not matter
+    path.write_text("\n".join(reversed(lines)) + "\n")  # the order of lines has no effect
     result = evaluate_file(path, request_, output_dir=tmp_path / "scored")
     assert result.scores["p_c"] == expected.scores["p_c"]
     assert result.scores["confident"] == expected.scores["confident"]
     assert result.model["name"] == "predictions.jsonl"
 
 
-def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
+def test_device_is_validated_by_engine(tmp_path, request_):
     class Elsewhere(InProcessEngine):
         def validate_device(self, dtype, device):
             told.append((dtype, device))
 
-        def predictor_of(self, model, **options):
+        def load_predictor(self, model, **options):
             told.append(options["device"])
             return CallablePredictor(reads_order), model
 
@@ -154,7 +154,7 @@ def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
         evaluate_all(["org/model"], [request_], **asked)
 
 
-def test_lexical_predictions_can_be_stored_at_an_address(tmp_path, request_, monkeypatch):
+def test_lexical_predictions_are_stored_at_address(tmp_path, request_, monkeypatch):
     kept = []
     monkeypatch.setattr(
         LexicalBaseline, "predict", lambda self, built, store: kept.append(store) or BaselinePredictions()
@@ -174,7 +174,7 @@ def _predictions(tmp_path, request_, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda rows: rows[:-2], "2 of the set's 288 rows have no prediction, first 'ours-47#3'"),
+        (lambda rows: rows[:-2], "expected a prediction for each of 288 rows, got none for 2, such as 'ours-47#3'"),
         (lambda rows: [*rows, rows[0]], "line 289: expected each id once, got 'ours-0#-1' again"),
         (
             lambda rows: [{"id": "x", "prediction": "neutral"}, *rows],
@@ -184,14 +184,14 @@ def _predictions(tmp_path, request_, change):
         (lambda rows: [{"id": row["id"]} for row in rows], "expected the columns id and either prediction or"),
     ],
 )
-def test_a_bad_predictions_file_is_named_with_its_line(tmp_path, request_, change, words):
+def test_invalid_prediction_file_error_names_line(tmp_path, request_, change, words):
     path = _predictions(tmp_path, request_, change)
     with pytest.raises(DataError, match=re.escape(words)):
         evaluate_file(path, request_, output_dir=tmp_path / "scored")
     assert not (tmp_path / "scored").exists()
 
 
-def test_a_constant_prediction_has_its_labels_share(tmp_path, request_):
+def test_constant_prediction_scores_label_frequency(tmp_path, request_):
     result = evaluate_file(_predictions(tmp_path, request_, list), request_, output_dir=tmp_path / "scored")
     assert result.scores["omega_max"].value == result.scores["omega_rand"].value == pytest.approx(1 / 3)
 
@@ -203,7 +203,7 @@ def test_evaluate_without_usable_pairs_is_rejected(tmp_path, request_):
     assert "None" not in str(raised.value), "options without a value are not listed"
 
 
-def test_an_exported_set_loads_with_plain_datasets(tmp_path, request_):
+def test_exported_set_loads_with_datasets(tmp_path, request_):
     datasets = pytest.importorskip("datasets")
     record = export_challenge_set(request_, tmp_path / "set.parquet")
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "set.parquet"), split="train")
@@ -213,7 +213,7 @@ def test_an_exported_set_loads_with_plain_datasets(tmp_path, request_):
     assert tokenize(rows[1]["premise"]).length == rows[0]["premise_words"]
 
 
-def test_an_exported_set_is_read_back_with_its_record(tmp_path, request_):
+def test_exported_set_loads_with_its_record(tmp_path, request_):
     drawn = SetRequest("permuted", options=request_.options, max_examples=9)
     path, built = tmp_path / "set.parquet", build_requested_set(drawn)
     export_challenge_set(drawn, path)
@@ -223,7 +223,7 @@ def test_an_exported_set_is_read_back_with_its_record(tmp_path, request_):
     assert (read.language, dict(read.config), dict(read.data)) == (built.language, dict(built.config), dict(built.data))
 
 
-def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_):
+def test_predictions_next_to_exported_set_are_scored(tmp_path, request_):
     export_challenge_set(request_, tmp_path / "set.parquet")
     table = pq.read_table(tmp_path / "set.parquet")
     mine = tmp_path / "mine.parquet"
@@ -237,29 +237,32 @@ def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda table: table.replace_schema_metadata(None), "got one without a record of a set"),
+        (lambda table: table.replace_schema_metadata(None), "got a file without a set record"),
         (lambda table: table.drop_columns(["hypothesis"]), "the columns hypothesis of the set permuted are missing"),
-        (lambda table: table.slice(1), "the rows or their order differ from those that `unbag build` wrote"),
+        (
+            lambda table: table.slice(1),
+            "expected the rows written by `unbag build`, got different rows or another order",
+        ),
     ],
 )
-def test_a_file_that_is_no_exported_set_is_refused(tmp_path, request_, change, said):
+def test_file_other_than_exported_set_is_rejected(tmp_path, request_, change, said):
     export_challenge_set(request_, tmp_path / "set.parquet")
     pq.write_table(change(pq.read_table(tmp_path / "set.parquet")), tmp_path / "changed.parquet")
     with pytest.raises(DataError, match=said):
         read_exported_set(tmp_path / "changed.parquet")
 
 
-def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, monkeypatch):
+def test_file_of_label_ids_is_rejected_before_build(tmp_path, request_, monkeypatch):
     path = tmp_path / "predictions.csv"
     path.write_text("id,prediction\nours-0,2\n")
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("the set was built")
     )
-    with pytest.raises(DataError, match="got '2'; replace label ids by names"):
+    with pytest.raises(DataError, match="got '2'; replace label ids with names"):
         evaluate_file(path, request_, output_dir=tmp_path / "scored")
 
 
-def test_results_of_another_schema_are_refused(tmp_path):
+def test_results_of_other_schema_are_rejected(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')
     with pytest.raises(ValueError, match="expected results of schema 2, got schema 99"):
@@ -270,7 +273,7 @@ def test_results_of_another_schema_are_refused(tmp_path):
 
 
 def _obvious(order, renamed=None):
-    """Return a function that answers the obvious pairs with rows in an order, and any other as neutral."""
+    """Return a function that predicts the label-check pairs in a given label order, and neutral for all others."""
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
 
     def model(premises, hypotheses):
@@ -284,7 +287,7 @@ def _obvious(order, renamed=None):
 
 
 @pytest.mark.parametrize("meant", [("neutral", "contradiction", "entailment"), ("contradiction", "not_contradiction")])
-def test_a_function_of_another_order_is_refused_with_the_argument_that_corrects_it(tmp_path, request_, meant):
+def test_wrong_label_order_error_names_label_map(tmp_path, request_, meant):
     wrong, right = parse_label_map(",".join(meant[::-1])), parse_label_map(",".join(meant))
     asked = {"models": [_obvious(meant)], "sets": [request_], "output_dir": tmp_path / "out", "lexical_baseline": False}
     with pytest.raises(MislabelledError, match=rf'pass label_map="{",".join(meant)}", or trust_labels=True if'):
@@ -296,13 +299,13 @@ def test_a_function_of_another_order_is_refused_with_the_argument_that_corrects_
     assert trusted.model["label_order"] == ",".join(meant[::-1])
 
 
-def test_a_function_of_other_names_is_refused_with_the_names_to_return(tmp_path, request_):
+def test_wrong_label_names_error_lists_renames(tmp_path, request_):
     renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
-    with pytest.raises(MislabelledError, match="let the function return contradiction for its entailment, entailment"):
+    with pytest.raises(MislabelledError, match="make the function return contradiction for its entailment, entailment"):
         unbag.evaluate(_obvious(tuple(LABELS), renamed), [request_], output_dir=tmp_path / "out")
 
 
-def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, request_):
+def test_wrong_predictor_label_order_error_names_label_space(tmp_path, request_):
     class Mine:
         label_space = tuple(LABELS)
         identity = None
@@ -310,13 +313,11 @@ def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, r
         def predict(self, premises, hypotheses):
             return _obvious(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
 
-    with pytest.raises(
-        MislabelledError, match="let its label_space name the columns of its predictions in their order, "
-    ):
+    with pytest.raises(MislabelledError, match="set label_space to the order of the prediction columns, "):
         unbag.evaluate(Mine(), [request_], output_dir=tmp_path / "out")
 
 
-def test_a_function_that_knows_its_rows_alone_is_not_probed(tmp_path, request_):
+def test_lookup_function_is_not_probed(tmp_path, request_):
     rows = build_requested_set(request_).rows
     known = dict.fromkeys(zip(rows["premise"][:], rows["hypothesis"][:], strict=True), "neutral")
 
@@ -328,7 +329,7 @@ def test_a_function_that_knows_its_rows_alone_is_not_probed(tmp_path, request_):
 
 
 @pytest.mark.parametrize("answers", ["constant", "coin"])
-def test_a_function_that_reads_nothing_is_scored_and_not_taken_for_mislabelled(tmp_path, request_, answers):
+def test_constant_function_is_not_reported_as_mislabelled(tmp_path, request_, answers):
     draw = np.random.default_rng(3)
     model = {
         "constant": lambda premises, _: ["entailment"] * len(premises),
@@ -339,7 +340,7 @@ def test_a_function_that_reads_nothing_is_scored_and_not_taken_for_mislabelled(t
     assert result.model["label_probe"]["en"].endswith(" of 12")
 
 
-def test_a_built_in_model_is_not_probed(tmp_path, request_):
+def test_built_in_model_is_not_probed(tmp_path, request_):
     training = (request_.options["data"],)
     [result] = evaluate_all(
         ["majority"], [request_], output_dir=tmp_path / "out", lexical_baseline=False, train_data=training
@@ -347,7 +348,7 @@ def test_a_built_in_model_is_not_probed(tmp_path, request_):
     assert "label_probe" not in result.model
 
 
-def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradictions(tmp_path, request_):
+def test_contradiction_model_rejects_entailment_or_not_pairs(tmp_path, request_):
     two = build_requested_set(request_)
     names = ["entailment", "not_entailment"]
     folded = two.rows.map(lambda row: {"label": min(row["label"], 1)})
@@ -368,7 +369,7 @@ def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradict
 
 
 @pytest.mark.parametrize("kind", ["causal", "endpoint"])
-def test_language_model_with_confused_words_warning_names_its_options(tmp_path, request_, caplog, kind):
+def test_confused_words_warning_names_language_model_options(tmp_path, request_, caplog, kind):
     taken_for = {"entailment": "entailment", "neutral": "contradiction", "contradiction": "neutral"}
     answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
     model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
@@ -386,16 +387,16 @@ def test_language_model_with_confused_words_warning_names_its_options(tmp_path, 
 
 
 @pytest.mark.parametrize("kind", ["endpoint", "wordnet", "natlog"])
-def test_unanswered_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
+def test_abstained_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
     model = CallablePredictor(lambda premises, _: np.full((len(premises), 3), 1 / 3, dtype=np.float32))
     model.identity = {"kind": kind, "name": "silent"}
     [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
-    assert result.scores["accuracy"].value == 0  # though the first of equal labels is entailment
+    assert result.scores["accuracy"].value == 0  # although argmax of equal probabilities is entailment
     assert result.model["n_abstained"] == len(build_requested_set(request_).rows)
-    assert "answers contain no label; they count as wrong" in caplog.text
+    assert "answers contain no label and count as wrong" in caplog.text
 
 
-def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(tmp_path, monkeypatch):
+def test_predictions_match_ids_despite_order_and_hash_collisions(tmp_path, monkeypatch):
     from unbag.inference import prediction_files
 
     ids = [f"row-{number}" for number in range(50)]

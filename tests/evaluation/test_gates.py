@@ -1,4 +1,4 @@
-"""Gates compare intervals with bounds: a clear miss fails, a clear pass passes, all else is inconclusive."""
+"""Tests of gates: an interval above or below the bound passes or fails, any other is inconclusive."""
 
 import json
 
@@ -17,7 +17,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def check(*arguments):
-    """Run the command as CI does, and return its exit code and output."""
+    """Run the command as in CI, and return the exit code and the output."""
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, done.output
 
@@ -34,18 +34,18 @@ def held(low, high, bound, side="min", n=100, name="accuracy"):
     [
         (0.3, 0.5, 0.6, "fails"),
         (0.3, 0.5, 0.4, "inconclusive"),
-        (0.3, 0.5, 0.45, "inconclusive"),  # the point lies below it, by chance or not
+        (0.3, 0.5, 0.45, "inconclusive"),  # the point is below the bound, possibly by chance
         (0.3, 0.5, 0.5, "inconclusive"),
         (0.3, 0.5, 0.3, "passes"),
         (0.3, 0.5, 0.2, "passes"),
     ],
 )
-def test_the_interval_decides_and_not_the_point(low, high, bound, outcome):
+def test_gate_outcome_depends_on_interval(low, high, bound, outcome):
     checked = held(low, high, bound)
     assert checked.outcome == outcome
-    assert checked.stops(strict=False) == (outcome == "fails")
-    assert checked.stops(strict=True) == (outcome != "passes")
-    # The other side is the mirror image.
+    assert checked.is_failure(strict=False) == (outcome == "fails")
+    assert checked.is_failure(strict=True) == (outcome != "passes")
+    # An upper bound is the mirror image.
     mirrored = {"fails": "passes", "passes": "fails"}.get(outcome, outcome)
     if bound not in (low, high):
         assert held(low, high, bound, "max").outcome == mirrored
@@ -57,7 +57,7 @@ def test_check_few_sources_is_inconclusive():
     assert held(0.0, 0.0, 0.9, n=10).outcome == "fails"
 
 
-def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
+def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
     folder = run(tmp_path / "run", result(right=1.0, rows=12))
     code, said = check(folder, "--min", "plain:accuracy=.99", "--strict")
     assert code == 1
@@ -66,13 +66,13 @@ def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
     assert check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
 
 
-def test_check_number_without_value_stops_only_a_strict_build():
+def test_metric_without_value_stops_only_strict_build():
     made = result(right=1.0)
     made.scores[SKILL] = None
     [checked] = gates.check_bounds([made], [gates.parse_bound("plain:score=.2", "min")])
     assert (checked.outcome, checked.why) == ("inconclusive", TOO_FEW_ROWS)
-    assert checked.stops(strict=True)
-    assert not checked.stops(strict=False)
+    assert checked.is_failure(strict=True)
+    assert not checked.is_failure(strict=False)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_bound_invalid_text_is_rejected(text, side, words):
         ("permuted:score=-3", "min"),
     ],
 )
-def test_bound_takes_every_value_that_its_number_can_have(text, side):
+def test_bound_accepts_every_value_of_metric(text, side):
     assert gates.parse_bound(text, side).value == float(text.rpartition("=")[2])
 
 
-def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():
+def test_coin_fails_and_oracle_passes_skill_bound():
     bound = gates.parse_bound("plain:score=.2", "min")
     found = [gates.check_bounds([result(right=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
     assert [each.outcome for each in found] == ["fails", "passes", "fails"]
@@ -127,13 +127,13 @@ def test_check_set_without_results_is_rejected():
         gates.check_bounds([result()], [gates.parse_bound("swapped:score=.2", "min")])
 
 
-def test_check_bound_applies_to_every_corpus_of_a_set():
+def test_bound_applies_to_every_corpus_of_set():
     both = [result(right=0.9), result(right=0.1, data="theirs.jsonl")]
     checked = gates.check_bounds(both, [gates.parse_bound("plain:accuracy=.5", "min")])
     assert [(each.data, each.outcome) for each in checked] == [("ours.jsonl", "passes"), ("theirs.jsonl", "fails")]
 
 
-def test_worse_than_before_is_what_the_paired_test_says(tmp_path):
+def test_no_worse_than_uses_paired_test(tmp_path):
     weak, strong = run(tmp_path / "weak", result("weak", 0.5)), run(tmp_path / "strong", result("strong", 0.9))
     [worse], _ = gates.check_no_worse_than(weak, strong)
     assert (worse.set, worse.number, worse.against, worse.outcome) == ("plain", "score", "strong", "fails")
@@ -167,7 +167,7 @@ def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
     assert (held(10).outcome, held(10).why) == ("fails", "")
 
 
-def test_no_worse_than_respects_the_direction(tmp_path):
+def test_no_worse_than_respects_direction(tmp_path):
     few, many = result("few", 0.9, set_name="swapped"), result("many", 0.9, set_name="swapped", seed=3)
     few.scores["drop"], many.scores["drop"] = (few.scores["accuracy_before"], many.scores["agreement"])
     before, after = run(tmp_path / "few", few), run(tmp_path / "many", many)
@@ -178,7 +178,7 @@ def test_no_worse_than_respects_the_direction(tmp_path):
         gates.check_no_worse_than(after, before, ["overall.drop"])
 
 
-def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_path):
+def test_no_worse_than_ignores_baselines_and_rejects_two_models(tmp_path):
     beside = run(tmp_path / "beside", result("mine", 0.9), result("lexical", 0.2, kind="lexical"))
     alone = run(tmp_path / "alone", result("mine", 0.9))
     assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
@@ -188,22 +188,22 @@ def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_pa
         check(two, "--min", "plain:accuracy=.5")
 
 
-def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path):
+def test_retrained_recipe_is_compared_as_another_model(tmp_path):
     old = run(tmp_path / "old", result("runs/hex/seed-1", 0.9))
     new = run(tmp_path / "new", result("runs/hex/seed-1", 0.4, seed=5))
     assert [each.outcome for each in gates.check_no_worse_than(new, old)[0]] == ["fails"]
 
 
-def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
+def test_incomplete_record_error_names_file(tmp_path):
     folder = run(tmp_path / "run", result(set_name="swapped"))
     record = json.loads((folder / "results.json").read_text())
     record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
+    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read completely \(TypeError"):
         check(folder, "--min", "swapped:score=.1")
 
 
-def test_exit_codes_are_those_of_ci(tmp_path):
+def test_exit_codes_match_gate_outcomes(tmp_path):
     folder = run(tmp_path / "run", result(right=0.8))
     code, said = check(folder, "--min", "plain:accuracy=.5,plain:score=.5")
     assert (code, "Passed: all 2 gates." in said) == (0, True)
@@ -218,19 +218,19 @@ def test_exit_codes_are_those_of_ci(tmp_path):
     assert check(folder, "--no-worse-than", tmp_path / "nowhere")[0] == 2
 
 
-def test_command_only_the_first_process_prints(tmp_path, monkeypatch):
+def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
     def run_plan(*_, **__):
         return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
 
     old = run(tmp_path / "old", result(right=0.5))
-    monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world=2))
+    monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world_size=2))
     monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")
     assert check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"
 
 
-def test_a_row_names_the_number_the_interval_n_and_the_verdict_within_80_columns(tmp_path):
+def test_gate_table_fits_80_columns(tmp_path):
     folder = run(tmp_path / "run", result("a/model-of-some-length", 0.8))
     other = run(tmp_path / "other", result("b/another-one", 0.7, seed=1))
     _, said = check(folder, "--min", "plain:accuracy=.9", "--no-worse-than", other)
@@ -241,7 +241,7 @@ def test_a_row_names_the_number_the_interval_n_and_the_verdict_within_80_columns
     assert "No worse than b/another-one (A): values are paired differences from" in said
 
 
-def test_json_and_csv_have_every_gate(tmp_path):
+def test_json_and_csv_contain_every_gate(tmp_path):
     folder = run(tmp_path / "run", result(right=0.8))
     code, said = check(folder, "--min", "plain:accuracy=.9", "--json")
     told = json.loads(said)
@@ -256,7 +256,7 @@ def test_json_and_csv_have_every_gate(tmp_path):
     assert ",fails," in row
 
 
-def test_no_worse_than_unchecked_sets_are_in_the_notes(tmp_path):
+def test_no_worse_than_notes_unchecked_sets(tmp_path):
     before = run(tmp_path / "before", result("old", 0.8), result("old", 0.8, set_name="swapped"))
     blank = result("new", 0.8, set_name="swapped")
     blank.scores[SKILL] = None
@@ -267,7 +267,7 @@ def test_no_worse_than_unchecked_sets_are_in_the_notes(tmp_path):
     assert notes == ["Swapped · ours.jsonl: evaluated only for A"]
 
 
-def test_no_worse_than_without_skill_scores_names_the_reason_and_the_option(tmp_path):
+def test_no_worse_than_without_skill_names_reason(tmp_path):
     few = [result(name, 0.8) for name in ("old", "new")]
     for each in few:
         each.scores[SKILL] = None
@@ -278,7 +278,7 @@ def test_no_worse_than_without_skill_scores_names_the_reason_and_the_option(tmp_
     assert checked.outcome != "fails"
 
 
-def test_numbers_are_named_as_the_sets_describe_them():
+def test_metrics_are_named_as_in_sets():
     told = {
         each["number"]: each
         for each in quantities.build_metric_records(quantities.compute_verdicts([result(right=0.8)]))

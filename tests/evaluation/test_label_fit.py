@@ -1,4 +1,4 @@
-"""Saved predictions whose labels are named in the wrong order, on the rows of a set that are a corpus's own pairs."""
+"""Tests of detecting saved predictions whose labels are in the wrong order, from the pairs of the corpus."""
 
 import json
 from itertools import permutations
@@ -15,7 +15,7 @@ GOLD = np.repeat([0, 1, 2], 40)
 
 
 def _answers(meant, wrong=0.0):
-    """Return the outputs of answers that are right in the order `meant`, but for a share of each label's."""
+    """Return probabilities that are right in the order `meant`, except for a proportion of each label."""
     right = np.array([meant.index(fold_label(LABELS[label], find_label_space(meant))) for label in GOLD])
     miss = np.arange(len(GOLD)) % 40 < wrong * 40
     return np.where(miss, (right + 1) % len(meant), right)
@@ -40,19 +40,19 @@ def test_each_order_of_two_labels_is_found(declared, meant):
 
 
 @pytest.mark.parametrize("label", range(3))
-def test_fit_of_a_constant_prediction_gives_no_warning(label):
+def test_constant_prediction_gives_no_warning(label):
     assert compare_label_orders(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
 
 
-def test_fit_of_an_inaccurate_file_gives_no_warning():
+def test_inaccurate_predictions_give_no_warning():
     for wrong in (0.15, 0.2):
         warning = compare_label_orders(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
         assert (warning is not None) == (1 - wrong >= ENOUGH)
 
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 2}), ("swapped", {})])
-def test_a_file_of_another_order_is_scored_with_a_warning(tmp_path, monkeypatch, caplog, name, options):
-    """The rows of the corpus count alone: what is permuted or swapped is answered otherwise."""
+def test_file_of_other_label_order_adds_warning(tmp_path, monkeypatch, caplog, name, options):
+    """Only the original rows count, since permuted or swapped rows have other answers."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     lines = [
         {

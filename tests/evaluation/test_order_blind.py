@@ -1,4 +1,4 @@
-"""The law of the skill score: a network that is blind to word order has no score above 0, on any set."""
+"""Tests that a network without word-order information has a skill score of at most 0 on every set."""
 
 from dataclasses import replace
 
@@ -22,18 +22,18 @@ LATER = ("breaking_nli", "cs_lambda", "permuted", "resnli", "sicck")
 """All sets of the demonstration but those that need a parser; the latter take longer to build."""
 
 
-def test_each_set_is_among_them():
+def test_every_set_is_included():
     assert {*SOON, *LATER, "negation", "recombined", "soswap_addamod"} == set(challenge_sets.list_set_names())
 
 
 @pytest.fixture(scope="module", params=[SOON, pytest.param(LATER, marks=pytest.mark.nightly)], ids=["soon", "later"])
 def verdicts(request, tmp_path_factory):
-    """Give the verdicts on untrained networks on some sets."""
+    """Return the verdicts on untrained networks, by model."""
     folder = tmp_path_factory.mktemp("blind")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
-        patch.setattr("unbag.scoring.skill.LEAST_ROWS", 2)
+        patch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 2)
         write_demo_data(folder)
         asked = [each for each in build_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
@@ -49,7 +49,7 @@ def verdicts(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", BAGS)
-def test_a_network_blind_to_word_order_answers_shuffled_words_as_the_words(verdicts, name):
+def test_order_blind_network_ignores_shuffling(verdicts, name):
     assert verdicts[name]
     for each in verdicts[name].values():
         assert each.score.value <= 0, each.result.set
@@ -58,5 +58,5 @@ def test_a_network_blind_to_word_order_answers_shuffled_words_as_the_words(verdi
             assert each.shuffled == each.model, each.result.set
 
 
-def test_a_network_that_reads_in_order_answers_other_words_than_shuffled_ones(verdicts):
+def test_order_sensitive_network_changes_on_shuffled_words(verdicts):
     assert any(each.shuffled != each.model for each in verdicts[READS].values() if each.needs_control)

@@ -1,4 +1,4 @@
-"""Parity of two runs: the share of changed labels, with its interval, and the gate on it."""
+"""Tests of parity between two runs: the proportion of changed labels, its interval, and the gate."""
 
 import json
 
@@ -22,7 +22,7 @@ GATE = "--max", "plain:changed_labels=.05"
 
 
 def run(folder, name="model", *, changed=0, source=None, **options):
-    """Leave a run whose first `changed` labels differ from those of a run without changes."""
+    """Write a run whose first `changed` labels differ from those of a run with `changed=0`."""
     made = result(name, **options)
     ids = np.arange(ROWS) % 3
     ids[:changed] = (ids[:changed] + 1) % 3
@@ -38,7 +38,7 @@ def check(*arguments):
     return done.exit_code, " ".join(done.output.split())
 
 
-def test_compare_labels_of_independent_rows_has_the_limits_of_clopper_and_pearson(tmp_path):
+def test_changed_labels_have_clopper_pearson_interval(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
     [found], notes = parity.compare_labels(after, before)
     assert (found.set, found.against, found.changed, found.sources, notes) == ("plain", "fp32", 3, ROWS, [])
@@ -51,8 +51,8 @@ def test_compare_labels_of_independent_rows_has_the_limits_of_clopper_and_pearso
     assert same.estimate.high == pytest.approx(1 - 0.025 ** (1 / ROWS)), "no change in a sample is no proof of none"
 
 
-def test_compare_labels_of_rows_that_share_sources_counts_the_sources(tmp_path):
-    source = np.arange(ROWS) // 10  # thirty sources of ten rows, which change together
+def test_changed_labels_count_shared_sources(tmp_path):
+    source = np.arange(ROWS) // 10  # thirty sources of ten rows each, which change together
     runs = [run(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
     [found], _ = parity.compare_labels(runs[1], runs[0])
     assert (found.sources, found.estimate.n) == (30, ROWS)
@@ -63,20 +63,20 @@ def test_labels_are_compared_by_name():
     source = np.zeros(4, dtype=np.int32)
     ours = RowLabels(source, np.array([0, 1, 2, 3], dtype=np.int8), (*LABELS, NONE))
     theirs = RowLabels(source, np.array([2, 0, 1, 3], dtype=np.int8), ("neutral", "other", "entailment", NONE))
-    assert ours.differs_from(theirs).tolist() == [False, False, True, False]
-    assert theirs.differs_from(ours).tolist() == [False, False, True, False]
+    assert ours.find_differences(theirs).tolist() == [False, False, True, False]
+    assert theirs.find_differences(ours).tolist() == [False, False, True, False]
 
 
 @pytest.mark.parametrize(("changed", "outcome"), [(2, "passes"), (12, "inconclusive"), (40, "fails")])
-def test_check_parity_compares_the_interval_with_the_bound(tmp_path, changed, outcome):
+def test_check_parity_compares_interval_with_bound(tmp_path, changed, outcome):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=changed)
     compared, _ = parity.compare_labels(after, before)
-    [gate] = gates.check_parity(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
+    [gate] = gates.check_changed_labels(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
     assert (gate.number, gate.asked, gate.outcome) == ("changed_labels", "≤ 0.05", outcome)
     assert gate.estimate == compared[0].estimate
 
 
-def test_check_changed_labels_is_a_gate(tmp_path):
+def test_check_accepts_changed_labels_gate(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=40)
     code, output = check(after, "--no-worse-than", before, *GATE, "--json")
     found = json.loads(output)
@@ -86,14 +86,14 @@ def test_check_changed_labels_is_a_gate(tmp_path):
     assert each["estimate"] == found["gates"][-1]["estimate"]
 
 
-def test_check_reports_changed_labels_without_a_bound(tmp_path):
+def test_check_reports_changed_labels_without_bound(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
     code, output = check(after, "--no-worse-than", before)
     assert code == 0
     assert "Corpus · ours.jsonl: 3 of 300 labels differ from fp32, 0.010 [0.002, 0.029]." in output
 
 
-def test_check_changed_labels_without_an_earlier_run_is_rejected(tmp_path):
+def test_changed_labels_gate_requires_earlier_run(tmp_path):
     code, output = check(run(tmp_path / "run"), *GATE)
     assert code == 2
     assert "--no-worse-than, got none" in output.replace("│ │ ", "")
@@ -101,10 +101,13 @@ def test_check_changed_labels_without_an_earlier_run_is_rejected(tmp_path):
         gates.parse_bound("plain:changed_labels=.01", "min")
 
 
-def test_check_runs_without_labels_are_named(tmp_path):
+def test_check_names_runs_without_labels(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
     (before / "samples" / "00-plain.labels.parquet").unlink()
-    assert "labels not compared, since a run stored none; evaluate again" in check(after, "--no-worse-than", before)[1]
+    assert (
+        "labels not compared, because one run contains no labels; evaluate again"
+        in check(after, "--no-worse-than", before)[1]
+    )
     with pytest.raises(
         ValueError, match="expected labels of plain on the same rows in both runs, got labels of no set"
     ):
@@ -119,7 +122,7 @@ def test_read_damaged_labels_are_rejected(tmp_path):
         parity.compare_labels(after, before)
 
 
-def test_evaluate_stores_the_labels_that_the_model_predicted(tmp_path):
+def test_evaluate_stores_predicted_labels(tmp_path):
     def predict(premises, last):
         return [last if premise.endswith("e.") else LABELS[len(premise) % 3] for premise in premises]
 

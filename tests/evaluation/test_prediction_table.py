@@ -1,4 +1,4 @@
-"""Each pair of a run stands in a csv file with gold label, prediction and probabilities, as spreadsheets read it."""
+"""Tests of the CSV file of a run: one line per pair with gold label, prediction and probabilities."""
 
 import csv
 
@@ -36,12 +36,12 @@ def _read(path):
 
 
 def by_length(premises, hypotheses):
-    """Give a distribution that hangs on both sentences."""
+    """Return probabilities that depend on both sentences."""
     rows = np.array([[len(p), len(h), 40] for p, h in zip(premises, hypotheses, strict=True)], dtype=float)
     return rows / rows.sum(axis=1, keepdims=True)
 
 
-def test_write_awkward_text_is_read_back_by_csv_and_pandas(tmp_path):
+def test_awkward_text_round_trips_through_csv(tmp_path):
     table = PredictionTable()
     answers = SetPredictions(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
     table.add(factories.result(), _rows([AWKWARD, "Plain."], [0, 2]), answers)
@@ -58,7 +58,7 @@ def test_write_awkward_text_is_read_back_by_csv_and_pandas(tmp_path):
     assert frame["neutral"].tolist() == [0.8, 0.25]
 
 
-def test_write_models_of_other_label_spaces_have_empty_cells(tmp_path):
+def test_other_label_spaces_have_empty_cells(tmp_path):
     table = PredictionTable()
     rows = _rows(["One.", "Two."], [1, 2])
     two_way = SetPredictions(np.array([[0.75, 0.25], [0.25, 0.75]]), TWO_WAY, True)
@@ -80,14 +80,14 @@ def test_write_models_of_other_label_spaces_have_empty_cells(tmp_path):
     assert probabilities[3] == ["0.333333"] * 3 + [""]
 
 
-def test_write_labels_alone_have_no_columns_of_probabilities(tmp_path):
+def test_labels_alone_have_no_probability_columns(tmp_path):
     table = PredictionTable()
     table.add(factories.result(), _rows(["One."], [1]), SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False))
     table.write(tmp_path / "rows.csv")
     assert list(_read(tmp_path / "rows.csv")[0])[-1] == "prediction"
 
 
-def test_evaluate_predictions_csv_scores_as_the_run(tmp_path):
+def test_predictions_csv_scores_equal_run(tmp_path):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
     [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **ASKED)
     request = SetRequest("swapped", options={"data": DATA}, max_examples=30)
@@ -100,7 +100,7 @@ def test_evaluate_predictions_csv_scores_as_the_run(tmp_path):
     assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
 
 
-def test_evaluate_predictions_csv_of_an_earlier_run_asks_nothing_again(tmp_path):
+def test_predictions_csv_of_earlier_run_needs_no_predictions(tmp_path):
     calls = []
 
     def counting(premises, hypotheses):
@@ -118,7 +118,7 @@ def test_evaluate_predictions_csv_of_an_earlier_run_asks_nothing_again(tmp_path)
     assert {row["set"] for row in _read(tmp_path / "rows.csv")} == {"plain", "swapped"}
 
 
-def test_evaluate_predictions_csv_of_a_shard_is_rejected(tmp_path):
+def test_predictions_csv_of_shard_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected a run without --shard"):
         unbag.evaluate(
             by_length, "plain", output_dir=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **ASKED

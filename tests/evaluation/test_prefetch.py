@@ -1,4 +1,4 @@
-"""What sets and models read from elsewhere, by name; nothing is fetched here."""
+"""Tests of listing the files that sets and models need. Nothing is downloaded."""
 
 import json
 
@@ -46,11 +46,11 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
         (SetRequest("swapped", options={"data": str(demo.get_demo_file("validation"))}), []),
     ],
 )
-def test_a_set_says_what_it_reads(request_, expected):
+def test_set_requirements_are_listed(request_, expected):
     assert [need.name for need in prefetch.list_run_requirements([request_])] == expected
 
 
-def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
+def test_lexical_baseline_uses_corpus_of_same_language(monkeypatch):
     monkeypatch.setattr(
         "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
     )
@@ -61,7 +61,7 @@ def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
         assert f"the corpus {corpus}, split train" in counted.name
 
 
-def test_models_say_what_they_read_and_each_thing_is_named_once():
+def test_model_requirements_are_listed_once():
     found = prefetch.list_run_requirements(
         [SetRequest("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1"
     )
@@ -80,7 +80,7 @@ def test_models_say_what_they_read_and_each_thing_is_named_once():
     ]
 
 
-def test_all_that_is_missing_is_named():
+def test_all_missing_files_are_named():
     def fail():
         raise ValueError("not\nthere")
 
@@ -90,8 +90,8 @@ def test_all_that_is_missing_is_named():
         prefetch.validate_offline_requirements(some)
 
 
-def test_a_model_that_parses_says_with_what(tmp_path, monkeypatch):
-    """Of a folder at once; of the Hub's when its config is there."""
+def test_model_that_parses_requires_parser(tmp_path, monkeypatch):
+    """A local folder has its config at once; for a Hub model, it is known after the download."""
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-s-tlstm", "parser": "spacy/en_core_web_sm"}))
     (tmp_path / "model.safetensors").touch()
     assert [need.name for need in prefetch.list_run_requirements([], [str(tmp_path)])] == [_SPACY]

@@ -1,4 +1,4 @@
-"""A folder keeps the results of its models, takes further sets of them, and rejects a run of another model."""
+"""Tests of result folders: further sets are added, and runs of another model are rejected."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
 from unbag.evaluation import result_folder
 from unbag.evaluation import samples as paired_samples
-from unbag.evaluation.scoring import Scored, write_results
+from unbag.evaluation.scoring import ScoredResult, write_results
 from unbag.inference.function import CallablePredictor
 
 DATA = str(demo.get_demo_file("validation"))
@@ -25,10 +25,10 @@ def _result(name="a", set_name="plain", *, data="snli", **model):
 
 
 def _write(folder, *made, failures=()):
-    """Leave results in a folder as an evaluation does, with one selection of examples for each."""
+    """Write results to a folder as an evaluation does, with one selection of examples per result."""
     write_results(
         [
-            Scored(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
+            ScoredResult(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
             for each in made
         ],
         folder,
@@ -54,7 +54,7 @@ def test_check_empty_folder_passes(tmp_path):
         (["a", "b"], ["a", "c"], False),
     ],
 )
-def test_check_models_of_which_neither_side_has_all_are_rejected(tmp_path, stored, asked, fits):
+def test_check_partly_overlapping_models_are_rejected(tmp_path, stored, asked, fits):
     _write(tmp_path, *map(_result, stored))
     if fits:
         result_folder.validate_result_folder(tmp_path, dict.fromkeys(asked), {"swapped"})
@@ -71,7 +71,7 @@ def test_check_same_model_with_other_options_is_rejected(tmp_path):
         result_folder.validate_result_folder(tmp_path, {"a": {"name": "a", "options": {}}}, {"plain"})
 
 
-def test_check_new_weights_pass_only_where_all_sets_are_repeated(tmp_path):
+def test_check_new_weights_require_all_sets(tmp_path):
     _write(tmp_path, _result(revision="1" * 40), _result(set_name="swapped", revision="1" * 40))
     trained_on = {"name": "a", "options": {}, "revision": "2" * 40}
     result_folder.validate_result_folder(tmp_path, {"a": trained_on}, {"plain", "swapped"})
@@ -85,7 +85,7 @@ def test_check_damaged_results_are_rejected(tmp_path):
         result_folder.validate_result_folder(tmp_path, {"a": None}, {"plain"})
 
 
-def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
+def test_write_further_set_keeps_earlier_results(tmp_path):
     _write(
         tmp_path, _result(), failures=[Failure("swapped", ValueError("no pairs")), Failure("sicck", ValueError("no"))]
     )
@@ -102,7 +102,7 @@ def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
         assert samples, result.set
 
 
-def test_write_same_set_and_corpus_replaces_in_place_and_warns_of_other_rows(tmp_path, caplog):
+def test_write_same_set_on_other_rows_replaces_with_warning(tmp_path, caplog):
     _write(tmp_path, _result(), _result(set_name="swapped"))
     first = (tmp_path / results.FILE).read_bytes()
     _write(tmp_path, _result())
@@ -115,13 +115,13 @@ def test_write_same_set_and_corpus_replaces_in_place_and_warns_of_other_rows(tmp
     assert "replacing earlier results on other rows: plain of snli for a" in caplog.text
 
 
-def test_write_other_corpus_is_kept_beside(tmp_path):
+def test_write_other_corpus_keeps_earlier_results(tmp_path):
     _write(tmp_path, _result())
     _write(tmp_path, _result(data="mnli"))
     assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "plain", "mnli")]
 
 
-def test_write_second_model_moves_the_samples_of_the_first(tmp_path):
+def test_write_second_model_moves_samples_of_first(tmp_path):
     _write(tmp_path, _result("a"), _result("a", "swapped"))
     _write(tmp_path, _result("b", "swapped"), _result("b"), _result("a", "permuted"))
     expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "permuted")]
@@ -131,7 +131,7 @@ def test_write_second_model_moves_the_samples_of_the_first(tmp_path):
     assert len(list((tmp_path / "samples").iterdir())) == len(expected)
 
 
-def test_write_new_weights_drop_the_results_of_the_old(tmp_path):
+def test_write_new_weights_drop_old_results(tmp_path):
     _write(tmp_path, _result(revision="1"), _result(set_name="swapped", revision="1"))
     _write(tmp_path, _result(revision="2"))
     assert _found(tmp_path) == [("a", "plain", "snli")]
@@ -141,7 +141,7 @@ def _says(label):
     return CallablePredictor(lambda premises, _: [label] * len(premises), identity={"name": label})
 
 
-def test_evaluate_other_model_is_rejected_before_anything_is_predicted(tmp_path):
+def test_evaluate_other_model_is_rejected_before_prediction(tmp_path):
     asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
     unbag.evaluate(_says("neutral"), "plain", output_dir=tmp_path, **asked)
     before = (tmp_path / results.FILE).read_bytes()
@@ -161,7 +161,7 @@ def test_evaluate_other_model_is_rejected_before_anything_is_predicted(tmp_path)
     assert [each[:2] for each in _found(tmp_path)] == [("neutral", "plain"), ("neutral", "swapped")]
 
 
-def test_receive_brings_results_and_samples_of_an_address(tmp_path):
+def test_receive_downloads_results_and_samples(tmp_path):
     address = f"memory://{tmp_path.name}/run"
     asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
     unbag.evaluate(_says("neutral"), "plain", output_dir=address, **asked)

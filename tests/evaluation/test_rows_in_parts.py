@@ -1,4 +1,4 @@
-"""Rows in files: read where they are, so that nothing of a file travels that is not asked for."""
+"""Tests of reading rows from files in place, without loading more of a file than requested."""
 
 import json
 
@@ -12,7 +12,7 @@ from unbag.utils.storage import StorageFolder
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
-def test_a_count_or_a_column_takes_no_whole_file(kind, tmp_path, monkeypatch):
+def test_metadata_and_column_reads_are_partial(kind, tmp_path, monkeypatch):
     folder = StorageFolder(tmp_path if kind == "a path" else f"memory://{tmp_path.name}/rows")
     for name, texts in (("a", ["x", "y", "x"]), ("b", ["z"])):
         table = pa.table({"id": texts, "premise": texts}).replace_schema_metadata({META: json.dumps({"key": name})})

@@ -1,4 +1,4 @@
-"""Evaluations that processes share which nothing connects, here and at addresses: what one process would give."""
+"""Tests of evaluations shared by unconnected processes, local and remote: results equal those of one process."""
 
 import json
 
@@ -45,19 +45,19 @@ def shard(requests, out, which="0/2"):
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
-def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expected):
+def test_shards_write_same_files_as_one_process(tmp_path, kind, requests, expected):
     out = str(tmp_path / "shared") if kind == "a path" else f"memory://{tmp_path.name}/shared"
     report = shard(requests, out)
     assert [result.set for result in report] == ["plain", "permuted"]
     folder = StorageFolder(out)
     assert folder.read("results.json") == expected
-    assert {"examples.json", "results.json"} <= set(folder.names())
+    assert {"examples.json", "results.json"} <= set(folder.list_names())
     stored = ["00-plain.labels.parquet", "00-plain.parquet", "01-permuted.labels.parquet", "01-permuted.parquet"]
-    assert (folder / "samples").names() == stored
-    assert len((folder / "predictions" / "tasks").names()) == 2
+    assert (folder / "samples").list_names() == stored
+    assert len((folder / "predictions" / "tasks").list_names()) == 2
 
 
-def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
+def test_shard_predictions_are_scored_without_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
     monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda *_: pytest.fail("a model was asked"))
     found = score_sharded_predictions(StorageFolder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
@@ -65,7 +65,7 @@ def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, e
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
 
 
-def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, requests, expected):
+def test_incomplete_tasks_name_missing_chunks(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
     predictions = StorageFolder(tmp_path / "shared" / "predictions")
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
@@ -82,7 +82,7 @@ def test_incomplete_tasks_name_missing_chunks_and_the_rest_is_scored(tmp_path, r
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
-def test_damaged_chunk_is_predicted_again_by_the_scoring_shard(tmp_path, requests, expected):
+def test_scoring_shard_predicts_damaged_chunk_again(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
     file = min((tmp_path / "shared").glob("predictions/*/part-00000.parquet"))
     file.write_bytes(file.read_bytes()[:-100])
@@ -91,7 +91,7 @@ def test_damaged_chunk_is_predicted_again_by_the_scoring_shard(tmp_path, request
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
-def test_one_shard_scores_and_the_others_leave_it_to_that(tmp_path, requests):
+def test_only_one_shard_scores(tmp_path, requests):
     claims = StorageFolder(tmp_path / "shared" / "predictions" / "claims")
     with LeaseManager(claims, "shard 1/2") as other:
         assert other.take("scoring")
@@ -100,10 +100,10 @@ def test_one_shard_scores_and_the_others_leave_it_to_that(tmp_path, requests):
     assert len(shard(requests, tmp_path / "shared")) == 2
 
 
-def test_another_command_in_the_same_folder_has_its_own_tasks(tmp_path, requests):
+def test_other_command_in_folder_has_separate_tasks(tmp_path, requests):
     shard(requests, tmp_path / "shared")
     assert [result.set for result in shard(requests[1:], tmp_path / "shared")] == ["permuted"]
-    assert (StorageFolder(tmp_path / "shared") / "predictions" / "tasks").names() == ["000-000.json"]
+    assert (StorageFolder(tmp_path / "shared") / "predictions" / "tasks").list_names() == ["000-000.json"]
 
 
 def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
@@ -129,7 +129,7 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
     real = predict_shard
 
     def fails(work, *args, **options):
-        return real(work, *args, **options) if work.store.rows in (49, 245) else 1 / 0  # plain, and its control
+        return real(work, *args, **options) if work.store.rows in (49, 245) else 1 / 0  # the plain set and its control
 
     with monkeypatch.context() as patch:
         patch.setattr("unbag.evaluation.sharded.predict_shard", fails)
@@ -140,18 +140,19 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
 def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
-    assert len((StorageFolder(out) / "predictions" / "tasks").names()) == 2
+    assert len((StorageFolder(out) / "predictions" / "tasks").list_names()) == 2
     done = command("score", "--run-dir", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
 
 
-def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
+def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
     with pytest.raises(ValueError, match="output_dir: expected a folder or URL that all shards share"):
         unbag.evaluate(coin, requests, shard="0/2")
     with pytest.raises(ValueError, match="expected a shard as i/n"):
         shard(requests, tmp_path / "shared", "2/2")
     names = {}
-    exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)  # in no file
+    # a function without a source file
+    exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)
     with pytest.raises(ValueError, match="expected a model that every process can identify"):
         unbag.evaluate(
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
@@ -172,14 +173,14 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
         (["report", "runs", "--output", "s3://bucket/report.html"], "expected a local path"),
     ],
 )
-def test_a_command_refuses_in_a_line(words, said, tmp_path, monkeypatch):
+def test_command_error_is_one_line(words, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = command(*words)
     assert done.exit_code != 0
     assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
 
 
-def test_a_set_is_built_to_an_address(tmp_path, request_):  # noqa: F811
+def test_set_is_built_to_address(tmp_path, request_):  # noqa: F811
     data = request_.options["data"]
     for place in (f"memory://{tmp_path.name}/set.parquet", str(tmp_path / "set.parquet")):
         done = command("build", "permuted", "--data", data, "--output", place)
@@ -188,7 +189,7 @@ def test_a_set_is_built_to_an_address(tmp_path, request_):  # noqa: F811
     assert StorageFolder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()
 
 
-def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
+def test_damaged_task_error_names_file(tmp_path, requests):
     shard(requests, tmp_path / "shared")
     predictions = StorageFolder(tmp_path / "shared" / "predictions")
     task = json.loads((predictions / "tasks").read("000-000.json"))

@@ -1,4 +1,4 @@
-"""What a run says of models of which we know what is true: no surface flatters or wrongs one of them."""
+"""Tests of verdicts on models with known abilities: no output format over- or understates one of them."""
 
 import gzip
 import zlib
@@ -19,7 +19,7 @@ from unbag.evaluation import verdict
 from unbag.evaluation.demo import build_requests, write_demo_data
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.model_loading import load_predictor
-from unbag.evaluation.scoring import score_answers
+from unbag.evaluation.scoring import score_set_predictions
 from unbag.reports import terminal
 from unbag.reports.html.data import load_report_data
 from unbag.reports.html.page import render_page
@@ -33,7 +33,7 @@ READ = ("permuted", "sicck")
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory):
-    """Give every set that the demonstration builds, each with the lexical model's answers."""
+    """Return all sets of the demonstration, each with the predictions of the lexical baseline."""
     folder = tmp_path_factory.mktemp("sets")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
@@ -50,7 +50,7 @@ def sets(tmp_path_factory):
 
 
 def _truncate(path, pairs):
-    """Keep the first pairs of a file: a lexical model of fewer pairs is no less one, and fitted sooner."""
+    """Keep only the first pairs of a file, so that the lexical baseline is fitted faster."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = file.readlines()
     assert len(lines) > pairs
@@ -68,13 +68,13 @@ def _asked(predictor, item):
 
 
 def _chance(rows):
-    """Return an answer for each row, by a checksum of its sentences: no two orders of a pair have the same."""
+    """Return labels by a checksum of the sentences, so that the orders of a pair have independent labels."""
     sides = (read_column(rows, side).to_pylist() for side in ("premise", "hypothesis"))
     return np.array([zlib.crc32(f"|{p}|{h}".encode()) // 7 % 3 for p, h in zip(*sides, strict=True)])
 
 
 def _true(name, item):
-    """Return what one who reads answers: the gold label, and a guess where words are in no order."""
+    """Return the predictions of a model that reads: the gold label, or a guess for words in random order."""
     gold = read_numbers(item.rows, "label").copy()
     if name == "permuted":
         gold = np.where(read_numbers(item.rows, "permutation") < 0, gold, _chance(item.rows))
@@ -97,8 +97,8 @@ def _answers(name, item, kind, others):
 
 
 def _shuffled(item, kind):
-    """Return the answers to the rows with shuffled words: a constant's are the same, who reads them guesses."""
-    if item.control is None or kind in ("lexical", "hypothesis-only"):  # the latter are known to be blind to order
+    """Return the predictions on shuffled rows: unchanged for order-blind models, guesses for models that read."""
+    if item.control is None or kind in ("lexical", "hypothesis-only"):  # the lexical models do not depend on word order
         return []
     ids = _chance(item.control)
     if kind.startswith("always "):
@@ -118,7 +118,7 @@ def results(sets):
     for kind in (*KINDS, "reads two"):
         record = {"name": kind, "kind": "lexical" if kind in ("lexical", "hypothesis-only") else "function"}
         scored[kind] = [
-            score_answers(
+            score_set_predictions(
                 item,
                 _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
                 record,
@@ -135,15 +135,15 @@ def standings(results, kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "oracle" not in kind])
-def test_models_that_cannot_read_are_better_on_no_set(results, kind):
+def test_models_that_cannot_read_are_never_better(results, kind):
     assert "better" not in standings(results, kind).values()
     said = verdict.format_verdict(verdict.compute_model_verdict(results[kind]))
     assert said.startswith("Better than the baseline on 0 of 6 challenge sets.")
 
 
 @pytest.mark.parametrize("kind", [*(f"always {label}" for label in LABELS), "lexical", "hypothesis-only"])
-def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
-    """The law of the shuffled control: here of models by construction, in `test_order_blind` of networks."""
+def test_order_blind_model_has_no_positive_score(results, kind):
+    """Here for models that are order-blind by construction; `test_order_blind` tests networks."""
     for each in verdict.compute_model_verdict(results[kind]):
         assert each.score.value <= 0, each.result.set
         assert each.standing != "better"
@@ -154,40 +154,40 @@ def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
 @pytest.mark.parametrize("kind", ["oracle", "noisy oracle"])
 def test_models_that_read_are_better_on_every_set(results, kind):
     assert set(standings(results, kind).values()) == {"better"}
-    n = len(results[kind]) - 1  # the corpus itself is no challenge set
+    n = len(results[kind]) - 1  # the corpus is no challenge set
     assert verdict.format_verdict(verdict.compute_model_verdict(results[kind])).startswith(
         f"Better than the baseline on {n} of {n} challenge sets ("
     )
 
 
-def test_oracle_has_score_1_on_every_set_without_random_labels(results):
+def test_oracle_has_score_1_except_for_random_labels(results):
     for each in verdict.compute_model_verdict(results["oracle"]):
-        if each.result.set == "permuted":  # out of order it guesses, a guess that is right a third of the time
+        if each.result.set == "permuted":  # out of order the oracle guesses, with an accuracy of one third
             assert each.score.low < 1
         else:
             assert each.score.low < each.score.value == each.score.high == 1
 
 
-def test_noise_lowers_the_score_by_its_share(results):
+def test_noise_lowers_score_proportionally(results):
     for oracle, noisy in zip(results["oracle"], results["noisy oracle"], strict=True):
         one, two = (each.scores["skill"]["score"].value for each in (oracle, noisy))
         assert 0.5 < two < one
 
 
-def test_model_that_reads_two_sets_is_better_on_these_two(results):
+def test_model_that_reads_two_sets_is_better_on_both(results):
     stand = standings(results, "reads two")
     assert {name for name, standing in stand.items() if standing == "better"} == set(READ)
     assert "on 2 of 6 challenge sets (" in verdict.format_verdict(verdict.compute_model_verdict(results["reads two"]))
 
 
 @pytest.mark.parametrize("kind", ["always neutral", "always entailment", "always contradiction", "lexical"])
-def test_a_bag_of_words_and_a_constant_lose_nothing_by_order(results, kind):
+def test_order_blind_models_lose_nothing_by_order(results, kind):
     [permuted] = [result for result in results[kind] if result.set == "permuted"]
     assert permuted.scores["skill"]["model"] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["coin", "always neutral", "lexical", "noisy oracle"])
-def test_every_surface_says_the_same(results, kind, tmp_path):
+def test_all_outputs_state_the_same_verdict(results, kind, tmp_path):
     own = results[kind]
     console = Console(width=2_000, record=True, file=open("/dev/null", "w"))
     terminal.print_views([*terminal.build_result_views(own), *terminal.build_summary_views(own)], console)

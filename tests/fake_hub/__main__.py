@@ -1,4 +1,4 @@
-"""Run the test Hub by hand: `python -m tests.fake_hub --mount <folder> --port 8400`."""
+"""Run the test Hub from the command line: `python -m tests.fake_hub --mount <folder> --port 8400`."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Serve until interrupted."""
+    """Serve requests until interrupted."""
     options = _parser().parse_args(argv)
     logging.basicConfig(level=logging.WARNING)
     for stop_signal in (signal.SIGINT, signal.SIGTERM):
-        # Leave through the end of the `with` below, so that the temporary folder is removed.
+        # Exit through the `with` block below, so that the temporary folder is removed.
         signal.signal(stop_signal, lambda *_: sys.exit())
     with nullcontext(options.data) if options.data else tempfile.TemporaryDirectory(prefix="hub-") as folder:
         data = Path(folder)
-        # `hf_xet`, which puts Xet uploads together, keeps a cache and logs: here, not in the user's home.
+        # `hf_xet`, which assembles Xet uploads, writes a cache and logs. Keep them out of the user's home.
         os.environ["HF_HOME"] = str(data / "home")
         listener = listen(_HOST, options.port)
         endpoint = f"http://{_HOST}:{listener.getsockname()[1]}"
@@ -77,13 +77,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _named(option: str) -> tuple[RepoKey, str]:
-    """Read `datasets/org/name=value`."""
+    """Parse `datasets/org/name=value`."""
     name, _, value = option.partition("=")
     return parse_key(name), value
 
 
 def _greeting(endpoint: str, accounts: Accounts) -> str:
-    """Say what a shell needs, in a form that it understands."""
+    """Return the settings that a shell needs, as export commands."""
     lines = [
         f"export HF_ENDPOINT={endpoint}",
         "export HF_HOME=$(mktemp -d)  # away from what you have of the real Hub",

@@ -1,4 +1,4 @@
-"""What a caller may do."""
+"""Permission checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.fake_hub.store import StoredRepository
 
 
 def readable(call: Call) -> Repository:
-    """Give the repository that a call names, if the caller may know of it."""
+    """Return the repository that a call names, or raise an error if the caller may not read it."""
     repo = call.hub.repository(call.key)
     if repo is None or (repo.private and not _is_member(call, call.key.namespace)):
         raise repo_not_found(known_caller=call.account is not None)
@@ -18,7 +18,7 @@ def readable(call: Call) -> Repository:
 
 
 def writable(call: Call) -> StoredRepository:
-    """Give the repository that a call names, if the caller may change it."""
+    """Return the repository that a call names, or raise an error if the caller may not write to it."""
     repo = readable(call)
     if call.account is None:
         raise not_logged_in()
@@ -28,7 +28,7 @@ def writable(call: Call) -> StoredRepository:
 
 
 def open_to_proposals(call: Call) -> StoredRepository:
-    """Give the repository that a call names, if the caller may propose a change to it: with any token that writes."""
+    """Return the repository that a call names, or raise an error if the caller has no write token."""
     repo = readable(call)
     if call.account is None:
         raise not_logged_in()
@@ -38,14 +38,14 @@ def open_to_proposals(call: Call) -> StoredRepository:
 
 
 def not_mounted(repo: Repository) -> StoredRepository:
-    """Refuse to change a mounted repository."""
+    """Raise an error if the repository is mounted, since mounted repositories are read-only."""
     if not isinstance(repo, StoredRepository):
         raise forbidden(f"{repo.key.folder} is mounted from a folder, and that is served read-only")
     return repo
 
 
 def check_may_own(call: Call, key: RepoKey) -> str:
-    """Refuse to create below a namespace that is not the caller's; give the caller's name."""
+    """Return the name of the caller, or raise an error if the caller may not create repositories in the namespace."""
     if call.account is None:
         raise not_logged_in()
     if call.account.role != "write" or not call.account.belongs_to(key.namespace):

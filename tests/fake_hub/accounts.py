@@ -1,4 +1,4 @@
-"""Who is calling: a table of tokens."""
+"""User accounts, identified by tokens."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.fake_hub.errors import HubError
 
 @dataclass(frozen=True)
 class Account:
-    """The user behind a token, and what the token allows."""
+    """A user with the permissions of a token."""
 
     name: str
     orgs: tuple[str, ...] = ()
     role: Literal["read", "write"] = "read"
 
     def belongs_to(self, namespace: str) -> bool:
-        """Whether the user owns the namespace or is a member of it."""
+        """Whether the user is the namespace or a member of it."""
         return namespace == self.name or namespace in self.orgs
 
 
-# Three callers are enough to tell all rules apart: a member who writes, the same member with a token that only reads,
-# and a stranger. The clients take any text for a token; only the Hub knows what it stands for.
+# Three callers cover all rules: a member with a write token, the same member with a read token, and a user who is not a
+# member. Clients accept any string as a token.
 ALICE = "hf_write_alice"
 ALICE_READS = "hf_read_alice"
 BOB = "hf_write_bob"
@@ -43,7 +43,7 @@ class Accounts:
         self.by_token = dict(by_token)
 
     def identify(self, authorization: str | None) -> Account | None:
-        """Find the account of an Authorization header; None for a caller who sent none."""
+        """Find the account of an Authorization header. Return None if the header is missing."""
         if not authorization:
             return None
         account = self.by_token.get(authorization.removeprefix("Bearer ").strip())
@@ -58,7 +58,7 @@ def write_tokens(path: Path, tokens: Mapping[str, Account]) -> None:
 
 
 def read_tokens(path: Path) -> dict[str, Account]:
-    """Read a table like `{"hf_x": {"name": "alice", "orgs": ["org"], "role": "write"}}`."""
+    """Load a table such as `{"hf_x": {"name": "alice", "orgs": ["org"], "role": "write"}}`."""
     return {
         token: Account(entry["name"], tuple(entry.get("orgs", ())), entry.get("role", "read"))
         for token, entry in json.loads(path.read_text()).items()

@@ -1,4 +1,4 @@
-"""The server's face: every request passes here on its way to a handler, and its answer on the way back."""
+"""The ASGI application: dispatches every request to its handler, injects faults and logs the requests."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class HubApp:
         self._hub = hub
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, with the fault armed for it if there is one."""
+        """Answer one request, with a matching fault if one is armed."""
         request = Request(scope, receive)
         raw_path: str = scope["raw_path"].decode()
-        if raw_path.startswith("/_test/"):  # the test's own talk is neither recorded nor broken
+        if raw_path.startswith("/_test/"):  # requests of the test itself are neither logged nor broken
             await self._answer(request, raw_path, send)
             return
         recorder = _Recorder(self._hub, request, send)
@@ -54,7 +54,7 @@ class HubApp:
     async def _answer_with_fault(self, fault: Fault, request: Request, raw_path: str, send: Send) -> None:
         await asyncio.sleep(fault.delay)
         if response := fault.response():
-            # A client that is still sending when the answer comes may miss the answer: take all it has to send.
+            # A client that is still sending may miss the response, so read the whole request.
             async for _ in request.stream():
                 pass
             await response(request.scope, request.receive, send)
@@ -70,7 +70,7 @@ class HubApp:
         found = find_handler(_ROUTES, request.method, raw_path)
         try:
             if not raw_path.startswith("/"):
-                # As proxy; see `client_environment`.
+                # A proxy request for another server; see `client_environment`.
                 raise HubError(403, f"the test hub lets no request out, not to {raw_path}")
             if found is None:
                 raise HubError(404, "Sorry, we can't find the page you are looking for.")
@@ -86,9 +86,9 @@ class HubApp:
 
 
 class _Recorder:
-    """Passes an answer on, and records the request as soon as the status is known.
+    """Forwards a response and logs the request as soon as the status is known.
 
-    That is before the client has it: a test that asks for the log after its request finds the request there.
+    The entry is written before the client receives the response, so a test always finds it in the log.
     """
 
     def __init__(self, hub: Hub, request: Request, send: Send) -> None:
@@ -99,34 +99,34 @@ class _Recorder:
         self._is_recorded = False
 
     async def send(self, message: Message) -> None:
-        """Pass a message on."""
+        """Forward a message."""
         if message["type"] == "http.response.start":
             self.record(message["status"])
         await self._send(message)
 
     def record(self, status: int | None) -> None:
-        """Record the request, once."""
+        """Log the request, at most once."""
         if not self._is_recorded:
             self._is_recorded = True
             self._hub.log.add(self._request, status, 1000 * (time.perf_counter() - self._started))
 
 
 async def accept_telemetry(call: Call) -> Response:
-    """Take no notice."""
+    """Accept telemetry and ignore it."""
     return JSONResponse({})
 
 
 async def arm_faults(call: Call) -> Response:
-    """Arm faults in place of those that were armed."""
+    """Replace the armed faults."""
     try:
         call.hub.faults.arm(await call.json())
-    except (TypeError, ValueError) as error:  # an unknown field; an impossible fault or a broken expression
+    except (TypeError, ValueError) as error:  # an unknown field, invalid values or an invalid regular expression
         raise HubError(400, str(error)) from error
     return await list_faults(call)
 
 
 async def list_faults(call: Call) -> Response:
-    """List the faults that are not used up."""
+    """List the faults that are still armed."""
     return JSONResponse([vars(fault) for fault in call.hub.faults.armed()])
 
 
@@ -137,7 +137,7 @@ async def clear_faults(call: Call) -> Response:
 
 
 async def list_requests(call: Call) -> Response:
-    """Give the record of requests, a JSON object a line."""
+    """Return the request log, one JSON object per line."""
     return PlainTextResponse(call.hub.log.text(), media_type="application/x-ndjson")
 
 

@@ -1,4 +1,4 @@
-"""One request, in the words of the Hub."""
+"""One request, with typed access to its parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fake_hub.keys import RepoKey, type_of
 
 
 class Call:
-    """What a handler gets: the request, the named parts of its path, and the hub."""
+    """The argument of a handler: the request, the named parts of its path, and the hub."""
 
     def __init__(self, hub: Hub, request: Request, parts: Mapping[str, str]) -> None:
         self.hub = hub
@@ -23,42 +23,42 @@ class Call:
         self._parts = parts
 
     def __getitem__(self, part: str) -> str:
-        """Give a part of the path by its name in the route."""
+        """Return a part of the path by its name in the route."""
         return self._parts[part]
 
     @cached_property
     def account(self) -> Account | None:
-        """Who is calling.
+        """The account of the caller.
 
-        Found out when a handler asks, and not before: the handlers of LFS and Xet bytes do not, since clients call
-        them with the credentials that the Hub gave them for it, not with the user's token.
+        Computed only on access, because the handlers of LFS and Xet data do not need it: clients call them with the
+        credentials that the Hub issued for the transfer, not with the user's token.
         """
         return self.hub.accounts.identify(self.request.headers.get("authorization"))
 
     @property
     def repo_type(self) -> str:
-        """The type of repository that the path is about."""
+        """The type of the repository in the path."""
         return type_of(self._parts.get("kind") or "models")
 
     @property
     def key(self) -> RepoKey:
-        """The repository that the path is about."""
+        """The key of the repository in the path."""
         return RepoKey(self.repo_type, self["repo"])
 
     @property
     def revision(self) -> str:
-        """The branch, tag, ref or commit that the path is about."""
+        """The branch, tag, ref or commit in the path."""
         return self["revision"]
 
     @property
     def query(self) -> QueryParams:
-        """The query of the URL."""
+        """The query parameters of the URL."""
         return self.request.query_params
 
     def asks_for(self, flag: str) -> bool:
-        """Whether a flag of the query is set; clients say both `true` and `True`, and `1` for create_pr."""
+        """Check whether a query flag is set. Clients send `true` or `True`, and `1` for create_pr."""
         return self.query.get(flag, "").lower() in ("true", "1")
 
     async def json(self) -> Any:
-        """Read the body as JSON; an empty body is an empty object."""
+        """Parse the body as JSON. An empty body is an empty object."""
         return await self.request.json() if await self.request.body() else {}

@@ -1,4 +1,4 @@
-"""The YAML at the head of a README.md, which the Hub reads tags, license and configurations from."""
+"""The YAML metadata of a README.md, from which the Hub reads tags, license and configurations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import yaml  # type: ignore[import-untyped]
 from tests.fake_hub.errors import HubError
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)\n---", re.DOTALL)
-# Clients read each of these as a list or a mapping, and fail in odd ways on a plain word.
+# Clients expect a list or a mapping here and fail with unclear errors on a string.
 _STRUCTURED = ("configs", "dataset_info")
 
 
 def metadata(text: str | None) -> dict[str, Any]:
-    """Read the metadata of a card; empty where there is none, or none that can be read."""
+    """Parse the metadata of a card. Return an empty dict if it is missing or invalid."""
     try:
         return _parse(text or "") or {}
     except HubError:
@@ -24,7 +24,7 @@ def metadata(text: str | None) -> dict[str, Any]:
 
 
 def check(repo_type: str, text: str) -> list[str]:
-    """Refuse a card whose metadata cannot be read; give warnings about one that can."""
+    """Raise an error if the metadata of a card is invalid. Otherwise return a list of warnings."""
     found = _parse(text)
     if found is None:
         return ["empty or missing yaml metadata in repo card"]
@@ -35,7 +35,7 @@ def check(repo_type: str, text: str) -> list[str]:
 
 
 def tags(card: Mapping[str, Any]) -> Iterator[str]:
-    """Give the tags that the Hub derives: the card's own, and some of its fields as pairs (`license:mit`)."""
+    """Yield the tags that the Hub derives: the tags of the card, and fields as pairs such as `license:mit`."""
     yield from (str(tag) for tag in card.get("tags") or [])
     for name in ("license", "language"):
         values = card.get(name) or []

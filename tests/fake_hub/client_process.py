@@ -1,14 +1,14 @@
 """Run tests in a process where the client libraries believe that the test Hub is the Hub.
 
-They read HF_ENDPOINT and HF_HOME when they are imported, so the environment must be set before; and importing them
-takes seconds, so one process serves many tests. A test says which:
+The libraries read HF_ENDPOINT and HF_HOME at import, so the environment must be set before. Importing them
+takes seconds, so one process serves many tests. A test names its process:
 
     @runs_in("hub_client")
     def test_a_pushed_dataset_comes_back(repo_id: str, tmp_path: Path) -> None:
         from datasets import Dataset, load_dataset      # inside, so that only the client process imports it
         ...
 
-Fixtures are made in the test process as ever, and sent over; they must be picklable. `hub` is.
+Fixtures are created in the test process and sent to the client process, so they must be picklable. `hub` is.
 """
 
 from __future__ import annotations
@@ -34,29 +34,30 @@ _SECONDS_PER_TEST = 120
 
 
 class ClientProcess:
-    """One process with an environment of its own, started when it is first used."""
+    """A client process with its own environment, started on first use."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._pool = ProcessPoolExecutor(
             max_workers=1,
-            mp_context=get_context("spawn"),  # a fork would have imported what this process has
+            mp_context=get_context("spawn"),  # a forked process would inherit the imported modules
             initializer=_replace_environment,
             initargs=(dict(environment),),
         )
 
     def __enter__(self) -> ClientProcess:
-        """Give itself, to be closed at the end of the block."""
+        """Return the process, which is closed at the end of the block."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the process."""
+        """Stop the process."""
         self._pool.shutdown(cancel_futures=True)
 
     def run(self, function: Callable[..., None], /, **arguments: Any) -> None:
-        """Call a function of a module by its name in the process; fail the test with its traceback if it raises."""
-        # By name, since the name may stand for a wrapper here; and as text, since not every exception can be pickled.
+        """Run a function of a module in the process. Fail the test with its traceback if it raises."""
+        # Send the name, since a wrapper may replace the function here, and the traceback as text, since some exceptions
+        # cannot be pickled.
         try:
             failure = self._pool.submit(_call, function.__module__, function.__qualname__, arguments).result()
         except BrokenProcessPool:
@@ -66,7 +67,7 @@ class ClientProcess:
 
 
 def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a test run in the process that a fixture of this name gives."""
+    """Run a test in the process that the named fixture returns."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(test)
@@ -76,7 +77,7 @@ def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[...
             client: ClientProcess = fixtures[client_fixture]
             client.run(test, **{name: fixtures[name] for name in own.parameters})
 
-        # pytest reads from the signature which fixtures a test needs.
+        # pytest reads the required fixtures from the signature.
         needed = inspect.Parameter(client_fixture, inspect.Parameter.KEYWORD_ONLY)
         in_test_process.__signature__ = own.replace(  # type: ignore[attr-defined]
             parameters=[*own.parameters.values(), needed]
@@ -89,18 +90,18 @@ def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[...
 def _replace_environment(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
-    # `evaluate`, once imported in the test process, has put its folder of downloaded modules on the path, which comes
-    # over with the path: the modules that are downloaded here would be looked for there.
+    # `evaluate` adds its folder of downloaded modules to sys.path, which the client process receives. Without this
+    # line, modules downloaded in the client process would be imported from the wrong folder.
     sys.path[:] = [entry for entry in sys.path if not (Path(entry) / "evaluate_modules").is_dir()]
 
 
 def _call(module: str, name: str, arguments: Mapping[str, Any]) -> str | None:
-    """Call the function that `runs_in` wrapped, in the client process; give the traceback if it raises."""
+    """Call the function that `runs_in` wrapped, in the client process. Return the traceback if it raises."""
     function = inspect.unwrap(getattr(importlib.import_module(module), name))
     faulthandler.dump_traceback_later(_SECONDS_PER_TEST, exit=True)
     try:
         function(**arguments)
-    except BaseException:  # also the outcomes of pytest, which are no Exceptions
+    except BaseException:  # includes the outcomes of pytest, which do not derive from Exception
         return traceback.format_exc()
     finally:
         faulthandler.cancel_dump_traceback_later()

@@ -1,4 +1,4 @@
-"""Collections: lists of repositories, each with a title, below a namespace."""
+"""Collections: titled lists of repositories in a namespace."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tests.fake_hub.errors import HubError, forbidden, not_logged_in
 from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.routing import route
 
-_IN_A_LIST = 4  # the Hub lists collections with their first items only
+_IN_A_LIST = 4  # the Hub includes only the first items in a list of collections
 _LONGEST_DESCRIPTION = 150
 
 
 async def list_collections(call: Call) -> Response:
-    """List the collections of a namespace that the caller may see, on one page."""
+    """List the collections of a namespace that are visible to the caller, on one page."""
     owner = call.query.get("owner", "")
     found = [json.loads(file.read_text()) for file in sorted(_folder(call).glob("*.json"))]
     seen = [each for each in found if each["owner"]["name"] == owner and _may_see(call, each)]
     shown = [each | {"items": each["items"][:_IN_A_LIST]} for each in seen]
-    # The client numbers the collections of a list itself.
+    # In a list, the client assigns the positions.
     return JSONResponse([{name: value for name, value in each.items() if name != "position"} for each in shown])
 
 
 async def get_collection(call: Call) -> Response:
-    """Give a collection with all its items."""
+    """Return a collection with all its items."""
     return JSONResponse(_load(call))
 
 
 async def create_collection(call: Call) -> Response:
-    """Create a collection; a title is unique in its namespace."""
+    """Create a collection. Titles are unique within a namespace."""
     body = await call.json()
     namespace = body["namespace"]
     _check_writer(call, namespace)
@@ -64,7 +64,7 @@ async def create_collection(call: Call) -> Response:
 
 
 async def add_item(call: Call) -> Response:
-    """Add a repository to a collection, once."""
+    """Add a repository to a collection. Adding it twice has no effect."""
     collection = _load(call)
     _check_writer(call, collection["owner"]["name"])
     item = (await call.json())["item"]

@@ -1,4 +1,4 @@
-"""What a repository holds: files, trees and commits, described the way git and git-lfs do."""
+"""The content of repositories: files, trees and commits, described as in git and git-lfs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-# The Hub's own limit: larger files go to LFS (or Xet) whatever they are called.
+# The limit of the Hub: larger files go to LFS or Xet, whatever their name.
 LFS_THRESHOLD = 10_000_000
 
-# Some of the patterns that the Hub writes into the .gitattributes of every new repository.
+# A subset of the patterns in the .gitattributes of a new repository.
 LFS_PATTERNS = (
     "*.parquet",
     "*.bin",
@@ -35,10 +35,10 @@ class File:
     """One file of a tree.
 
     Attributes:
-        oid: the git blob id; for a large file, that of the LFS pointer which git holds in its place.
-        size: of the content, in bytes.
-        sha256: of the content; set for large files only, and names their bytes in LFS.
-        xet_hash: names the bytes in Xet, if they came in that way.
+        oid: the git blob id. For a large file, the id of its LFS pointer.
+        size: the size of the content in bytes.
+        sha256: the hash of the content, which identifies it in LFS. Set for large files only.
+        xet_hash: the hash that identifies the content in Xet, if it was uploaded through Xet.
     """
 
     oid: str
@@ -48,12 +48,12 @@ class File:
 
     @property
     def etag(self) -> str:
-        """What clients name their cached copy by."""
+        """The ETag, which clients use as the name of the cached file."""
         return f'"{self.sha256 or self.oid}"'
 
     @property
     def pointer_size(self) -> int:
-        """The size of the LFS pointer; clients expect it beside every `sha256`."""
+        """The size of the LFS pointer, which clients expect next to every `sha256`."""
         return len(lfs_pointer(self.sha256, self.size)) if self.sha256 else 0
 
 
@@ -62,7 +62,7 @@ Tree = Mapping[str, File]  # by path
 
 @dataclass(frozen=True)
 class Commit:
-    """A whole tree at one moment. Trees are small here, so no commit needs its parent to be read."""
+    """A commit with its whole tree. Trees are small here, so parents need not be read."""
 
     sha: str
     tree: Tree
@@ -79,21 +79,21 @@ def git_oid(data: bytes) -> str:
 
 
 def lfs_pointer(sha256: str, size: int) -> bytes:
-    """Write the small text that git holds in place of a large file."""
+    """Build the LFS pointer that git stores in place of a large file."""
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n".encode()
 
 
 def small_file(data: bytes) -> File:
-    """Describe a file that git itself holds."""
+    """Describe a file that git stores directly."""
     return File(oid=git_oid(data), size=len(data))
 
 
 def large_file(sha256: str, size: int, xet_hash: str | None = None) -> File:
-    """Describe a file that git holds only a pointer to."""
+    """Describe a file that git stores as a pointer."""
     return File(oid=git_oid(lfs_pointer(sha256, size)), size=size, sha256=sha256, xet_hash=xet_hash)
 
 
 def belongs_in_lfs(path: str, size: int, threshold: int, sample: bytes = b"") -> bool:
-    """Decide whether a file is large: by its size, its name, or a NUL byte in its beginning (git's test for binary)."""
+    """Check whether a file is large, by size, name, or a NUL byte at its start (git's test for binary files)."""
     name = PurePosixPath(path).name
     return size > threshold or any(fnmatch.fnmatch(name, pattern) for pattern in LFS_PATTERNS) or b"\0" in sample

@@ -1,4 +1,4 @@
-"""The revisions that unbag reads its corpora at: a mirror of them, mounted, answers at these."""
+"""The revisions at which unbag loads its corpora, for a mounted mirror of them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ REFS = {
 
 
 def mirrored(root: Path) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], list[str]]]:
-    """Return the pins and the refs of those corpora that a folder has."""
+    """Return the pins and refs of the corpora that a folder contains."""
     pins = {key: sha for key, sha in PINS.items() if (root / RepoKey(*key).folder).is_dir()}
     return pins, {key: names for key, names in REFS.items() if (root / RepoKey(*key).folder).is_dir()}

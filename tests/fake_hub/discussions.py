@@ -1,4 +1,4 @@
-"""Pull requests as a list. Nobody comments on them, closes or merges them here: all are open."""
+"""The list of pull requests. Comments, closing and merging are not supported, so all of them are open."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PULL_REQUESTS = "refs/pr/"
 
 
 async def list_discussions(call: Call) -> Response:
-    """List the pull requests, those of one author if asked for, on one page."""
+    """List the pull requests on one page, optionally of one author."""
     repo = readable(call)
     found = []
     for ref in repo.refs():
@@ -37,7 +37,7 @@ async def list_discussions(call: Call) -> Response:
 
 
 def opening_commit(repo: Repository, ref: str) -> Commit:
-    """Give the commit that a pull request was opened with, whose title and author are its own."""
+    """Return the first commit of a pull request, which has its title and author."""
     main = set()
     commit: Commit | None = repo.at(MAIN)
     while commit is not None:

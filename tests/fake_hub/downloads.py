@@ -1,4 +1,4 @@
-"""The files of a revision. Small ones are sent at once, large ones by a redirect to where their bytes are."""
+"""Downloads: small files are sent directly, large files through a redirect to their storage."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.fake_hub.routing import route
 
 
 async def resolve(call: Call) -> Response:
-    """Send a file, or say where it is."""
+    """Send a file, or redirect to it."""
     repo, path = readable(call), call["path"]
     commit = repo.at(call.revision)
     file = commit.tree.get(path)
     if file is None:
         raise entry_not_found(commit_sha=commit.sha)
-    headers = {"X-Repo-Commit": commit.sha}  # the client names its cached snapshot by it
+    headers = {"X-Repo-Commit": commit.sha}  # the client names its snapshot folder after the commit
     if file.sha256 is not None:
         return _redirect(call, file, commit.sha, headers)
     return FileResponse(
@@ -35,12 +35,12 @@ async def resolve(call: Call) -> Response:
 def _redirect(call: Call, file: File, commit_sha: str, headers: dict[str, str]) -> Response:
     settings = call.hub.settings
     headers |= {
-        # Size and etag of the file, beside those of this answer.
+        # Size and ETag of the file, not of this response.
         "X-Linked-Size": str(file.size),
         "X-Linked-ETag": file.etag,
         "Location": f"{settings.other_origin}/_lfs/{file.sha256}?sig=x",
     }
-    # With X-Xet-Hash the client fetches the file through Xet, where it can; without it, it follows the redirect.
+    # With X-Xet-Hash, the client downloads the file through Xet if it can. Without it, the client follows the redirect.
     if settings.xet and file.xet_hash:
         token_url = f"{settings.endpoint}/api/{call.key.folder}/xet-read-token/{commit_sha}"
         file_url = f"{settings.endpoint}/v1/reconstructions/{file.xet_hash}"

@@ -1,4 +1,4 @@
-"""How a commit changes a tree."""
+"""Changes of a tree by a commit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.fake_hub.errors import HubError, entry_not_found
 
 @dataclass(frozen=True)
 class Put:
-    """Add or replace a file."""
+    """Addition or replacement of a file."""
 
     path: str
     file: File
@@ -19,7 +19,7 @@ class Put:
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove a file."""
+    """Deletion of a file."""
 
     path: str
 
@@ -28,7 +28,7 @@ Edit = Put | Delete
 
 
 def edited(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
-    """Return the tree after the edits, applied in order; refuse all of them if one cannot be applied."""
+    """Return the tree after the edits, applied in order. Raise an error if one of them cannot be applied."""
     files = dict(tree)
     for edit in edits:
         _check_path(edit.path)

@@ -1,7 +1,7 @@
-"""Broken answers on demand: bursts of 503 and 429, delays, connections cut in the middle, pages where data should be.
+"""Injected faults: status 503 and 429, delays, broken connections, and pages in place of data.
 
-A test arms faults; each is used up by the requests it fits. Here are the fault itself, which tests make, and the list
-of those that are armed, which the server keeps.
+A test arms faults, and each matching request uses one up. This module contains the fault that tests create, and the
+list of armed faults in the server.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _METHODS_WITH_CONTENT = ("POST", "PUT", "PATCH")
 
 @dataclass
 class Fault:
-    """What shall go wrong, with which requests, and how often.
+    """A fault, the requests that it matches, and their number.
 
     Attributes:
-        path: a regular expression found anywhere in the path (as sent: `refs%2Fpr%2F1`).
+        path: a regular expression that is searched in the path (as sent: `refs%2Fpr%2F1`).
         method: a regular expression for the whole method.
-        times: with how many requests.
-        after: how many requests that fit go well before.
-        delay: seconds to wait first.
-        status: answer this, and do nothing else.
-        headers: of that answer, such as `{"Retry-After": "1"}`.
-        body: the message of that answer.
-        content: all of that answer in place of a message, such as a page of a network that wants a login; with it the
-            status is 200 unless another is said.
-        content_type: what it says it is.
-        cut: let this many bytes of content through, then close the connection.
-        cut_in: whose content: "request" or "response". If not said, that of the request where the method sends
-            content, else that of the response. `cut=0, cut_in="response"` loses the answer to work that was done.
+        times: the number of requests that fail.
+        after: the number of matching requests that succeed before.
+        delay: seconds to wait before the response.
+        status: the status of a response that replaces the normal one.
+        headers: the headers of that response, such as `{"Retry-After": "1"}`.
+        body: the error message of that response.
+        content: the whole body of that response, such as the login page of a network. With it, the default
+            status is 200.
+        content_type: the Content-Type of `content`.
+        cut: the number of bytes of content after which the connection is closed.
+        cut_in: "request" or "response". By default, the request if the method sends
+            content, else the response. `cut=0, cut_in="response"` loses the response to a completed request.
     """
 
     path: str = ""
@@ -65,11 +65,11 @@ class Fault:
                 raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
 
     def fits(self, method: str, raw_path: str) -> bool:
-        """Whether this request is one to break."""
+        """Check whether the fault matches a request."""
         return self.times > 0 and bool(re.fullmatch(self.method, method)) and bool(re.search(self.path, raw_path))
 
     def response(self) -> Response | None:
-        """Build the answer to give in place of the right one, if the fault has one."""
+        """Build the response that replaces the normal one. Return None if there is none."""
         if self.status is None:
             return None
         if self.content is not None:
@@ -77,27 +77,27 @@ class Fault:
         return JSONResponse({"error": self.body}, self.status, {"X-Error-Message": self.body, **self.headers})
 
     def bytes_until_cut(self, side: Literal["request", "response"], method: str) -> int | None:
-        """Tell how many bytes a side's content may have before the connection is cut; None if it is not cut there."""
+        """Return the number of bytes after which the connection is closed on one side, or None."""
         default = "request" if method in _METHODS_WITH_CONTENT else "response"
         return self.cut if side == (self.cut_in or default) else None
 
 
 class FaultList:
-    """The faults that are armed."""
+    """The list of armed faults."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
 
     def arm(self, documents: Iterable[Mapping[str, Any]]) -> None:
-        """Replace whatever was armed."""
+        """Replace the armed faults."""
         self._faults = [Fault(**document) for document in documents]
 
     def armed(self) -> list[Fault]:
-        """Give the faults that are not used up."""
+        """Return the faults that are still armed."""
         return [fault for fault in self._faults if fault.times > 0]
 
     def take(self, method: str, raw_path: str) -> Fault | None:
-        """Use the first fault that fits a request and whose turn it is."""
+        """Use up and return the first fault that matches a request."""
         for fault in self._faults:
             if not fault.fits(method, raw_path):
                 continue
@@ -110,11 +110,11 @@ class FaultList:
 
 
 class ConnectionCut(Exception):
-    """The connection has to be closed, with nothing more said."""
+    """The connection must be closed without a further response."""
 
 
 def cut_request(receive: Receive, limit: int) -> Receive:
-    """Read a request's content, up to a limit."""
+    """Wrap `receive` so that the connection breaks after `limit` bytes of the request."""
     received = 0
 
     async def limited() -> Message:
@@ -129,7 +129,9 @@ def cut_request(receive: Receive, limit: int) -> Receive:
 
 
 def cut_response(send: Send, limit: int) -> Send:
-    """Send a response's content, up to a limit; a limit of 0 keeps the status back too."""
+    """Wrap `send` so that the connection breaks after `limit` bytes of the response. A limit of 0 also drops the
+    status.
+    """
     left = limit
 
     async def limited(message: Message) -> None:

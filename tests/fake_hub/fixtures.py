@@ -1,6 +1,6 @@
-"""Fixtures for tests that need a Hub. One server and one client process serve the whole session.
+"""Fixtures with a Hub. One server and one client process serve the whole session.
 
-Faults and the record of requests belong to the whole server: a test looks for its own repository in them.
+Faults and the request log belong to the whole server, so a test filters them by its own repository.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from tests.fake_hub.client_process import ClientProcess
 from tests.fake_hub.corpora import mirrored
 from tests.fake_hub.running import RunningHub, running_hub
 
-SHARED_HUB = Path(__file__).parents[3] / "shared" / "hub"  # beside the checkout, not part of it
+SHARED_HUB = Path(__file__).parents[3] / "shared" / "hub"  # next to the checkout, not part of it
 
 
 @pytest.fixture(scope="session")
 def hub() -> Iterator[RunningHub]:
-    """Give an empty Hub that can be written to."""
+    """Return an empty, writable Hub."""
     with running_hub() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def shared_hub() -> Iterator[RunningHub]:
-    """Give a Hub with the data sets and models that lie beside the checkout, mounted."""
+    """Return a Hub with the datasets and models of ../shared, mounted read-only."""
     if not SHARED_HUB.is_dir():
         pytest.skip("needs ../shared")
     pins, refs = mirrored(SHARED_HUB)
@@ -38,27 +38,27 @@ def shared_hub() -> Iterator[RunningHub]:
 
 @pytest.fixture(scope="session")
 def hub_client(hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientProcess]:
-    """Give a process whose client libraries use `hub`, with Xet, and without a token."""
+    """Return a process whose client libraries use `hub` with Xet and without a token."""
     with ClientProcess(hub.env(tmp_path_factory.mktemp("hub_home"))) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def hub_client_without_xet(hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientProcess]:
-    """Give a process like `hub_client`, whose large files go through LFS."""
+    """Return a process like `hub_client` that transfers large files through LFS."""
     with ClientProcess(hub.env(tmp_path_factory.mktemp("hub_home"), xet=False)) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def shared_hub_client(shared_hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientProcess]:
-    """Give a process whose client libraries use `shared_hub`."""
+    """Return a process whose client libraries use `shared_hub`."""
     with ClientProcess(shared_hub.env(tmp_path_factory.mktemp("shared_hub_home"))) as client:
         yield client
 
 
 @pytest.fixture
 def repo_id(request: pytest.FixtureRequest) -> str:
-    """Give the id of a repository that no other test uses, in an organisation that Alice is a member of."""
+    """Return the id of a repository for this test only, in an organization with Alice as a member."""
     readable = re.sub(r"\W+", "_", request.node.name.removeprefix("test_"))[:40].strip("_")
     return f"org/{readable}_{uuid4().hex[:8]}"

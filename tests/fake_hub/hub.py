@@ -1,4 +1,4 @@
-"""The parts of a Hub, together."""
+"""The state of a Hub."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.fake_hub.xet_store import XetStore
 
 @dataclass(frozen=True)
 class Settings:
-    """What can be chosen when a server starts.
+    """The settings of a server.
 
     Attributes:
-        data: the folder for everything that is written.
-        endpoint: the origin of the API, as clients have it in HF_ENDPOINT.
-        xet: whether large files may come and go through Xet.
+        data: the folder for all files that the server writes.
+        endpoint: the origin of the API, as in HF_ENDPOINT.
+        xet: whether large files can be transferred through Xet.
     """
 
     data: Path
@@ -32,16 +32,16 @@ class Settings:
 
     @property
     def other_origin(self) -> str:
-        """Another origin of this same server, for the bytes of large files.
+        """A second origin of this server, for the content of large files.
 
-        Large files are answered with a redirect, as on the Hub, and it has to leave the origin: a client follows a
-        redirect within the origin by itself, and then misses the headers of the first answer (X-Repo-Commit).
+        As on the Hub, downloads of large files redirect to a different origin. A client follows a redirect within the
+        same origin automatically, and then misses the headers of the first response (X-Repo-Commit).
         """
         return self.endpoint.replace("127.0.0.1", "localhost")
 
 
 class Hub:
-    """What the handlers of all requests share."""
+    """The state that all handlers share."""
 
     def __init__(self, settings: Settings, accounts: Accounts, mounts: Mounts) -> None:
         self.settings = settings
@@ -54,11 +54,11 @@ class Hub:
         self.log = RequestsLog(settings.data / "requests.jsonl", accounts.by_token)
 
     def repository(self, key: RepoKey) -> Repository | None:
-        """Find a repository; where a mounted and a stored one have the same name, the mounted one counts."""
+        """Find a repository. A mounted repository takes precedence over a stored one of the same name."""
         if not key.is_valid:
             return None
         return self.mounts.find(key) or self.store.find(key)
 
     def large_content(self, sha256: str) -> Path | None:
-        """Say where the bytes of a large file lie, wherever it came from."""
+        """Return the path of the content of a large file, mounted or stored."""
         return self.large_files.find(sha256) or self.mounts.large_file(sha256)

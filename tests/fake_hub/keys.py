@@ -1,4 +1,4 @@
-"""How a repository is named: its type and its id."""
+"""The names of repositories: type and id."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 _PLURALS = {"model": "models", "dataset": "datasets", "space": "spaces"}
 _TYPES = {plural: repo_type for repo_type, plural in _PLURALS.items()}
-# Starts with a letter, a digit or an underscore, so that no part can be `.` or `..` and lead out of a folder.
+# The first character is a letter, digit or underscore, so that no part can be `.` or `..` and leave the folder.
 _ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 class RepoKey(NamedTuple):
-    """A repository's type ("model", "dataset" or "space") and its id ("org/name").
+    """The type ("model", "dataset" or "space") and the id ("org/name") of a repository.
 
-    Both are needed: a model and a data set may have the same id.
+    The type is needed because a model and a dataset can have the same id.
     """
 
     type: str
@@ -27,27 +27,27 @@ class RepoKey(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Where the repository lies below a root: `datasets/org/name`."""
+        """The folder of the repository below a root: `datasets/org/name`."""
         return f"{_PLURALS[self.type]}/{self.id}"
 
     @property
     def web_path(self) -> str:
-        """The path of the repository's page: like the folder, but models have no prefix."""
+        """The path of the repository's page. Models have no prefix."""
         return self.id if self.type == "model" else self.folder
 
     @property
     def is_valid(self) -> bool:
-        """Whether the id is two plain names."""
+        """Whether the id consists of two valid names."""
         return _ID.fullmatch(self.id) is not None
 
 
 def type_of(plural: str) -> str:
-    """Give "dataset" for "datasets"."""
+    """Return "dataset" for "datasets"."""
     return _TYPES[plural]
 
 
 def parse_key(text: str) -> RepoKey:
-    """Read `datasets/org/name` as a key.
+    """Parse a key such as `datasets/org/name`.
 
     >>> parse_key("datasets/stanfordnlp/snli")
     RepoKey(type='dataset', id='stanfordnlp/snli')

@@ -1,4 +1,4 @@
-"""The bytes of large files, kept by their sha256 as git-lfs keeps them."""
+"""Storage of large files by sha256, as in git-lfs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class LargeFiles:
     """A folder of files, each named by the sha256 of its content."""
 
     def __init__(self, folder: Path) -> None:
-        """Use `folder`, which may hold what an earlier server left there."""
+        """Open `folder`, which may contain files of an earlier server."""
         self._complete = folder / "complete"
         self._arriving = folder / "arriving"
         for each in (self._complete, self._arriving):
             each.mkdir(parents=True, exist_ok=True)
 
     def find(self, sha256: str) -> Path | None:
-        """Say where a file's bytes lie, if all of them have come."""
+        """Return the path of a file, or None if its content is not complete."""
         path = self._complete / sha256
         return path if path.exists() else None
 
     async def receive(self, sha256: str, chunks: AsyncIterator[bytes]) -> None:
-        """Keep a file that arrives in one upload. One that is cut short leaves nothing behind."""
+        """Store a file that arrives in one upload. An interrupted upload leaves no file."""
         arriving = self.arrival_path()
         try:
             with arriving.open("wb") as file:
@@ -38,11 +38,11 @@ class LargeFiles:
             arriving.unlink(missing_ok=True)
 
     def arrival_path(self) -> Path:
-        """Give a new path to write to, in the file system of the complete files."""
+        """Return a new temporary path in the same file system as the complete files."""
         return self._arriving / uuid4().hex
 
     def adopt(self, arrived: Path, sha256: str) -> None:
-        """Take over a file whose every byte is there; refuse it if the bytes are not those announced."""
+        """Move a complete file into the storage. Raise an error if its sha256 differs."""
         found = sha256_of(arrived)
         if found != sha256:
             arrived.unlink()
@@ -51,6 +51,6 @@ class LargeFiles:
 
 
 def sha256_of(path: Path) -> str:
-    """Hash a file without holding it in memory."""
+    """Hash a file in chunks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

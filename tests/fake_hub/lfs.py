@@ -1,7 +1,6 @@
-"""The git-lfs protocol: a client names the large files it has, and is told where to put those that are missing.
+"""The git-lfs protocol: a client lists its large files and receives upload URLs for the missing ones.
 
-The addresses it is given need no token: whoever knows a file's sha256 may read and write it, as with the signed URLs
-of the Hub's storage.
+These URLs need no token: as with the signed URLs of the Hub's storage, the sha256 is enough to read and write a file.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tests.fake_hub.routing import route
 
 
 async def batch(call: Call) -> Response:
-    """Say where to put or get each of a list of files."""
+    """Return the upload or download URLs of a list of files."""
     body = await call.json()
     if body["operation"] == "upload":
         writable(call)
@@ -35,13 +34,13 @@ async def batch(call: Call) -> Response:
 
 
 async def put(call: Call) -> Response:
-    """Take a whole file."""
+    """Receive a whole file."""
     await call.hub.large_files.receive(call["hash"], call.request.stream())
     return Response(headers={"ETag": f'"{call["hash"]}"'})
 
 
 async def verify(call: Call) -> Response:
-    """Confirm that a file has come, whole."""
+    """Confirm that a file is completely stored."""
     body = await call.json()
     content = call.hub.large_files.find(body["oid"])
     if content is None or content.stat().st_size != body["size"]:
@@ -50,7 +49,7 @@ async def verify(call: Call) -> Response:
 
 
 async def get(call: Call) -> Response:
-    """Send a file, or the range of it that was asked for."""
+    """Send a file, or the requested range of it."""
     content = call.hub.large_content(call["hash"])
     if content is None:
         raise HubError(404, "no such object")
@@ -59,7 +58,7 @@ async def get(call: Call) -> Response:
 
 def _where_to_put(call: Call, sha256: str) -> dict[str, Any]:
     if call.hub.large_content(sha256) is not None:
-        return {}  # no action: there is nothing left to send
+        return {}  # no action: nothing to upload
     url = f"{call.hub.settings.other_origin}/_lfs/{sha256}"
     return {"actions": {"upload": {"href": url}, "verify": {"href": f"{call.hub.settings.endpoint}/_lfs/verify"}}}
 

@@ -1,11 +1,11 @@
-"""Repositories served in place from a folder, to be read only.
+"""Read-only repositories served in place from a folder.
 
     <root>/datasets/<org>/<name>/…
     <root>/models/<org>/<name>/…
 
-The folder is neither copied nor changed. Each repository has one commit, its files as they are now. The commit's sha
-comes from the content, so it changes when a file does; a pin replaces it by the sha that the real repository has, so
-that code which asks for `revision="<that sha>"` finds it.
+The folder is neither copied nor changed. Each repository has one commit with the current files. The commit's sha
+depends on the content, so it changes with the files. A pin replaces it by the sha of the real repository, so
+that code with `revision="<that sha>"` works.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.fake_hub.repository import MAIN, Repository
 
 @dataclass(frozen=True)
 class _State:
-    """By what a file on disk is known not to have changed."""
+    """The file attributes that show whether a file has changed."""
 
     path: Path
     size: int
@@ -33,7 +33,7 @@ class _State:
 
 
 class Mounts:
-    """All repositories below one folder."""
+    """All repositories in a folder."""
 
     def __init__(
         self,
@@ -42,35 +42,35 @@ class Mounts:
         refs: Mapping[RepoKey, Sequence[str]] | None = None,
         lfs_threshold: int = LFS_THRESHOLD,
     ) -> None:
-        """Mount a folder, or nothing.
+        """Mount a folder, or nothing if `root` is None.
 
         Args:
-            root: the folder. Nothing in it is hashed before a client asks.
-            pins: the sha that a repository's commit shall have.
-            refs: more refs that shall point to it, by full name (`refs/convert/parquet`).
-            lfs_threshold: the size above which a file is served as a large one.
+            root: the folder. Files are hashed on demand.
+            pins: the sha of the commit, by repository.
+            refs: additional refs to that commit, by full name (`refs/convert/parquet`).
+            lfs_threshold: the size above which a file is served as a large file.
         """
         self._root = root
         self._pins = dict(pins or {})
         self._refs = {key: tuple(names) for key, names in (refs or {}).items()}
         self._lfs_threshold = lfs_threshold
         self._files: dict[_State, File] = {}
-        self._large: dict[str, Path] = {}  # by sha256; clients ask for large files without naming a repository
+        self._large: dict[str, Path] = {}  # by sha256, since clients request large files without a repository
         self._check()
 
     def find(self, key: RepoKey) -> MountedRepository | None:
-        """Give a mounted repository, if the folder has it."""
+        """Return a mounted repository, or None if the folder does not contain it."""
         if self._root is None or not key.is_valid:
             return None
         folder = self._root / key.folder
         return MountedRepository(self, key, folder) if folder.is_dir() else None
 
     def large_file(self, sha256: str) -> Path | None:
-        """Say where the bytes of a large file lie, if it was seen in a tree."""
+        """Return the path of a large file, or None if it is in no loaded tree."""
         return self._large.get(sha256)
 
     def describe(self, path: Path, name: str) -> File:
-        """Describe a file of a repository, hashing it only if it is new or has changed."""
+        """Describe a file of a repository. A file is hashed only if it is new or has changed."""
         status = path.stat()
         state = _State(path, status.st_size, status.st_mtime_ns)
         if state not in self._files:
@@ -83,15 +83,15 @@ class Mounts:
         return self._files[state]
 
     def pin(self, key: RepoKey) -> str | None:
-        """Give the sha that a repository's commit shall have."""
+        """Return the pinned sha of a repository's commit, or None."""
         return self._pins.get(key)
 
     def more_refs(self, key: RepoKey) -> Sequence[str]:
-        """Give the refs that a repository has beside main."""
+        """Return the refs of a repository besides main."""
         return self._refs.get(key, ())
 
     def _check(self) -> None:
-        """Refuse pins and refs that could not work: a test that relies on them would fail far from the reason."""
+        """Raise an error for invalid pins and refs, since they would cause unclear test failures later."""
         if self._root is not None and not self._root.is_dir():
             raise ValueError(f"there is no folder to mount at {self._root}")
         for key in (*self._pins, *self._refs):
@@ -106,13 +106,13 @@ class Mounts:
 
 
 class MountedRepository(Repository):
-    """One folder below the root."""
+    """A repository in a folder below the root."""
 
     private = False
     sdk = None
 
     def __init__(self, mounts: Mounts, key: RepoKey, folder: Path) -> None:
-        """Look at the folder as it is now."""
+        """Load the current state of the folder."""
         self.key = key
         self._mounts = mounts
         self._folder = folder
@@ -125,17 +125,17 @@ class MountedRepository(Repository):
         self.created = datetime.fromtimestamp(newest, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def refs(self) -> Mapping[str, str]:
-        """Point main and the refs asked for at the one commit."""
+        """Return the refs, which all point to the only commit."""
         sha = self._only_commit().sha
         return {ref: sha for ref in (MAIN, *self._mounts.more_refs(self.key))}
 
     def commit(self, sha: str) -> Commit | None:
-        """Give the one commit, if that is the one asked for."""
+        """Return the only commit, or None for a different sha."""
         only = self._only_commit()
         return only if sha == only.sha else None
 
     def small_content(self, path: str, file: File) -> Path:
-        """Say where the file lies in the mounted folder."""
+        """Return the path of the file in the mounted folder."""
         return self._paths[path]
 
     def _only_commit(self) -> Commit:

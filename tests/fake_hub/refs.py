@@ -1,4 +1,4 @@
-"""Branches, tags, and the history that they lead to."""
+"""Branches, tags and commit history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GROUPS = {"refs/heads/": "branches", "refs/convert/": "converts", "refs/tags/":
 
 
 async def list_refs(call: Call) -> Response:
-    """List the refs by their kind; those of pull requests only if asked for."""
+    """List the refs by type. Refs of pull requests are included only on request."""
     groups = [group for group in _GROUPS.values() if group != "pullRequests" or call.asks_for("include_prs")]
     listing: dict[str, list[dict[str, str]]] = {group: [] for group in groups}
     for ref, sha in readable(call).refs().items():

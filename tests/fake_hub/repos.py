@@ -1,4 +1,4 @@
-"""Repositories as a whole: create, describe. And who is asking."""
+"""Create and describe repositories, and describe the caller."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def create(call: Call) -> Response:
     author = check_may_own(call, key)
     url = f"{call.hub.settings.endpoint}/{key.web_path}"
     if call.hub.repository(key) is not None:
-        # The client reads `url` from this answer too: that is how `exist_ok=True` works.
+        # With `exist_ok=True`, the client reads `url` from this error response.
         message = f"You already created this {key.type} repo"
         return JSONResponse({"error": message, "url": url, "name": key.id}, 409, {"X-Error-Message": message})
     private = body.get("visibility") == "private" or bool(body.get("private"))
@@ -63,7 +63,7 @@ async def info_at_revision(call: Call) -> Response:
 
 
 def _key_in(call: Call, body: Mapping[str, Any]) -> RepoKey:
-    """Read which repository a body is about; without an organisation it is one of the caller's own."""
+    """Parse the key of the repository in a body. The default namespace is the caller's."""
     if call.account is None:
         raise not_logged_in()
     key = RepoKey(body.get("type") or "model", f"{body.get('organization') or call.account.name}/{body['name']}")
@@ -98,7 +98,7 @@ def _describe(repo: Repository, revision: str) -> dict[str, Any]:
         description["library_name"] = card.get("library_name")
     if repo.key.type == "space":
         description["sdk"] = repo.sdk
-    # YAML knows dates, JSON does not.
+    # YAML has dates, JSON does not.
     plain: dict[str, Any] = json.loads(json.dumps(description, default=str))
     return plain
 

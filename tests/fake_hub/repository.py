@@ -1,4 +1,4 @@
-"""What every repository can do, whether it was written to this server or is mounted from a folder."""
+"""The interface of stored and mounted repositories."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAIN = "refs/heads/main"
 
 
 class Repository(ABC):
-    """A named line of commits.
+    """A repository.
 
     Attributes:
         key: its type and id.
-        private: whether only members of its namespace may know that it exists.
-        sdk: what a Space runs on.
-        created: when, as the Hub writes a date.
+        private: whether only members of its namespace can see it.
+        sdk: the SDK of a Space.
+        created: the date of creation, in the format of the Hub.
     """
 
     key: RepoKey
@@ -30,18 +30,18 @@ class Repository(ABC):
 
     @abstractmethod
     def refs(self) -> Mapping[str, str]:
-        """Give the commit of each ref, by full name (`refs/heads/main`)."""
+        """Return the commit of each ref, by full name (`refs/heads/main`)."""
 
     @abstractmethod
     def commit(self, sha: str) -> Commit | None:
-        """Give a commit of this repository."""
+        """Return a commit of this repository."""
 
     @abstractmethod
     def small_content(self, path: str, file: File) -> Path:
-        """Say where the bytes of a small file lie on disk."""
+        """Return the path of a small file on disk."""
 
     def at(self, revision: str) -> Commit:
-        """Find the commit that a revision means: a full ref, a branch, a tag or a commit's sha, in this order."""
+        """Find the commit of a revision: a full ref, a branch, a tag or a sha, in this order."""
         refs = self.refs()
         for ref in (revision, f"refs/heads/{revision}", f"refs/tags/{revision}"):
             if ref in refs:
@@ -53,7 +53,7 @@ class Repository(ABC):
         return commit
 
     def text(self, commit: Commit, path: str) -> str | None:
-        """Read a small text file, if the commit has it."""
+        """Read a small text file. Return None if the commit does not contain it."""
         file = commit.tree.get(path)
         if file is None or file.sha256 is not None:
             return None

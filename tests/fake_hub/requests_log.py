@@ -1,6 +1,6 @@
-"""A record of every request, for tests that ask what a client did: one JSON object a line.
+"""A log of all requests, for tests of client behavior: one JSON object per line.
 
-It holds no token, whatever the request held, so it may be shown in the output of a failed test.
+The log contains no tokens, so it can be shown in the output of a failed test.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from starlette.requests import Request
 
 _TOKEN_LIKE = r"hf_\w+"
-# `datasets` derives the viewer's address from the Hub's, so it has to do with this Hub. It gets no answer here.
+# `datasets` derives the address of the dataset viewer from the Hub's address. Requests to the viewer get no response
+# here.
 _DATASET_VIEWER = "http://datasets-server.127.0.0.1"
 
 
@@ -23,17 +24,17 @@ class LoggedRequest:
     """One request.
 
     Attributes:
-        method: of the request.
-        path: as it was sent, percent-encoded. A request that was meant for another server and came here because this
-            one is set as proxy has the whole URL here, or `host:port` if the method is CONNECT.
-        query: of the URL, without the `?`.
-        status: of the answer; None where the connection was cut before there was one.
-        authorized: whether there was an Authorization header.
-        token_in_url: whether there was a token in the URL, where none belongs.
-        host: whom the client thought it was talking to.
-        user_agent: the program that it says it is.
+        method: the HTTP method.
+        path: the path as sent, percent-encoded. A request for another server, which arrives here because this
+            server is set as proxy, has the whole URL here, or `host:port` if the method is CONNECT.
+        query: the query of the URL without `?`.
+        status: the status of the response. None if the connection was closed before.
+        authorized: whether the request had an Authorization header.
+        token_in_url: whether the URL contained a token, which is an error.
+        host: the Host header.
+        user_agent: the User-Agent header.
         range: the Range header.
-        ms: how long the answer took to begin.
+        ms: the time until the start of the response, in milliseconds.
     """
 
     method: str
@@ -49,12 +50,12 @@ class LoggedRequest:
 
     @property
     def is_for_elsewhere(self) -> bool:
-        """Whether the request was meant for a server that has nothing to do with this Hub."""
+        """Whether the request was meant for a server other than this Hub."""
         return not self.path.startswith(("/", _DATASET_VIEWER))
 
 
 class RequestsLog:
-    """The record of one server."""
+    """The log of one server."""
 
     def __init__(self, path: Path, tokens: Iterable[str]) -> None:
         self._path = path
@@ -62,7 +63,7 @@ class RequestsLog:
         path.touch()
 
     def add(self, request: Request, status: int | None, ms: float) -> None:
-        """Record a request and its answer."""
+        """Log a request and its response."""
         path, query = request.scope["raw_path"].decode(), request.url.query
         entry = LoggedRequest(
             method=request.method,
@@ -80,10 +81,10 @@ class RequestsLog:
             file.write(json.dumps(asdict(entry)) + "\n")
 
     def text(self) -> str:
-        """Give all lines."""
+        """Return all lines."""
         return self._path.read_text(encoding="utf-8")
 
 
 def parse_log(text: str) -> list[LoggedRequest]:
-    """Read the lines of a log."""
+    """Parse the lines of a log."""
     return [LoggedRequest(**json.loads(line)) for line in text.splitlines()]

@@ -1,7 +1,7 @@
-"""Which handler answers which request.
+"""The mapping from requests to handlers.
 
-Routes match the path as it was sent, still percent-encoded: clients quote the slashes inside a revision
-(`/resolve/refs%2Fpr%2F1/README.md`), and once decoded nobody could tell where the revision ends.
+Routes match the path while it is percent-encoded. Clients encode the slashes in a revision
+(`/resolve/refs%2Fpr%2F1/README.md`), so the end of the revision is unknown after decoding.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tests.fake_hub.call import Call
 
 Handler = Callable[[Call], Awaitable[Response]]
 
-# What each name in a route's braces stands for. The URLs that people see have no prefix for models: `kind/` matches
-# "datasets/", "spaces/" or nothing.
+# The pattern of each name in a template. Page URLs have no prefix for models, so `kind/` matches "datasets/", "spaces/"
+# or nothing.
 _PARTS = {
     "kind": r"(?P<kind>models|datasets|spaces)",
     "kind/": r"(?:(?P<kind>datasets|spaces)/)?",
@@ -35,14 +35,14 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Route:
-    """A method and a pattern of paths, and what answers them."""
+    """A method, a path pattern and a handler."""
 
     method: str
     pattern: re.Pattern[str]
     handler: Handler
 
     def match(self, method: str, raw_path: str) -> Mapping[str, str] | None:
-        """Give the decoded parts of a path, if the route is the one for it. HEAD is answered wherever GET is."""
+        """Return the decoded parts of a path if the route matches. A GET route also matches HEAD."""
         if self.method != ("GET" if method == "HEAD" else method):
             return None
         found = self.pattern.fullmatch(raw_path)
@@ -50,8 +50,8 @@ class Route:
 
 
 def route(method: str, template: str, handler: Handler) -> Route:
-    """Make a route of a template such as `/api/{kind}/{repo}/refs`."""
-    texts_and_names = re.split(r"\{(.+?)\}", template)  # a text, a name, a text, …
+    """Build a route from a template such as `/api/{kind}/{repo}/refs`."""
+    texts_and_names = re.split(r"\{(.+?)\}", template)  # alternates between text and names
     pattern = "".join(
         _PARTS[piece] if position % 2 else re.escape(piece) for position, piece in enumerate(texts_and_names)
     )
@@ -59,7 +59,7 @@ def route(method: str, template: str, handler: Handler) -> Route:
 
 
 def find_handler(routes: Iterable[Route], method: str, raw_path: str) -> tuple[Handler, Mapping[str, str]] | None:
-    """Give the handler of the first route that matches, with the parts of the path."""
+    """Return the handler of the first matching route, with the parts of the path."""
     for each in routes:
         parts = each.match(method, raw_path)
         if parts is not None:

@@ -1,10 +1,10 @@
-"""Start the test Hub in a process of its own, and talk to it.
+"""Start the test Hub in a separate process, and control it.
 
     with running_hub() as hub:
         subprocess.run([sys.executable, "push.py"], env=hub.env(home=tmp_path, token=ALICE))
         assert not [request for request in hub.requests() if request.token_in_url]
 
-The server stops with the block, and with this process if that is killed.
+The server stops at the end of the block, or when this process is killed.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from tests.fake_hub.requests_log import LoggedRequest, parse_log
 
 _REPO_ROOT = Path(__file__).parents[2]
 _SECONDS_TO_STOP = 10
-# What a developer's own settings for the real Hub, or for a proxy, are called.
+# The developer's settings for the real Hub or for a proxy.
 _FOREIGN = re.compile(r"HF_.*|HUGGING.*|TRANSFORMERS_.*|.*_PROXY", re.IGNORECASE)
 
-# A repository may be named by a `RepoKey` or by a plain pair, ("dataset", "org/name").
+# A repository is identified by a `RepoKey` or by a plain pair, ("dataset", "org/name").
 PairOrKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class RunningHub:
-    """A Hub that is there to be used; knows its address and no more, so it can be handed to other processes."""
+    """A running Hub. Contains only the address, so it can be sent to other processes."""
 
     endpoint: str
 
     def env(self, home: Path, *, token: str | None = None, xet: bool = True) -> dict[str, str]:
-        """Give the whole environment for a client process, to be set before it imports any client library.
+        """Return the environment for a client process, to be set before it imports any client library.
 
         Args:
-            home: the folder for its caches.
-            token: whom it acts for; without one, for nobody, unless the code passes a token itself.
-            xet: whether it may use Xet for large files.
+            home: the folder for the caches.
+            token: the default token of the client libraries, or None for anonymous requests.
+            xet: whether the client can use Xet for large files.
         """
         environment = {name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)}
         environment |= {
@@ -58,8 +58,8 @@ class RunningHub:
             "HF_UPDATE_DOWNLOAD_COUNTS": "0",
             "HF_HUB_DISABLE_UPDATE_CHECK": "1",
             "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-            "HF_XET_CLIENT_RETRY_BASE_DELAY": "100ms",  # it waits for 3 s otherwise before it tries again
-            # Whatever is meant for another server comes here too, to be recorded and refused.
+            "HF_XET_CLIENT_RETRY_BASE_DELAY": "100ms",  # the default delay before a retry is 3 s
+            # Requests to other servers arrive here too, and are logged and rejected.
             "HTTP_PROXY": self.endpoint,
             "HTTPS_PROXY": self.endpoint,
             "NO_PROXY": "127.0.0.1,localhost",
@@ -71,16 +71,16 @@ class RunningHub:
         return environment
 
     def requests(self, path: str = "") -> list[LoggedRequest]:
-        """Give the requests so far whose path a regular expression is found in."""
+        """Return the requests so far whose path matches a regular expression."""
         text = self._talk("GET", "/_test/requests")
         return [request for request in parse_log(text) if re.search(path, request.path)]
 
     def arm(self, *faults: Fault) -> None:
-        """Arm faults in place of those that were armed."""
+        """Replace the armed faults."""
         self._talk("POST", "/_test/faults", [asdict(fault) for fault in faults])
 
     def armed(self) -> list[Fault]:
-        """Give the faults that are not used up."""
+        """Return the faults that are still armed."""
         return [Fault(**document) for document in json.loads(self._talk("GET", "/_test/faults"))]
 
     def disarm(self) -> None:
@@ -89,7 +89,7 @@ class RunningHub:
 
     @contextmanager
     def broken_by(self, *faults: Fault) -> Iterator[None]:
-        """Arm faults for the length of a block."""
+        """Arm faults until the end of a block."""
         self.arm(*faults)
         try:
             yield
@@ -99,7 +99,7 @@ class RunningHub:
     def _talk(self, method: str, path: str, body: Any = None) -> str:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.endpoint + path, data=data, method=method)
-        # No proxy, whatever the environment says: this is our own server on this machine.
+        # Ignore proxies in the environment, since the server runs on this machine.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=10) as response:
             return str(response.read().decode())
@@ -118,9 +118,9 @@ def running_hub(
 
     Args:
         mount: a folder of repositories to serve read-only; see `mounts.py`.
-        pins: the sha that a mounted repository's commit shall have.
-        refs: more refs of mounted repositories.
-        tokens: who may call.
+        pins: the sha of the commit, by mounted repository.
+        refs: additional refs of mounted repositories.
+        tokens: the accounts, by token.
         xet: whether to offer Xet.
     """
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
@@ -137,7 +137,7 @@ def running_hub(
                 [sys.executable, "-m", "tests.fake_hub", *arguments],
                 cwd=_REPO_ROOT,
                 env={name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)},
-                stdin=subprocess.PIPE,  # closed with this process, however it ends; the server stops then
+                stdin=subprocess.PIPE,  # closes when this process ends for any reason, which stops the server
                 stdout=subprocess.PIPE,
                 stderr=errors_file,
                 text=True,
@@ -147,12 +147,12 @@ def running_hub(
             yield RunningHub(_announced_endpoint(process.stdout, errors))
         finally:
             _stop(process)
-            # What went wrong inside the server belongs into the output of the test that it went wrong in.
+            # Show errors of the server in the output of the test that caused them.
             sys.stderr.write(errors.read_text())
 
 
 def _announced_endpoint(stdout: IO[str], errors: Path) -> str:
-    """Wait for the server to say where it is; from then on it accepts connections."""
+    """Wait until the server prints its address. From then on, the server accepts connections."""
     for line in stdout:
         if found := re.search(r"HF_ENDPOINT=(\S+)", line):
             return found[1]

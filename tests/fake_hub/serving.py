@@ -1,4 +1,4 @@
-"""The web server around the application: uvicorn, with two wishes that it does not grant by itself."""
+"""The uvicorn server, extended to close connections and to stop with its parent process."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class _ReachableProtocol(H11Protocol):
-    """Lets the application reach the connection: ASGI has no way to close one in the middle of a request."""
+    """Gives the application access to the connection, since ASGI cannot close one in the middle of a request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.app_state = {**self.app_state, "connection": transport}  # uvicorn puts this into every scope
+        self.app_state = {**self.app_state, "connection": transport}  # uvicorn adds this to every scope
 
 
 def close_connection(scope: Scope) -> None:
-    """Close the connection of a request, after what was already sent."""
+    """Close the connection of a request after the bytes that were already sent."""
     connection: asyncio.Transport = scope["state"]["connection"]
     connection.close()
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take a port, 0 for any that is free. From now on clients can connect; they wait until `serve` runs."""
-    # asyncio turns Nagle's algorithm off only for sockets that say they are TCP; with it, each answer waits for 40 ms.
+    """Bind a port, or any free port if it is 0. Clients can connect, and wait until `serve` runs."""
+    # asyncio disables Nagle's algorithm only for sockets whose protocol is TCP. With it, each response takes 40 ms
+    # longer.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))
@@ -37,14 +38,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(app: ASGIApp, listener: socket.socket, *, until_closed: TextIO | None = None) -> None:
-    """Answer requests until the process is told to stop, or until a stream is closed."""
+    """Serve requests until a signal arrives or a stream is closed."""
     config = uvicorn.Config(
         app,
         http=_ReachableProtocol,
         ws="none",
         lifespan="off",
         access_log=False,
-        log_level="critical",  # uvicorn takes every cut for an error of the application; `HubApp` reports real ones
+        log_level="critical",  # hides an error for each closed connection; `HubApp` reports the real ones
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)

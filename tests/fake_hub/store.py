@@ -1,11 +1,11 @@
-"""The repositories that clients created here, kept on disk.
+"""Storage on disk for the repositories that clients create.
 
-    repos/datasets/org/name/meta.json             what `Meta` holds
+    repos/datasets/org/name/meta.json             the fields of `Meta`
     repos/datasets/org/name/commits/<sha>.json    a commit with its whole tree, so that no git is needed
     blobs/<oid>                                   the small files of all repositories, by git blob id
 
-Every request loads the repository anew, and nothing is written between two `await`s of one handler: that is all the
-locking which a server of one process and one event loop needs.
+Every request reloads the repository, and handlers write only between two `await`s. A server with one process and
+one event loop needs no further locks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.fake_hub.repository import MAIN, Repository
 
 @dataclass
 class Meta:
-    """What is known of a repository beside its commits."""
+    """The metadata of a repository."""
 
     private: bool = False
     sdk: str | None = None
@@ -38,21 +38,21 @@ class Meta:
 
 
 class Store:
-    """All repositories below one folder."""
+    """All repositories in a folder."""
 
     def __init__(self, root: Path) -> None:
-        """Use `root`, which may hold what an earlier server left there."""
+        """Open `root`, which may contain files of an earlier server."""
         self._repos = root / "repos"
         self._blobs = root / "blobs"
         self._blobs.mkdir(parents=True, exist_ok=True)
 
     def find(self, key: RepoKey) -> StoredRepository | None:
-        """Load a repository, if there is one of that name."""
+        """Load a repository. Return None if it does not exist."""
         folder = self._repos / key.folder
         return StoredRepository(self, key, folder) if (folder / "meta.json").exists() else None
 
     def create(self, key: RepoKey, author: str, *, private: bool = False, sdk: str | None = None) -> StoredRepository:
-        """Make a repository with the first commit that the Hub makes too."""
+        """Create a repository with the same initial commit as on the Hub."""
         folder = self._repos / key.folder
         (folder / "commits").mkdir(parents=True)
         _write_json(folder / "meta.json", asdict(Meta(private=private, sdk=sdk, created=_now())))
@@ -61,21 +61,21 @@ class Store:
         return repo
 
     def keep_small(self, data: bytes) -> File:
-        """Keep the content of a small file."""
+        """Store the content of a small file."""
         file = small_file(data)
         self.blob(file).write_bytes(data)
         return file
 
     def blob(self, file: File) -> Path:
-        """Say where the bytes of a small file lie."""
+        """Return the path of the content of a small file."""
         return self._blobs / file.oid
 
 
 class StoredRepository(Repository):
-    """A repository that can be written to."""
+    """A writable repository."""
 
     def __init__(self, store: Store, key: RepoKey, folder: Path) -> None:
-        """Load what `folder` holds."""
+        """Load the repository in `folder`."""
         self.key = key
         self._store = store
         self._folder = folder
@@ -85,11 +85,11 @@ class StoredRepository(Repository):
         self.created = self._meta.created
 
     def refs(self) -> Mapping[str, str]:
-        """Give the commit of each ref."""
+        """Return the commit of each ref."""
         return self._meta.refs
 
     def commit(self, sha: str) -> Commit | None:
-        """Read a commit from its file."""
+        """Load a commit from its file."""
         path = self._folder / "commits" / f"{sha}.json"
         if not re.fullmatch("[0-9a-f]{40}", sha) or not path.exists():
             return None
@@ -98,7 +98,7 @@ class StoredRepository(Repository):
         return Commit(sha=sha, tree=tree, **document)
 
     def small_content(self, path: str, file: File) -> Path:
-        """Say where the bytes of a small file lie: by content, whatever its path."""
+        """Return the path of the content of a small file, which does not depend on its name."""
         return self._store.blob(file)
 
     def add_ref(self, ref: str, sha: str) -> None:
@@ -107,23 +107,23 @@ class StoredRepository(Repository):
         self._save()
 
     def open_pull_request(self) -> str:
-        """Number a new pull request, start its ref at main, and give the ref's name."""
+        """Create a pull request whose ref starts at main. Return the ref."""
         self._meta.pull_requests += 1
         ref = f"refs/pr/{self._meta.pull_requests}"
         self.add_ref(ref, self._meta.refs[MAIN])
         return ref
 
     def check_head(self, ref: str, expected: str | None) -> None:
-        """Refuse a commit that is based on another one than the ref points to."""
+        """Raise an error if a commit has a parent other than the head of the ref."""
         head = self._meta.refs.get(ref)
-        # A client may send the first digits only.
+        # Clients can send an abbreviated sha.
         if expected and head and not head.startswith(expected):
             raise HubError(412, "A commit has happened since. Please refresh and try again.")
 
     def add_commit(
         self, ref: str, edits: Iterable[Edit], title: str, message: str, author: str, parent: str | None = None
     ) -> str:
-        """Commit to a ref and give the new sha; with `parent`, only if the ref still points there."""
+        """Commit to a ref and return the new sha. With `parent`, raise an error if the ref has moved."""
         self.check_head(ref, parent)
         head = self._meta.refs.get(ref)
         before = self.commit(head) if head else None
@@ -146,7 +146,7 @@ class StoredRepository(Repository):
 
 
 def _write_json(path: Path, document: object) -> None:
-    # Written whole or not at all, so that a server killed in between leaves nothing half-written.
+    # Rename a complete file, so that a killed server leaves no incomplete commit.
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(document))
     os.replace(partial, path)

@@ -1,4 +1,4 @@
-"""What a revision holds: listings of files and folders."""
+"""Lists of the files and folders of a revision."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ async def list_folder(call: Call) -> Response:
 
 
 async def describe_paths(call: Call) -> Response:
-    """Describe the paths asked for, and leave out those that are not there."""
+    """Describe the requested paths, without those that do not exist."""
     body = await call.request.body()
-    # An HTML form, as huggingface_hub sends it.
+    # huggingface_hub sends an HTML form.
     form = parse_qs(body.decode(), keep_blank_values=True)
     paths, expand = form.get("paths", []), form.get("expand", [""])[0].lower() == "true"
     commit = readable(call).at(call.revision)
@@ -47,7 +47,7 @@ def _listing(call: Call, prefix: str) -> Response:
 
 
 def _paths_below(tree: Tree, prefix: str, *, recursive: bool) -> list[str]:
-    """Give the files and folders below a prefix: all of them, or those of the first level."""
+    """Return the files and folders below a prefix, at all levels or only at the first."""
     found = set()
     for path in tree:
         if path.startswith(prefix):
@@ -58,7 +58,7 @@ def _paths_below(tree: Tree, prefix: str, *, recursive: bool) -> list[str]:
 
 
 def _entry(commit: Commit, path: str, *, expand: bool) -> dict[str, Any] | None:
-    """Describe a file or a folder, if the commit has it."""
+    """Describe a file or folder. Return None if the commit does not contain it."""
     if path in commit.tree:
         entry = _file_entry(path, commit.tree[path])
     elif any(other.startswith(path + "/") for other in commit.tree):
@@ -66,7 +66,7 @@ def _entry(commit: Commit, path: str, *, expand: bool) -> dict[str, Any] | None:
     else:
         return None
     if expand:
-        # Not the commit that last changed the path, but the one asked for: nothing here keeps track of the former.
+        # The requested commit instead of the last one that changed the path, which is not stored.
         entry["lastCommit"] = {"id": commit.sha, "title": commit.title, "date": commit.date}
     return entry
 

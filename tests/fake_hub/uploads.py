@@ -1,4 +1,4 @@
-"""Commits. A client asks first how to send each file, sends the large ones elsewhere (LFS or Xet), then commits."""
+"""Commits. A client asks how to send each file, uploads the large ones (LFS or Xet), then commits."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tests.fake_hub.xet import unpack
 
 
 async def preupload(call: Call) -> Response:
-    """Say for each file whether it is a large one, to be left out, or already there."""
+    """Return for each file whether it is large, ignored or already stored."""
     repo, body = _target(call), await call.json()
-    # The ref of a pull request that is to be created does not exist yet; it will start at main.
+    # The ref of a new pull request does not exist yet and will start at main.
     commit = repo.at("main" if call.asks_for("create_pr") else call.revision)
     ignored = _patterns(body.get("gitIgnore") or repo.text(commit, ".gitignore") or "")
     answers = []
@@ -41,7 +41,7 @@ async def preupload(call: Call) -> Response:
                 "path": path,
                 "uploadMode": "lfs" if is_large else "regular",
                 "shouldIgnore": _is_ignored(path, ignored),
-                # With this the client leaves out files that did not change, and commits nothing if none did.
+                # From the oid, the client skips unchanged files, and makes no commit if all are unchanged.
                 "oid": there.oid if there else None,
             }
         )
@@ -49,7 +49,7 @@ async def preupload(call: Call) -> Response:
 
 
 async def commit(call: Call) -> Response:
-    """Commit to a branch or to a pull request. The body has one JSON object a line."""
+    """Commit to a branch or to a pull request. The body has one JSON object per line."""
     repo = _target(call)
     header: Mapping[str, Any] = {}
     edits: list[Edit] = []
@@ -61,7 +61,7 @@ async def commit(call: Call) -> Response:
             edits.append(await _edit(call.hub, operation["key"], operation["value"]))
     _check_card(call.hub, repo.key.type, edits)
 
-    repo = _target(call)  # anew: while the edits were read, another request may have changed it
+    repo = _target(call)  # load again, since another request may have changed it in the meantime
     as_pull_request = call.asks_for("create_pr")
     author = call.account.name if call.account else ""
     title, message, parent = header.get("summary", ""), header.get("description", ""), header.get("parentCommit")
@@ -82,7 +82,7 @@ async def commit(call: Call) -> Response:
 
 
 async def validate_card(call: Call) -> Response:
-    """Check the metadata of a README.md before it is committed."""
+    """Validate the metadata of a README.md before the commit."""
     body = await call.json()
     try:
         warnings = cards.check(body.get("repoType") or "model", body["content"])
@@ -92,7 +92,7 @@ async def validate_card(call: Call) -> Response:
 
 
 def _target(call: Call) -> StoredRepository:
-    """Give the repository to commit to, if the caller may: to main, or to a pull request that is the caller's."""
+    """Return the repository, or raise an error if the caller may not commit to main or to the pull request."""
     if call.asks_for("create_pr"):
         return open_to_proposals(call)
     if call.revision.startswith("refs/pr/") and call.account is not None:
@@ -115,7 +115,7 @@ async def _edit(hub: Hub, key: str, value: Mapping[str, Any]) -> Edit:
 
 
 async def _uploaded(hub: Hub, sha256: str, announced_size: int | None) -> File:
-    """Describe a large file whose bytes came before the commit."""
+    """Describe a large file that was uploaded before the commit."""
     xet_hash = hub.xet.hash_of(sha256)
     if hub.large_files.find(sha256) is None and xet_hash is not None:
         await unpack(hub, xet_hash, sha256)

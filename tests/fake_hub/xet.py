@@ -1,4 +1,4 @@
-"""The Xet protocol: the storage of chunks that `hf_xet`, the client's compiled half, talks to."""
+"""The Xet protocol: the chunk storage for `hf_xet`, the compiled part of the client."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.fake_hub.hub import Hub
 from tests.fake_hub.routing import route
 from tests.fake_hub.xet_store import Segment
 
-# The storage has tokens of its own, which a client gets from the Hub for its user token.
+# The storage has separate tokens, which a client receives from the Hub in exchange for a user token.
 _STORAGE_TOKEN = "xet-storage-token"
 _TOKEN_LIFETIME = 3600  # seconds
 
 
 async def give_token(call: Call) -> Response:
-    """Exchange the user's token for one of the storage, to read or to write."""
+    """Exchange the user's token for a read or write token of the storage."""
     if not call.hub.settings.xet:
         raise HubError(404, "Xet is not enabled")
     if call["access"] == "write":
@@ -30,7 +30,7 @@ async def give_token(call: Call) -> Response:
     else:
         readable(call)
     url, expires = call.hub.settings.endpoint, int(time.time()) + _TOKEN_LIFETIME
-    # The Python half of the client reads the headers, the compiled half the body.
+    # The Python part of the client reads the headers, the compiled part reads the body.
     return JSONResponse(
         {"accessToken": _STORAGE_TOKEN, "exp": expires, "casUrl": url},
         headers={
@@ -42,25 +42,25 @@ async def give_token(call: Call) -> Response:
 
 
 async def put_xorb(call: Call) -> Response:
-    """Take a xorb."""
+    """Receive a xorb."""
     _check_storage_token(call)
     return JSONResponse({"was_inserted": call.hub.xet.add_xorb(call["hash"], await call.request.body())})
 
 
 async def put_shard(call: Call) -> Response:
-    """Take a shard."""
+    """Receive a shard."""
     _check_storage_token(call)
     call.hub.xet.add_shard(await call.request.body())
     return JSONResponse({"result": 1})
 
 
 async def find_chunk(call: Call) -> Response:
-    """Say that no other file has this chunk: storage that never shares is simpler, and the client sends the chunk."""
+    """Reply that the chunk is not stored yet. Without deduplication the storage is simpler."""
     raise HubError(404, "not found")
 
 
 async def get_xorb(call: Call) -> Response:
-    """Send the range of a xorb that `reconstruct` pointed to."""
+    """Send a range of a xorb, as returned by `reconstruct`."""
     path = call.hub.xet.xorb(call["hash"])
     if path is None:
         raise HubError(404, "unknown xorb")
@@ -68,7 +68,7 @@ async def get_xorb(call: Call) -> Response:
 
 
 async def reconstruct(call: Call) -> Response:
-    """Say of which segments a file, or a range of it, is made, and where their bytes are."""
+    """Return the segments of a file or of a range of it, with the addresses of their bytes."""
     _check_storage_token(call)
     file = call.hub.xet.file(call["hash"])
     if file is None:
@@ -84,7 +84,7 @@ async def reconstruct(call: Call) -> Response:
         segment_start, position = position, position + segment.size
         if position <= start or segment_start >= end:
             continue
-        # Segments are given whole: the client drops `skipped` bytes of the first, and what is too much of the last.
+        # Segments are sent whole: the client drops `skipped` bytes of the first, and the end of the last.
         if not terms:
             skipped = start - segment_start
         chunks = {"start": segment.first, "end": segment.end}
@@ -96,10 +96,10 @@ async def reconstruct(call: Call) -> Response:
 
 
 async def unpack(hub: Hub, xet_hash: str, sha256: str) -> None:
-    """Put a file together from its chunks, so that clients without Xet can read it too.
+    """Reassemble a file from its chunks for clients without Xet.
 
-    The client's own library does it, talking to this server: nothing here needs to know the compression. That is why
-    it must run in a thread, while the event loop answers it.
+    The client library reads the chunks from this server and decompresses them. This must run in a thread, because the
+    event loop has to answer these requests.
     """
     file = hub.xet.file(xet_hash)
     assert file is not None, f"{xet_hash} comes from this store"
@@ -123,12 +123,12 @@ def _place(hub: Hub, segment: Segment) -> dict[str, Any]:
     offsets = hub.xet.chunk_offsets(segment.xorb)
     return {
         "url": f"{hub.settings.endpoint}/_xorb/{segment.xorb}",
-        "url_range": {"start": offsets[segment.first], "end": offsets[segment.end] - 1},  # the end is included
+        "url_range": {"start": offsets[segment.first], "end": offsets[segment.end] - 1},  # the end is inclusive
     }
 
 
 def _asked_range(header: str | None, size: int) -> tuple[int, int]:
-    """Read a Range header as start and end, the end not included."""
+    """Parse a Range header into start and exclusive end."""
     found = re.fullmatch(r"bytes=(\d+)-(\d*)", header or "")
     if found is None:
         return 0, size

@@ -1,10 +1,10 @@
-"""The bytes of large files as Xet keeps them: cut into chunks, many chunks to a "xorb", files as lists of segments.
+"""The Xet storage format: files are lists of segments, and "xorbs" contain the chunks of the segments.
 
-`huggingface_hub` sends every large file this way where `hf_xet` is installed, and negotiates nothing; so a Hub that
-takes its uploads has to know this much of the format:
+If `hf_xet` is installed, `huggingface_hub` uploads all large files in this format without negotiation. A Hub that
+accepts uploads has to support this part of the format:
 
-* a *xorb* is a blob of compressed chunks one after another, each behind a header of 8 bytes;
-* a *shard* says of which chunks of which xorbs the files of an upload are made.
+* a *xorb* is a sequence of compressed chunks, each with a header of 8 bytes;
+* a *shard* lists the chunks and xorbs that form the files of an upload.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pathlib import Path
 from tests.fake_hub.errors import HubError
 
 _HASH_SIZE = 32
-_RECORD_SIZE = 48  # of every record of a shard, the header of the shard included
+_RECORD_SIZE = 48  # size of each record of a shard, including the header
 _SHARD_TAG = b"HFRepoMetaData"
-_LAST_FILE = b"\xff" * _HASH_SIZE  # in place of a file's hash, ends the list of files
-_HAS_VERIFICATION = 1 << 31  # flag of a file: one more record for each segment
-_HAS_SHA256 = 1 << 30  # flag of a file: one more record, with sha256
+_LAST_FILE = b"\xff" * _HASH_SIZE  # replaces the hash of a file at the end of the list of files
+_HAS_VERIFICATION = 1 << 31  # flag of a file: one additional record per segment
+_HAS_SHA256 = 1 << 30  # flag of a file: one additional record with the sha256
 _CHUNK_HEADER_SIZE = 8  # version, packed size (3 bytes), compression, plain size (3 bytes)
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A run of chunks of one xorb: those from `first` up to, not including, `end`; `size` bytes when unpacked."""
+    """A run of chunks `first` to `end` (exclusive) of one xorb. `size` is in bytes after decompression."""
 
     xorb: str
     first: int
@@ -39,7 +39,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class XetFile:
-    """What a file is made of."""
+    """The segments of a file."""
 
     sha256: str | None
     segments: tuple[Segment, ...]
@@ -51,10 +51,10 @@ class XetFile:
 
 
 class XetStore:
-    """Xorbs, and the files made of them, below one folder."""
+    """Xorbs and the files that consist of them, in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Use `folder`, which may hold what an earlier server left there."""
+        """Open `folder`, which may contain files of an earlier server."""
         self._xorbs = folder / "xorbs"
         self._xorbs.mkdir(parents=True, exist_ok=True)
         self._index = folder / "files.json"
@@ -65,26 +65,26 @@ class XetStore:
                 self._files[xet_hash] = XetFile(document["sha256"], segments)
 
     def file(self, xet_hash: str) -> XetFile | None:
-        """Say what a file is made of."""
+        """Return the segments of a file, or None if it is not stored."""
         return self._files.get(xet_hash)
 
     def hash_of(self, sha256: str) -> str | None:
-        """Give the Xet hash of the content with this sha256, if it came in through Xet."""
+        """Return the Xet hash of the content with this sha256, or None if it was not uploaded through Xet."""
         return next((xet_hash for xet_hash, file in self._files.items() if file.sha256 == sha256), None)
 
     def xorb(self, xorb: str) -> Path | None:
-        """Say where a xorb lies."""
+        """Return the path of a xorb, or None if it is not stored."""
         path = self._xorbs / xorb
         return path if path.exists() else None
 
     def add_xorb(self, xorb: str, data: bytes) -> bool:
-        """Keep a xorb; tell whether it is a new one."""
+        """Store a xorb. Return whether it is new."""
         is_new = self.xorb(xorb) is None
         (self._xorbs / xorb).write_bytes(data)
         return is_new
 
     def add_shard(self, data: bytes) -> None:
-        """Learn of the files in a shard. The xorbs they are made of must have come before."""
+        """Add the files of a shard. Their xorbs must be stored already."""
         files = dict(_files_in_shard(data))
         for segment in (segment for file in files.values() for segment in file.segments):
             if self.xorb(segment.xorb) is None:
@@ -95,10 +95,10 @@ class XetStore:
         os.replace(partial, self._index)
 
     def chunk_offsets(self, xorb: str) -> list[int]:
-        """Find the byte at which each chunk of a xorb starts, and the one after the last."""
+        """Return the byte offset of each chunk of a xorb, and the end of the last chunk."""
         data = (self._xorbs / xorb).read_bytes()
         offset, offsets = 0, [0]
-        # What follows the last chunk does not start with version 0.
+        # Data after the last chunk does not start with version 0.
         while offset + _CHUNK_HEADER_SIZE <= len(data) and data[offset] == 0:
             packed_size = int.from_bytes(data[offset + 1 : offset + 4], "little")
             offset += _CHUNK_HEADER_SIZE + packed_size
@@ -107,7 +107,7 @@ class XetStore:
 
 
 def _files_in_shard(data: bytes) -> Iterator[tuple[str, XetFile]]:
-    """Read the hash and the segments of each file in a shard."""
+    """Yield the hash and the segments of each file in a shard."""
     if not data.startswith(_SHARD_TAG):
         raise HubError(400, "this is no shard")
     offset = _RECORD_SIZE
@@ -131,5 +131,5 @@ def _files_in_shard(data: bytes) -> Iterator[tuple[str, XetFile]]:
 
 
 def _printed(raw_hash: bytes) -> str:
-    """Print a hash as Xet does: as four little-endian numbers of 64 bits, not byte by byte."""
+    """Format a hash as Xet does: as four little-endian 64-bit numbers."""
     return "".join(f"{number:016x}" for number in struct.unpack("<4Q", raw_hash))

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint for tests, over real HTTP: it answers as told, and breaks as told.
+"""An OpenAI-compatible endpoint for tests, over HTTP, with configurable answers and faults.
 
     with running_endpoint() as endpoint:
         endpoint.answers = lambda question: "Yes"
@@ -6,7 +6,7 @@
         EndpointPredictor.load("tiny", base_url=endpoint.base_url)
         assert endpoint.requests[0].body["model"] == "tiny"
 
-It runs in a thread of the test's process, so that a test can look into it and change it while it runs.
+It runs in a thread of the test process, so tests can inspect and change it while it runs.
 """
 
 from tests.fake_llm.app import Request, answer_by_letters

@@ -1,4 +1,4 @@
-"""What the endpoint does with a request: note it, break it if a fault is armed, else answer it."""
+"""The ASGI application: records every request, then returns an answer or a fault."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PATH = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked.
+    """A received request.
 
     Attributes:
-        body: the request.
-        key: what came as the key.
+        body: the JSON body.
+        key: the API key.
     """
 
     body: Mapping[str, Any]
@@ -35,31 +35,31 @@ class Request:
 
     @property
     def question(self) -> str:
-        """The last turn of the conversation."""
+        """The last message of the conversation."""
         return str(self.body["messages"][-1]["content"])
 
 
 def answer_by_letters(question: str) -> str:
-    """Answer a question by the sum of its letters: arbitrary, and always the same."""
+    """Return an answer that depends only on the sum of the character codes of the question."""
     return WORDS[sum(question.partition("Premise:")[2].encode()) % len(WORDS)]
 
 
 @dataclass
 class EndpointApp:
-    """The application, and all that a test may set or see.
+    """The application with its settings and recorded requests.
 
     Attributes:
-        answers: from the last turn to the whole text of the answer.
-        most_logprobs: the most likely first tokens that it can give; 0 for none, and then `logprobs` is refused.
-        ignores_logprobs: whether it takes no notice of `logprobs` instead.
-        key: the key that it wants; None if any will do.
-        takes: the parameters that it knows; others are refused, as the first of them is named.
-        classifier: the model behind the routes that classify.
-        delay: seconds that each answer takes.
-        requests: what was asked so far, refused requests included.
-        busiest: the most requests that were under way at a time.
-        faults: what shall go wrong; `status`, `cut` and `delay` as in `tests.fake_hub.faults`; the body `nonsense`
-            is answered as it is, with status 200.
+        answers: a function from the last message to the text of the answer.
+        most_logprobs: the maximum number of `top_logprobs`. With 0, requests with `logprobs` are rejected.
+        ignores_logprobs: whether `logprobs` is ignored.
+        key: the required API key; None accepts any key.
+        takes: the supported parameters. Requests with others are rejected with an error that names the first.
+        classifier: the model of the classification routes.
+        delay: seconds before each answer.
+        requests: all requests so far, including rejected ones.
+        busiest: the maximum number of concurrent requests.
+        faults: armed faults with `status`, `cut` and `delay` as in `tests.fake_hub.faults`; the body `nonsense`
+            is sent unchanged with status 200.
     """
 
     answers: Callable[[str], str] = answer_by_letters
@@ -146,7 +146,9 @@ class EndpointApp:
 
 
 def first_tokens(text: str) -> list[tuple[str, float]]:
-    """Return the likeliest first tokens of an answer: 0.7 for its own, 0.2 and 0.1 for the next of the three words."""
+    """Return the most likely first tokens of an answer: 0.7 for the answer, 0.2 and 0.1 for the next of the three
+    words.
+    """
     first = (text.split() or [""])[0]
     if first not in WORDS:
         return [(first, math.log(0.9)), ("Yes", math.log(0.1))]

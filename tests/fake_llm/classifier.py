@@ -1,4 +1,4 @@
-"""The routes of text-embeddings-inference and vLLM that classify pairs, in their documented formats.
+"""The classification routes of text-embeddings-inference and vLLM, in their documented formats.
 
 https://huggingface.github.io/text-embeddings-inference/ and https://docs.vllm.ai/en/latest/models/pooling_models/.
 """
@@ -16,26 +16,26 @@ PATHS = ("/predict", "/rerank", "/classify", "/score")
 
 
 def outputs_by_letters(premise: str, hypothesis: str) -> list[float]:
-    """Give three probabilities by the sum of the letters of a pair: arbitrary, and always the same."""
+    """Return three probabilities that depend only on the sum of the character codes of a pair."""
     total = sum(f"{premise}|{hypothesis}".encode())
     shares = [1 + total % 7, 2 + total % 5, 1 + total % 11]
     return [share / sum(shares) for share in shares]
 
 
 def score_by_letters(premise: str, hypothesis: str) -> list[float]:
-    """Give one score in (0, 1) by the sum of the letters of a pair."""
+    """Return one score in (0, 1) that depends only on the sum of the character codes of a pair."""
     return [(1 + sum(f"{premise}|{hypothesis}".encode()) % 97) / 99]
 
 
 @dataclass
 class Classifier:
-    """A model behind the routes.
+    """The model of the classification routes.
 
     Attributes:
-        outputs: from a pair to the probabilities of the labels; one number for a model of one output.
+        outputs: a function from a pair to label probabilities, or to one number for a model with one output.
         labels: the names of the outputs.
-        most_pairs: the most pairs that a request may have.
-        separator: what the texts of `/classify` have between premise and hypothesis.
+        most_pairs: the maximum number of pairs per request.
+        separator: the text between premise and hypothesis in requests to `/classify`.
     """
 
     outputs: Callable[[str, str], Sequence[float]] = outputs_by_letters

@@ -15,26 +15,26 @@ from tests.fake_llm.app import EndpointApp
 
 
 class RunningEndpoint(EndpointApp):
-    """The application where it runs.
+    """A running endpoint.
 
     Attributes:
-        base_url: its address for the clients of OpenAI.
+        base_url: the address for OpenAI clients.
     """
 
     base_url: str = ""
 
     def route(self, name: str) -> str:
-        """Give the address of a route that classifies."""
+        """Return the URL of a classification route."""
         return f"{self.base_url.removesuffix('/v1')}/{name}"
 
     def reset(self) -> None:
-        """Make it as it was at the start."""
+        """Restore the initial state."""
         new = EndpointApp()
         for field in fields(EndpointApp):
             setattr(self, field.name, getattr(new, field.name))
 
     def arm(self, *faults: dict[str, Any]) -> None:
-        """Arm faults in place of those that were armed."""
+        """Replace the armed faults."""
         self.faults.arm(faults)
 
 

@@ -1,1 +1,1 @@
-"""Tests of the test Hub: that the real clients can do with it what they do with the real one."""
+"""Tests that the test Hub works with the real client libraries."""

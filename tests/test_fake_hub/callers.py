@@ -1,4 +1,4 @@
-"""Who calls the Hub in these tests. Imported without `huggingface_hub`, which only client processes may import."""
+"""The callers in the tests of the Hub. Only client processes may import `huggingface_hub`, so it is imported on use."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 def alice() -> HfApi:
-    """Give a member of `org` who may write."""
+    """Return a client for a member of `org` with a write token."""
     return _api(ALICE)
 
 
 def alice_reading() -> HfApi:
-    """Give the same member with a token that only reads."""
+    """Return a client for the same member with a read token."""
     return _api(ALICE_READS)
 
 
 def bob() -> HfApi:
-    """Give somebody who is no member."""
+    """Return a client for a user outside `org`."""
     return _api(BOB)
 
 
 def nobody() -> HfApi:
-    """Give a caller without a token."""
+    """Return a client without a token."""
     return _api(False)
 
 

@@ -1,4 +1,4 @@
-"""Single requests without any client library: no redirect is followed, nothing is retried, no proxy is asked."""
+"""Single HTTP requests without a client library: no redirects, no retries, no proxies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back; the names of headers in lower case."""
+    """A response. The names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -20,7 +20,7 @@ class Answer:
 def request(
     method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None, timeout: float = 10
 ) -> Answer:
-    """Send one request; raise what `http.client` raises if the connection is cut."""
+    """Send one request. Raises an exception of `http.client` if the connection is closed early."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
     try:

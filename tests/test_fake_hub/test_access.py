@@ -1,4 +1,4 @@
-"""Who may see and change what, as `huggingface_hub` reports it."""
+"""Tests of permissions, through `huggingface_hub`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _private_repo(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_a_private_repository_does_not_exist_for_others(repo_id: str, tmp_path: Path) -> None:
+def test_private_repo_is_not_found_for_others(repo_id: str, tmp_path: Path) -> None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     _private_repo(repo_id)
@@ -29,13 +29,13 @@ def test_a_private_repository_does_not_exist_for_others(repo_id: str, tmp_path: 
 
 
 @runs_in("hub_client")
-def test_members_read_a_private_repository(repo_id: str, tmp_path: Path) -> None:
+def test_private_repo_is_readable_for_members(repo_id: str, tmp_path: Path) -> None:
     _private_repo(repo_id)
     assert Path(alice_reading().hf_hub_download(repo_id, "s.txt", cache_dir=tmp_path)).read_text() == "secret"
 
 
 @runs_in("hub_client")
-def test_a_token_that_only_reads_cannot_write(repo_id: str) -> None:
+def test_read_token_cannot_write(repo_id: str) -> None:
     from huggingface_hub.errors import HfHubHTTPError
 
     alice().create_repo(repo_id)
@@ -45,7 +45,7 @@ def test_a_token_that_only_reads_cannot_write(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_a_missing_repository_is_reported_as_such(repo_id: str) -> None:
+def test_missing_repo_raises_repository_not_found(repo_id: str) -> None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     for api in (alice(), nobody()):

@@ -1,4 +1,4 @@
-"""Cards: the metadata at the head of a README.md, through `huggingface_hub`."""
+"""Tests of the metadata in README.md, through `huggingface_hub`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @runs_in("hub_client")
-def test_results_in_a_model_card_come_back(repo_id: str) -> None:
+def test_model_card_results_round_trip(repo_id: str) -> None:
     from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
     result = EvalResult(
@@ -34,7 +34,7 @@ def test_results_in_a_model_card_come_back(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_metadata_can_be_updated_alone(repo_id: str) -> None:
+def test_metadata_update_keeps_card_text(repo_id: str) -> None:
     from huggingface_hub import ModelCard, metadata_update
 
     alice().create_repo(repo_id)
@@ -46,7 +46,7 @@ def test_metadata_can_be_updated_alone(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_a_dataset_has_a_card_too(repo_id: str) -> None:
+def test_dataset_card_round_trips(repo_id: str) -> None:
     from huggingface_hub import DatasetCard
 
     alice().create_repo(repo_id, repo_type="dataset")
@@ -55,7 +55,7 @@ def test_a_dataset_has_a_card_too(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_broken_metadata_is_refused_before_the_commit(repo_id: str) -> None:
+def test_invalid_metadata_is_rejected_before_commit(repo_id: str) -> None:
     alice().create_repo(repo_id)
     with pytest.raises(ValueError, match=r"Invalid YAML in README\.md"):
         alice().upload_file(path_or_fileobj=b"---\na: [\n---\n", path_in_repo="README.md", repo_id=repo_id)
@@ -63,7 +63,7 @@ def test_broken_metadata_is_refused_before_the_commit(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_configs_of_a_dataset_must_be_structured(repo_id: str) -> None:
+def test_unstructured_dataset_configs_are_rejected(repo_id: str) -> None:
     alice().create_repo(repo_id, repo_type="dataset")
     card = b"---\nconfigs: default\n---\n"
     with pytest.raises(ValueError, match='"configs" must be an array or an object'):
@@ -71,7 +71,7 @@ def test_configs_of_a_dataset_must_be_structured(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_a_date_in_the_metadata_does_no_harm(repo_id: str) -> None:
+def test_date_in_metadata_becomes_string(repo_id: str) -> None:
     alice().create_repo(repo_id)
     alice().upload_file(path_or_fileobj=b"---\nmade: 2026-01-31\n---\n", path_in_repo="README.md", repo_id=repo_id)
     assert alice().model_info(repo_id).card_data["made"] == "2026-01-31"

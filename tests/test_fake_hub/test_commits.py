@@ -1,4 +1,4 @@
-"""Commits, branches, tags and pull requests, through `huggingface_hub`."""
+"""Tests of commits, branches, tags and pull requests, through `huggingface_hub`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _read(repo_id: str, path: str, cache: Path, revision: str | None = None) -> 
 
 
 @runs_in("hub_client")
-def test_one_commit_adds_copies_and_deletes(repo_id: str, tmp_path: Path) -> None:
+def test_commit_adds_copies_and_deletes_files(repo_id: str, tmp_path: Path) -> None:
     from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete
 
     _repo_with(repo_id, "a.txt", "b.txt", "sub/weights.bin", "sub/c.txt")
@@ -51,7 +51,7 @@ def test_one_commit_adds_copies_and_deletes(repo_id: str, tmp_path: Path) -> Non
 
 
 @runs_in("hub_client")
-def test_history_is_listed_newest_first_and_old_files_stay_readable(repo_id: str, tmp_path: Path) -> None:
+def test_history_is_newest_first_and_old_files_are_readable(repo_id: str, tmp_path: Path) -> None:
     _repo_with(repo_id, "a.txt")
     before = alice().model_info(repo_id).sha
     alice().delete_file("a.txt", repo_id=repo_id, commit_message="remove it")
@@ -61,7 +61,7 @@ def test_history_is_listed_newest_first_and_old_files_stay_readable(repo_id: str
 
 
 @runs_in("hub_client")
-def test_missing_files_and_revisions_are_told_apart(repo_id: str, tmp_path: Path) -> None:
+def test_missing_file_and_revision_raise_different_errors(repo_id: str, tmp_path: Path) -> None:
     from huggingface_hub.errors import RemoteEntryNotFoundError, RevisionNotFoundError
 
     _repo_with(repo_id, "a.txt")
@@ -72,7 +72,7 @@ def test_missing_files_and_revisions_are_told_apart(repo_id: str, tmp_path: Path
 
 
 @runs_in("hub_client")
-def test_the_absence_of_a_file_is_cached(repo_id: str, tmp_path: Path) -> None:
+def test_missing_file_is_cached(repo_id: str, tmp_path: Path) -> None:
     from huggingface_hub import _CACHED_NO_EXIST, try_to_load_from_cache
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
@@ -83,7 +83,7 @@ def test_the_absence_of_a_file_is_cached(repo_id: str, tmp_path: Path) -> None:
 
 
 @runs_in("hub_client")
-def test_a_commit_on_an_outdated_parent_is_refused(repo_id: str) -> None:
+def test_commit_on_outdated_parent_is_rejected(repo_id: str) -> None:
     from huggingface_hub import CommitOperationAdd
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -106,7 +106,7 @@ def test_unchanged_files_make_no_commit(repo_id: str) -> None:
 
 @pytest.mark.parametrize("path", ["a.txt/b.txt", "folder"])
 @runs_in("hub_client")
-def test_a_path_cannot_be_file_and_folder(path: str, repo_id: str) -> None:
+def test_path_cannot_be_file_and_folder(path: str, repo_id: str) -> None:
     from huggingface_hub.errors import BadRequestError
 
     _repo_with(repo_id, "a.txt", "folder/b.txt")
@@ -116,8 +116,8 @@ def test_a_path_cannot_be_file_and_folder(path: str, repo_id: str) -> None:
 
 @pytest.mark.parametrize("path", ["../a.txt", "/a.txt", ".git/config", "a//b.txt"])
 @runs_in("hub_client")
-def test_a_path_stays_inside_the_repository(path: str, repo_id: str) -> None:
-    # By hand, since the client refuses such a path before it asks.
+def test_path_outside_repo_is_rejected(path: str, repo_id: str) -> None:
+    # A plain request, since the client rejects such a path.
     alice().create_repo(repo_id)
     operation = {"key": "file", "value": {"path": path, "content": "text"}}
     headers = {"Authorization": f"Bearer {alice().token}"}
@@ -128,7 +128,7 @@ def test_a_path_stays_inside_the_repository(path: str, repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_a_pull_request_leaves_main_alone(repo_id: str, tmp_path: Path) -> None:
+def test_pull_request_leaves_main_unchanged(repo_id: str, tmp_path: Path) -> None:
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
     _repo_with(repo_id, "a.txt")
@@ -140,7 +140,7 @@ def test_a_pull_request_leaves_main_alone(repo_id: str, tmp_path: Path) -> None:
 
 
 @runs_in("hub_client")
-def test_a_pull_request_can_be_added_to(repo_id: str) -> None:
+def test_pull_request_accepts_further_commits(repo_id: str) -> None:
     _repo_with(repo_id, "a.txt")
     _add(repo_id, "p.txt", "proposed", create_pr=True)
     _add(repo_id, "q.bin", "and a large one", revision="refs/pr/1")
@@ -151,7 +151,7 @@ def test_a_pull_request_can_be_added_to(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_paths_are_described_with_their_folders(repo_id: str) -> None:
+def test_paths_info_includes_folders(repo_id: str) -> None:
     from huggingface_hub import RepoFile, RepoFolder
 
     _repo_with(repo_id, "a.txt", "sub/deep/b.txt")

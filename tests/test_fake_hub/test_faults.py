@@ -1,4 +1,4 @@
-"""Faults: that they break what they should, and what the client makes of it."""
+"""Tests of injected faults and of the client's reaction."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def _nothing_stays_armed(hub: RunningHub) -> Iterator[None]:
     hub.disarm()
 
 
-# Plain requests. Telemetry stands for any request that would succeed.
+# Plain requests to the telemetry route, which always succeeds.
 
 
 def _url(hub: RunningHub, repo_id: str) -> str:
     return f"{hub.endpoint}/api/telemetry/{repo_id}"
 
 
-def test_a_status_is_given_as_often_as_asked_for(hub: RunningHub, repo_id: str) -> None:
+def test_status_fault_repeats_given_times(hub: RunningHub, repo_id: str) -> None:
     hub.arm(Fault(path=repo_id, status=503, times=2))
     assert [get(_url(hub, repo_id)).status for _ in range(3)] == [503, 503, 200]
 
 
-def test_an_answer_has_the_headers_and_the_message_asked_for(hub: RunningHub, repo_id: str) -> None:
+def test_status_fault_sends_headers_and_message(hub: RunningHub, repo_id: str) -> None:
     hub.arm(Fault(path=repo_id, status=429, headers={"Retry-After": "7"}, body="slow down"))
     answer = get(_url(hub, repo_id))
     assert answer.headers["retry-after"] == "7"
@@ -42,26 +42,26 @@ def test_an_answer_has_the_headers_and_the_message_asked_for(hub: RunningHub, re
     assert b"slow down" in answer.body
 
 
-def test_only_the_method_and_the_path_asked_for_are_broken(hub: RunningHub, repo_id: str) -> None:
+def test_fault_matches_method_and_path(hub: RunningHub, repo_id: str) -> None:
     hub.arm(Fault(method="PUT|HEAD", path=f"{repo_id}$", status=503, times=9))
     assert get(_url(hub, repo_id)).status == 200
     assert request("HEAD", _url(hub, repo_id) + "/more").status == 200
     assert request("HEAD", _url(hub, repo_id)).status == 503
 
 
-def test_the_first_fault_that_fits_is_used(hub: RunningHub, repo_id: str) -> None:
+def test_first_matching_fault_is_used(hub: RunningHub, repo_id: str) -> None:
     hub.arm(Fault(path=repo_id, status=503), Fault(path=repo_id, status=429))
     assert [get(_url(hub, repo_id)).status for _ in range(3)] == [503, 429, 200]
 
 
-def test_a_delay_comes_before_the_right_answer(hub: RunningHub, repo_id: str) -> None:
+def test_delay_precedes_normal_response(hub: RunningHub, repo_id: str) -> None:
     hub.arm(Fault(path=repo_id, delay=0.3))
     started = time.perf_counter()
     assert get(_url(hub, repo_id)).status == 200
     assert time.perf_counter() - started >= 0.3
 
 
-def test_faults_are_cleared(hub: RunningHub, repo_id: str) -> None:
+def test_disarm_clears_faults(hub: RunningHub, repo_id: str) -> None:
     hub.arm(Fault(path=repo_id, status=503, times=9))
     get(_url(hub, repo_id))
     assert [fault.times for fault in hub.armed()] == [8]
@@ -70,7 +70,7 @@ def test_faults_are_cleared(hub: RunningHub, repo_id: str) -> None:
     assert get(_url(hub, repo_id)).status == 200
 
 
-def test_faults_last_as_long_as_their_block(hub: RunningHub, repo_id: str) -> None:
+def test_faults_end_with_their_block(hub: RunningHub, repo_id: str) -> None:
     with hub.broken_by(Fault(path=repo_id, status=503, times=9)):
         assert get(_url(hub, repo_id)).status == 503
     assert get(_url(hub, repo_id)).status == 200
@@ -79,7 +79,7 @@ def test_faults_last_as_long_as_their_block(hub: RunningHub, repo_id: str) -> No
 @pytest.mark.parametrize(
     "fields", [{}, {"status": 503, "cut": 1}, {"status": 503, "path": "("}, {"status": 503, "pth": "x"}]
 )
-def test_a_fault_that_cannot_work_is_refused(hub: RunningHub, fields: dict[str, object]) -> None:
+def test_invalid_fault_is_rejected(hub: RunningHub, fields: dict[str, object]) -> None:
     assert request("POST", f"{hub.endpoint}/_test/faults", json.dumps([fields]).encode()).status == 400
 
 
@@ -87,7 +87,7 @@ def _put_url(hub: RunningHub, content: bytes) -> str:
     return f"{hub.endpoint}/_lfs/{hashlib.sha256(content).hexdigest()}"
 
 
-def test_an_upload_is_cut_and_leaves_nothing(hub: RunningHub, repo_id: str) -> None:
+def test_cut_upload_leaves_no_file(hub: RunningHub, repo_id: str) -> None:
     content = random.Random(repo_id).randbytes(3_000_000)
     url = _put_url(hub, content)
     hub.arm(Fault(method="PUT", path="/_lfs/", cut=1_000_000))
@@ -99,7 +99,7 @@ def test_an_upload_is_cut_and_leaves_nothing(hub: RunningHub, repo_id: str) -> N
     assert get(url).body == content
 
 
-def test_a_download_is_cut_after_the_bytes_asked_for(hub: RunningHub, repo_id: str) -> None:
+def test_download_is_cut_after_given_bytes(hub: RunningHub, repo_id: str) -> None:
     content = random.Random(repo_id).randbytes(300_000)
     url = _put_url(hub, content)
     request("PUT", url, content)
@@ -110,7 +110,7 @@ def test_a_download_is_cut_after_the_bytes_asked_for(hub: RunningHub, repo_id: s
     assert get(url).body == content
 
 
-def test_an_answer_is_lost_though_the_work_was_done(hub: RunningHub, repo_id: str) -> None:
+def test_lost_response_keeps_completed_work(hub: RunningHub, repo_id: str) -> None:
     content = repo_id.encode()
     url = _put_url(hub, content)
     hub.arm(Fault(method="PUT", path="/_lfs/", cut=0, cut_in="response"))

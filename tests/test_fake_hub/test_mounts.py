@@ -1,4 +1,4 @@
-"""Folders served as repositories, on a tiny folder of our own."""
+"""Tests of mounted folders, with a tiny folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CARD = "---\nconfigs:\n- config_name: plain\n  data_files:\n  - split: test\n   
 
 
 def _write_tiny_hub(root: Path) -> Path:
-    """A data set of five rows in a Parquet file, and a "model" that is two text files."""
+    """Write a dataset of five rows in a Parquet file, and a "model" of two text files."""
     import pyarrow
     import pyarrow.parquet
 
@@ -44,10 +44,10 @@ def root(tmp_path: Path) -> Path:
     return _write_tiny_hub(tmp_path / "mounted")
 
 
-# The mount itself, without a server.
+# Mounts without a server.
 
 
-def test_files_are_described_as_git_and_lfs_do(root: Path) -> None:
+def test_files_have_git_and_lfs_hashes(root: Path) -> None:
     repo = Mounts(root).find(PAIRS)
     assert repo is not None
     tree = repo.at("main").tree
@@ -57,7 +57,7 @@ def test_files_are_described_as_git_and_lfs_do(root: Path) -> None:
     assert tree["plain/test-00000-of-00001.parquet"].sha256 == hashlib.sha256(parquet).hexdigest()
 
 
-def test_a_file_above_the_threshold_is_a_large_one(root: Path) -> None:
+def test_file_above_threshold_is_large(root: Path) -> None:
     below, above = Mounts(root, lfs_threshold=8).find(WORDS), Mounts(root, lfs_threshold=7).find(WORDS)
     assert below is not None
     assert above is not None
@@ -65,26 +65,26 @@ def test_a_file_above_the_threshold_is_a_large_one(root: Path) -> None:
     assert above.at("main").tree["deep/er/words.txt"].sha256 == hashlib.sha256(b"one\ntwo\n").hexdigest()
 
 
-def test_the_sha_comes_from_the_content_alone(tmp_path: Path) -> None:
+def test_sha_depends_only_on_content(tmp_path: Path) -> None:
     first, second = (Mounts(_write_tiny_hub(tmp_path / name)).find(WORDS) for name in ("a", "b"))
     assert first is not None
     assert second is not None
     assert first.at("main").sha == second.at("main").sha
 
 
-def test_a_changed_file_changes_the_sha(root: Path) -> None:
+def test_changed_file_changes_sha(root: Path) -> None:
     mounts = Mounts(root)
     shas = []
     for text in ("one\ntwo\n", "one\nTWO\n"):
         (root / WORDS.folder / "deep/er/words.txt").write_text(text)
-        os.utime(root / WORDS.folder / "deep/er/words.txt", ns=(0, len(shas)))  # however coarse the clock is
+        os.utime(root / WORDS.folder / "deep/er/words.txt", ns=(0, len(shas)))  # also with a coarse clock
         repo = mounts.find(WORDS)
         assert repo is not None
         shas.append(repo.at("main").sha)
     assert shas[0] != shas[1]
 
 
-def test_unchanged_files_are_hashed_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_file_is_hashed_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[str] = []
 
     def note(path: Path) -> str:
@@ -101,13 +101,13 @@ def test_unchanged_files_are_hashed_once(root: Path, monkeypatch: pytest.MonkeyP
     assert hashed == ["test-00000-of-00001.parquet"]
 
 
-def test_a_pin_replaces_the_sha(root: Path) -> None:
+def test_pin_replaces_sha(root: Path) -> None:
     repo = Mounts(root, pins={PAIRS: PIN}).find(PAIRS)
     assert repo is not None
     assert repo.at("main").sha == repo.at(PIN).sha == PIN
 
 
-def test_a_ref_points_to_the_one_commit(root: Path) -> None:
+def test_ref_points_to_only_commit(root: Path) -> None:
     repo = Mounts(root, refs={PAIRS: ["refs/convert/parquet"]}).find(PAIRS)
     assert repo is not None
     assert repo.at("refs/convert/parquet") == repo.at("main")
@@ -121,22 +121,22 @@ def test_a_ref_points_to_the_one_commit(root: Path) -> None:
         ({"refs": {PAIRS: ["parquet"]}}, "got 'parquet'"),
     ],
 )
-def test_pins_and_refs_that_cannot_work_are_refused(root: Path, arguments: dict[str, object], message: str) -> None:
+def test_invalid_pins_and_refs_raise_error(root: Path, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Mounts(root, **arguments)
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_folder_raises_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no folder to mount"):
         Mounts(tmp_path / "none")
 
 
 @pytest.mark.parametrize("repo_id", ["../models/org", "org/..", "org", "org/none"])
-def test_only_folders_below_the_root_are_found(root: Path, repo_id: str) -> None:
+def test_repos_outside_root_are_not_found(root: Path, repo_id: str) -> None:
     assert Mounts(root).find(RepoKey("dataset", repo_id)) is None
 
 
-# The mount behind a server.
+# Mounts behind a server.
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def tiny_client(tiny_hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.mark.parametrize("revision", [None, PIN, "refs/convert/parquet"])
 @runs_in("tiny_client")
-def test_a_mounted_set_loads_at_each_of_its_revisions(revision: str | None, tmp_path: Path) -> None:
+def test_mounted_dataset_loads_at_each_revision(revision: str | None, tmp_path: Path) -> None:
     from datasets import load_dataset
 
     rows = load_dataset(PAIRS.id, "plain", split="test", revision=revision, cache_dir=tmp_path)
@@ -162,7 +162,7 @@ def test_a_mounted_set_loads_at_each_of_its_revisions(revision: str | None, tmp_
 
 
 @runs_in("tiny_client")
-def test_another_revision_of_a_mounted_set_is_not_found() -> None:
+def test_other_revision_of_mounted_dataset_is_not_found() -> None:
     from datasets import load_dataset
     from datasets.exceptions import DatasetNotFoundError
 
@@ -171,7 +171,7 @@ def test_another_revision_of_a_mounted_set_is_not_found() -> None:
 
 
 @runs_in("tiny_client")
-def test_a_mounted_model_can_be_downloaded_whole(tmp_path: Path) -> None:
+def test_mounted_model_snapshot_downloads(tmp_path: Path) -> None:
     from huggingface_hub import snapshot_download
 
     snapshot = Path(snapshot_download(WORDS.id, cache_dir=tmp_path))
@@ -179,7 +179,7 @@ def test_a_mounted_model_can_be_downloaded_whole(tmp_path: Path) -> None:
 
 
 @runs_in("tiny_client")
-def test_a_large_mounted_file_comes_from_the_other_origin_without_xet(tiny_hub: RunningHub, tmp_path: Path) -> None:
+def test_large_mounted_file_redirects_without_xet(tiny_hub: RunningHub, tmp_path: Path) -> None:
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
     name = "plain/test-00000-of-00001.parquet"
@@ -196,7 +196,7 @@ def test_a_large_mounted_file_comes_from_the_other_origin_without_xet(tiny_hub: 
 
 
 @runs_in("tiny_client")
-def test_a_mounted_repository_cannot_be_changed() -> None:
+def test_mounted_repo_is_read_only() -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -208,7 +208,7 @@ def test_a_mounted_repository_cannot_be_changed() -> None:
 
 
 @runs_in("tiny_client")
-def test_beside_mounted_repositories_others_can_be_made(repo_id: str) -> None:
+def test_new_repo_coexists_with_mounted_repos(repo_id: str) -> None:
     from huggingface_hub import HfApi
 
     HfApi(token=ALICE).create_repo(repo_id)
@@ -219,11 +219,11 @@ def test_beside_mounted_repositories_others_can_be_made(repo_id: str) -> None:
     ("asked", "expected"),
     [("bytes=0-2", b"one"), ("bytes=4-", b"two\n"), ("bytes=-4", b"two\n"), ("bytes=4-99", b"two\n")],
 )
-def test_a_range_of_a_file_can_be_had(tiny_hub: RunningHub, asked: str, expected: bytes) -> None:
+def test_range_request_returns_part_of_file(tiny_hub: RunningHub, asked: str, expected: bytes) -> None:
     answer = get(f"{tiny_hub.endpoint}/{WORDS.id}/resolve/main/deep/er/words.txt", {"Range": asked})
     assert (answer.status, answer.body) == (206, expected)
 
 
-def test_a_range_past_the_end_is_refused(tiny_hub: RunningHub) -> None:
+def test_range_past_end_is_rejected(tiny_hub: RunningHub) -> None:
     answer = get(f"{tiny_hub.endpoint}/{WORDS.id}/resolve/main/deep/er/words.txt", {"Range": "bytes=8-"})
     assert (answer.status, answer.headers["content-range"]) == (416, "bytes */8")

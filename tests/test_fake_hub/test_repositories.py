@@ -1,4 +1,4 @@
-"""Repositories as a whole, through `huggingface_hub`."""
+"""Tests of creating and describing repositories, through `huggingface_hub`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tests.test_fake_hub.callers import alice, bob
 
 
 @runs_in("hub_client")
-def test_a_token_tells_who_calls() -> None:
+def test_whoami_returns_name_and_orgs() -> None:
     assert alice().whoami()["name"] == "alice"
     assert [org["name"] for org in alice().whoami()["orgs"]] == ["org"]
 
 
 @runs_in("hub_client")
-def test_a_bad_token_is_refused(repo_id: str) -> None:
+def test_invalid_token_is_rejected(repo_id: str) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -26,7 +26,7 @@ def test_a_bad_token_is_refused(repo_id: str) -> None:
 
 @pytest.mark.parametrize("repo_type", ["model", "dataset", "space"])
 @runs_in("hub_client")
-def test_a_repository_exists_once_created(repo_type: str, repo_id: str) -> None:
+def test_created_repo_exists(repo_type: str, repo_id: str) -> None:
     sdk = "gradio" if repo_type == "space" else None
     assert not alice().repo_exists(repo_id, repo_type=repo_type)
     url = alice().create_repo(repo_id, repo_type=repo_type, space_sdk=sdk)
@@ -36,13 +36,13 @@ def test_a_repository_exists_once_created(repo_type: str, repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_types_do_not_share_names(repo_id: str) -> None:
+def test_model_and_dataset_can_share_name(repo_id: str) -> None:
     alice().create_repo(repo_id, repo_type="dataset")
     assert not alice().repo_exists(repo_id, repo_type="model")
 
 
 @runs_in("hub_client")
-def test_a_second_creation_must_be_allowed_for(repo_id: str) -> None:
+def test_second_creation_requires_exist_ok(repo_id: str) -> None:
     from huggingface_hub.errors import HfHubHTTPError
 
     alice().create_repo(repo_id)
@@ -53,7 +53,7 @@ def test_a_second_creation_must_be_allowed_for(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_only_members_create_in_an_organisation(repo_id: str) -> None:
+def test_only_members_create_repos_in_org(repo_id: str) -> None:
     from huggingface_hub.errors import HfHubHTTPError
 
     with pytest.raises(HfHubHTTPError, match="don't have the rights") as refusal:
@@ -62,7 +62,7 @@ def test_only_members_create_in_an_organisation(repo_id: str) -> None:
 
 
 @runs_in("hub_client")
-def test_a_name_that_leads_out_of_the_folder_is_refused() -> None:
+def test_repo_name_outside_folder_is_rejected() -> None:
     from huggingface_hub.utils import get_session
 
     headers = {"Authorization": f"Bearer {alice().token}"}

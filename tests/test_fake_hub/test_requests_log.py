@@ -1,4 +1,4 @@
-"""The record of requests."""
+"""Tests of the request log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _url(hub: RunningHub, repo_id: str) -> str:
     return f"{hub.endpoint}/api/telemetry/{repo_id}"
 
 
-def test_a_request_is_recorded(hub: RunningHub, repo_id: str) -> None:
+def test_request_is_logged(hub: RunningHub, repo_id: str) -> None:
     get(_url(hub, repo_id) + "?a=1", headers={"User-Agent": "a test", "Range": "bytes=0-9"})
     [entry] = hub.requests(repo_id)
     assert (entry.method, entry.path, entry.query, entry.status) == ("GET", f"/api/telemetry/{repo_id}", "a=1", 200)
@@ -23,12 +23,12 @@ def test_a_request_is_recorded(hub: RunningHub, repo_id: str) -> None:
     assert entry.ms >= 0
 
 
-def test_refusals_are_recorded_too(hub: RunningHub, repo_id: str) -> None:
+def test_rejected_request_is_logged(hub: RunningHub, repo_id: str) -> None:
     request("DELETE", _url(hub, repo_id))
     assert [(entry.method, entry.status) for entry in hub.requests(repo_id)] == [("DELETE", 404)]
 
 
-def test_a_token_in_the_header_is_noticed_and_not_written_down(hub: RunningHub, repo_id: str) -> None:
+def test_token_in_header_is_detected_and_redacted(hub: RunningHub, repo_id: str) -> None:
     get(_url(hub, repo_id), headers={"Authorization": f"Bearer {ALICE}"})
     [entry] = hub.requests(repo_id)
     assert entry.authorized
@@ -37,7 +37,7 @@ def test_a_token_in_the_header_is_noticed_and_not_written_down(hub: RunningHub, 
 
 
 @pytest.mark.parametrize("token", [ALICE, "hf_unknown"])
-def test_a_token_in_a_url_is_noticed_and_not_written_down(hub: RunningHub, repo_id: str, token: str) -> None:
+def test_token_in_url_is_detected_and_redacted(hub: RunningHub, repo_id: str, token: str) -> None:
     get(f"{_url(hub, repo_id)}/{token}?token={token}&b=2")
     [entry] = hub.requests(repo_id)
     assert entry.token_in_url
@@ -45,16 +45,16 @@ def test_a_token_in_a_url_is_noticed_and_not_written_down(hub: RunningHub, repo_
     assert (entry.path, entry.query) == (f"/api/telemetry/{repo_id}/***", "token=***&b=2")
 
 
-def test_the_tests_own_requests_are_left_out(hub: RunningHub) -> None:
+def test_requests_of_tests_are_not_logged(hub: RunningHub) -> None:
     hub.armed()
     assert hub.requests("^/_test/") == []
 
 
 @runs_in("hub_client")
-def test_what_a_client_wants_elsewhere_is_recorded_and_refused(hub: RunningHub) -> None:
+def test_requests_to_other_servers_are_logged_and_rejected(hub: RunningHub) -> None:
     from huggingface_hub.utils import get_session
 
-    with pytest.raises(Exception, match="403"):  # the tunnel that https needs is refused
+    with pytest.raises(Exception, match="403"):  # the CONNECT tunnel for https is rejected
         get_session().get("https://elsewhere.invalid/x")
     assert get_session().get("http://elsewhere.invalid/y").status_code == 403
     asked = [(entry.method, entry.path, entry.status) for entry in hub.requests() if entry.is_for_elsewhere]

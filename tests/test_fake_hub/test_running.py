@@ -1,4 +1,4 @@
-"""Starting and stopping a server."""
+"""Tests of starting and stopping a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _answers(hub: RunningHub) -> bool:
         return False
 
 
-def test_a_hub_answers_until_its_block_ends() -> None:
+def test_hub_runs_until_block_ends() -> None:
     with running_hub() as hub, running_hub() as other:
         assert hub.endpoint != other.endpoint
         assert _answers(hub)
@@ -33,13 +33,13 @@ def test_a_hub_answers_until_its_block_ends() -> None:
     assert not _answers(other)
 
 
-def test_a_hub_stops_when_its_block_fails() -> None:
+def test_hub_stops_when_block_raises() -> None:
     with pytest.raises(ZeroDivisionError), running_hub() as hub:
         1 / 0  # noqa: B018
     assert not _answers(hub)
 
 
-def test_a_hub_stops_when_its_parent_is_killed(tmp_path: Path) -> None:
+def test_hub_stops_when_parent_is_killed(tmp_path: Path) -> None:
     program = """
 import os
 from tests.fake_hub.running import running_hub
@@ -47,7 +47,7 @@ with running_hub() as hub:
     print(hub.endpoint, flush=True)
     os.kill(os.getpid(), 9)
 """
-    environment = os.environ | {"TMPDIR": str(tmp_path)}  # nobody is left to remove the temporary folder
+    environment = os.environ | {"TMPDIR": str(tmp_path)}  # the killed process cannot remove the temporary folder
     parent = subprocess.run(
         [sys.executable, "-c", program], cwd=REPO_ROOT, env=environment, capture_output=True, text=True
     )
@@ -60,7 +60,7 @@ with running_hub() as hub:
     assert not _answers(hub)
 
 
-def test_a_hub_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_failed_start_reports_reason(tmp_path: Path) -> None:
     with (
         pytest.raises(RuntimeError, match="models/org/none is pinned or has refs, but it is no folder"),
         running_hub(mount=tmp_path, pins={("model", "org/none"): "0" * 40}),
@@ -68,20 +68,20 @@ def test_a_hub_that_cannot_start_says_why(tmp_path: Path) -> None:
         pass
 
 
-def test_a_hub_knows_the_accounts_it_is_given() -> None:
+def test_hub_accepts_given_tokens() -> None:
     with running_hub(tokens={"hf_carol": Account("carol", role="write")}) as hub:
         answer = get(f"{hub.endpoint}/api/whoami-v2", headers={"Authorization": "Bearer hf_carol"})
     assert b'"name":"carol"' in answer.body
 
 
-def test_the_command_prints_what_a_shell_needs() -> None:
+def test_command_prints_shell_settings() -> None:
     command = [sys.executable, "-m", "tests.fake_hub", "--port=0", "--until-stdin-closes"]
     printed = subprocess.run(command, cwd=REPO_ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
     assert "export HF_ENDPOINT=http://127.0.0.1:" in printed
     assert "HF_TOKEN=hf_write_alice" in printed
 
 
-def test_the_environment_of_a_client_has_nothing_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_client_environment_ignores_user_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("HF_TOKEN", "HF_HUB_OFFLINE", "https_proxy", "UNRELATED"):
         monkeypatch.setenv(name, "the user's")
     environment = RunningHub("http://127.0.0.1:1").env(tmp_path, xet=False)

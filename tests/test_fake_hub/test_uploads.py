@@ -1,4 +1,4 @@
-"""Files that `huggingface_hub` sends and gets back: small ones in the commit, large ones through Xet or through LFS."""
+"""Tests of uploads and downloads through `huggingface_hub`: small files, and large ones through Xet or LFS."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def client(way: str, request: pytest.FixtureRequest) -> ClientProcess:
 
 
 def noise(size: int, seed: int | str = 0) -> bytes:
-    """Bytes that no compression makes smaller; seeded by a repository's id, they were never uploaded before."""
+    """Return incompressible bytes. With a repository id as seed, they are new to the storage."""
     return random.Random(seed).randbytes(size)
 
 
 @runs_in("client")
-def test_a_small_file_comes_back(repo_id: str, tmp_path: Path) -> None:
+def test_small_file_round_trips(repo_id: str, tmp_path: Path) -> None:
     alice().create_repo(repo_id)
     commit = alice().upload_file(path_or_fileobj=b"hello", path_in_repo="a/b.txt", repo_id=repo_id)
     assert alice().model_info(repo_id).sha == commit.oid
@@ -44,8 +44,8 @@ def test_a_small_file_comes_back(repo_id: str, tmp_path: Path) -> None:
 
 
 @runs_in("client")
-def test_a_large_file_comes_back_the_way_it_went(way: str, repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    # Half noise, half repetition: chunks of both kinds of compression.
+def test_large_file_round_trips_through_xet_or_lfs(way: str, repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
+    # Half random, half repeated, for both kinds of compression.
     content = noise(3_000_000, seed=repo_id) + b"z" * 1_000_000
     (tmp_path / "big.bin").write_bytes(content)
     alice().create_repo(repo_id)
@@ -60,7 +60,7 @@ def test_a_large_file_comes_back_the_way_it_went(way: str, repo_id: str, hub: Ru
 
 
 @runs_in("hub_client_without_xet")
-def test_what_came_through_xet_can_be_read_without(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
+def test_xet_upload_is_readable_without_xet(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
     import subprocess
     import sys
 
@@ -79,7 +79,7 @@ upload_file(path_or_fileobj="big.bin", path_in_repo="b.bin", repo_id={repo_id!r}
 
 
 @runs_in("client")
-def test_a_buffer_with_binary_content_comes_back(repo_id: str, tmp_path: Path) -> None:
+def test_binary_buffer_round_trips(repo_id: str, tmp_path: Path) -> None:
     content = b"\0buffer" * 1000
     alice().create_repo(repo_id)
     alice().upload_file(path_or_fileobj=io.BytesIO(content), path_in_repo="b.dat", repo_id=repo_id)
@@ -87,7 +87,7 @@ def test_a_buffer_with_binary_content_comes_back(repo_id: str, tmp_path: Path) -
 
 
 @runs_in("client")
-def test_a_folder_replaces_another(repo_id: str, tmp_path: Path) -> None:
+def test_upload_folder_replaces_files(repo_id: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "x" / "y").mkdir(parents=True)
     for number in range(4):
@@ -105,7 +105,7 @@ def test_a_folder_replaces_another(repo_id: str, tmp_path: Path) -> None:
 
 
 @runs_in("hub_client")
-def test_a_snapshot_holds_only_what_was_asked_for(repo_id: str, tmp_path: Path) -> None:
+def test_snapshot_contains_only_allowed_patterns(repo_id: str, tmp_path: Path) -> None:
     alice().create_repo(repo_id)
     for path in ("README.md", "a.txt"):
         alice().upload_file(path_or_fileobj=b"text", path_in_repo=path, repo_id=repo_id)
@@ -114,7 +114,7 @@ def test_a_snapshot_holds_only_what_was_asked_for(repo_id: str, tmp_path: Path) 
 
 
 @runs_in("hub_client")
-def test_gitignore_keeps_files_out(repo_id: str, tmp_path: Path) -> None:
+def test_gitignore_excludes_files(repo_id: str, tmp_path: Path) -> None:
     alice().create_repo(repo_id)
     alice().upload_file(path_or_fileobj=b"# caches\n*.cache\n", path_in_repo=".gitignore", repo_id=repo_id)
     for name in ("a.txt", "b.cache"):
@@ -123,7 +123,7 @@ def test_gitignore_keeps_files_out(repo_id: str, tmp_path: Path) -> None:
     assert set(alice().list_repo_files(repo_id)) == {".gitattributes", ".gitignore", "a.txt"}
 
 
-def test_a_hub_may_offer_no_xet(hub_client_without_xet: ClientProcess, repo_id: str, tmp_path: Path) -> None:
+def test_hub_without_xet_uses_lfs(hub_client_without_xet: ClientProcess, repo_id: str, tmp_path: Path) -> None:
     (tmp_path / "big.bin").write_bytes(noise(250_000))
     with running_hub(xet=False) as hub:
         hub_client_without_xet.run(_upload_to_and_download_from, hub=hub, repo_id=repo_id, folder=tmp_path)

@@ -1,4 +1,4 @@
-"""A tiny model, pairs it can learn, and a function that trains it."""
+"""A tiny model, learnable training pairs, and a fixture that trains the model."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 
-PAIRS = [  # the hypothesis alone tells: no, eats, or neither
+PAIRS = [  # the hypothesis alone determines the label: "no", "eats", or neither
     (f"a {age} {who} {does}", hypothesis.format(who=who), label)
     for age in ("old", "young")
     for who in ("man", "woman", "boy", "dog")
@@ -24,7 +24,7 @@ PAIRS = [  # the hypothesis alone tells: no, eats, or neither
 
 @pytest.fixture(scope="session")
 def pairs_file(tmp_path_factory):
-    """Give a file of 72 pairs."""
+    """Return a file of 72 pairs."""
     return write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", PAIRS)
 
 
@@ -35,7 +35,7 @@ def write_pairs(path, pairs):
 
 @pytest.fixture(scope="session")
 def pretrained(tiny_bert, tmp_path_factory):  # noqa: F811
-    """Give the folder of a tiny BERT without a head, which drops nothing out."""
+    """Return the folder of a tiny BERT without a head and without dropout."""
     from transformers import AutoModel, AutoTokenizer
 
     folder = tmp_path_factory.mktemp("pretrained")
@@ -51,7 +51,7 @@ def pretrained(tiny_bert, tmp_path_factory):  # noqa: F811
 
 @pytest.fixture(scope="session")
 def with_dropout(pretrained, tmp_path_factory):
-    """Give the same model with dropout."""
+    """Return the same model with dropout."""
     folder = shutil.copytree(pretrained, tmp_path_factory.mktemp("dropout") / "model")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.2}))
@@ -60,7 +60,7 @@ def with_dropout(pretrained, tmp_path_factory):
 
 @pytest.fixture
 def options(pretrained, pairs_file, tmp_path):
-    """Give the options of a short run."""
+    """Return the options of a short run."""
     return {
         "model": str(pretrained),
         "corpus": (str(pairs_file),),
@@ -75,7 +75,7 @@ def options(pretrained, pairs_file, tmp_path):
 
 @pytest.fixture(scope="session")
 def recipe():
-    """Give the recipe of ordinary fine-tuning."""
+    """Return the recipe of ordinary fine-tuning."""
     from unbag import scripts
 
     return scripts.file("trainers", "finetune").RECIPE

@@ -1,4 +1,4 @@
-"""One of the processes of `test_hex.py`: a step's gradients and ω* of this process's share of a batch."""
+"""A process of `test_hex.py`: computes the gradients of a step and ω* on its shard of a batch."""
 
 import sys
 
@@ -9,13 +9,13 @@ from torch import distributed as dist
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference.distributed import destroy_process_group
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex
+from unbag.training.hex import HexObjective
 
 
 def main() -> None:
     accelerator = accelerate.Accelerator(cpu=True)
     rank, world = accelerator.process_index, accelerator.num_processes
-    objective = Hex(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
+    objective = HexObjective(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
     wrapped = accelerator.prepare(objective)
     assert isinstance(wrapped, torch.nn.parallel.DistributedDataParallel) == (world > 1)
     rows = slice(rank * len(PAIRS) // world, (rank + 1) * len(PAIRS) // world)
@@ -29,7 +29,7 @@ def main() -> None:
     outcome = {"world": world, "gradients": gradients()}
     objective.finish(wrapped, iter([batch]), accelerator)
     outcome["omega"] = objective.omega
-    if world > 1:  # what there would be if each process projected by itself
+    if world > 1:  # the result if each process projected separately
         joint, dist.get_world_size = dist.get_world_size, lambda: 1
         outcome["apart"] = gradients()
         dist.get_world_size = joint

@@ -1,4 +1,4 @@
-"""What `--augment` adds, kind by kind, and the same in every process."""
+"""Tests of the pairs that `--augment` adds, and of their independence from the process."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.training.conftest import write_pairs
-from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
 from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_half
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
@@ -16,10 +16,10 @@ from unbag.inference.loading import load_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import AUGMENT_KINDS
-from unbag.training.data import Part
+from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 
-# man, dog, boy, black, white, old and red are words of the training half; so are push and chase.
+# man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
 PAIRS = [
     ("A man is pushing a red car.", "A man is pushing a car.", "entailment"),
     ("A boy is chasing a dog in a park.", "A boy is chasing a dog.", "entailment"),
@@ -31,7 +31,7 @@ PAIRS = [
     ("A boy in a red hat is chasing two cats.", "Two cats are with a boy.", "neutral"),
     ("A dog is near a car.", "A white dog and a black dog are near a black car.", "neutral"),
     ("A car is near a dog in a park.", "A dog is near a car.", "entailment"),
-    # Sentences that documents of `recombined` are filled with, and whose words claims get.
+    # Sentences that fill the documents of `recombined`, and words for the claims.
     ("A woman is pulling a sled.", "A woman is at work.", "neutral"),
     ("A girl is pushing a cart up a hill.", "A girl sleeps.", "contradiction"),
     ("Two nurses are eating apples.", "The nurses are hungry.", "neutral"),
@@ -42,7 +42,7 @@ EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 
 @pytest.fixture(scope="module")
 def made(parser, wordnet):
-    """Build a function that makes the pairs of an epoch."""
+    """Return a function that builds the pairs of an epoch."""
 
     def made(kinds=AUGMENT_KINDS, epoch=0, seed=13, words="training"):
         with pytest.MonkeyPatch.context() as patch:
@@ -54,19 +54,21 @@ def made(parser, wordnet):
 
 
 def _part():
-    return Part("own", EXAMPLES, 1.0, "en", {"excluded": {}})
+    return DataPart("own", EXAMPLES, 1.0, "en", {"excluded": {}})
 
 
 @pytest.mark.nightly
-def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
+def test_each_kind_adds_pairs_and_is_counted(made):
     pairs, added = made()
-    numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # whole groups of four
-    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind, n in numbers.items() for _ in range(n)]
-    record = added.record()
+    numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # contrast groups have four pairs
+    assert [parse_pair_kind(pair.source_id) for pair in pairs] == [
+        kind for kind, n in numbers.items() for _ in range(n)
+    ]
+    record = added.build_record()
     assert record["words"] == "training"
     assert list(record["first_epoch"]) == list(AUGMENT_KINDS)
     for kind, counted in record["first_epoch"].items():
-        own = [pair for pair in pairs if kind_of(pair.source_id) == kind]
+        own = [pair for pair in pairs if parse_pair_kind(pair.source_id) == kind]
         labels = [pair.label for pair in own]
         assert counted["pairs"] == numbers[kind]
         assert counted["labels"] == {label: labels.count(label) for label in sorted(set(labels))}
@@ -74,17 +76,17 @@ def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
     assert set(added.identity) == {"parser", "wordnet"}
 
 
-def test_seed_and_epoch_decide_the_pairs(made):
+def test_pairs_depend_on_seed_and_epoch(made):
     kinds = ("swapped", "negated", "substituted")
     first, added = made(kinds)
-    record = added.record()
+    record = added.build_record()
     assert made(kinds)[0] == first == added(0)
     assert added(1) != first
-    assert added.record() == record, "of the first epoch"
+    assert added.build_record() == record, "of the first epoch"
     assert made(kinds, seed=14)[0] != first
 
 
-def test_half_the_vocabulary_makes_fewer_pairs_than_all(made):
+def test_half_vocabulary_gives_fewer_pairs(made):
     def swaps(words):
         return {pair[1:3] for pair in made(("soswap",), words=words)[0]}
 
@@ -98,11 +100,11 @@ import json, sys
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training import augmented
-from unbag.training.data import Part
+from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
 augmented.Parser = lambda: Parser(pipeline)
-part = Part("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
+part = DataPart("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
 added = augmented.PairAugmenter([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=13)
 print(json.dumps(added(1)))
 """
@@ -110,8 +112,8 @@ print(json.dumps(added(1)))
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_another_process_makes_the_same_pairs(made, shared):
-    """With another order of sets."""
+def test_other_process_builds_same_pairs(made, shared):
+    """The hash seed, and so the order of sets, differs."""
     pipeline = shared / "hub" / "models" / "spacy" / "en_core_web_sm"
     arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(AUGMENT_KINDS)]
     done = subprocess.run(
@@ -124,34 +126,34 @@ def test_another_process_makes_the_same_pairs(made, shared):
     assert [tuple(pair)[:4] for pair in json.loads(done.stdout)] == [pair[:4] for pair in made(epoch=1)[0]]
 
 
-def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp_path, monkeypatch):
+def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds = ("swapped=0.5", "soswap=9")
     record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 7 + 9
+    assert record["count_pairs_per_epoch"] == len(PAIRS) + 7 + 9
     assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
     assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
     assert record["parser"] == parser.identity
     assert "wordnet" not in record
 
 
-def test_a_run_with_stratified_batches_records_them_and_whole_groups(finetune, parser, tmp_path, monkeypatch):
+def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds, batches = ("negation=7", "soswap=4"), "stratified"
     record, _ = finetune(corpus=(str(file),), max_steps=2, batch_size=8, augment=kinds, augment_batches=batches)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 6 + 4
+    assert record["count_pairs_per_epoch"] == len(PAIRS) + 6 + 4
     assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
     assert record["config"]["augment_batches"] == "stratified"
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-def test_batches_of_several_processes_are_those_of_one(pretrained, stratified):
+def test_batches_of_several_processes_equal_single_process(pretrained, stratified):
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
 
     def batches(world):
-        encoder = PairEncoder.of(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
+        encoder = PairEncoder.from_classifier(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
         epochs = [
             EpochBatches(
                 [_part()],
@@ -163,7 +165,7 @@ def test_batches_of_several_processes_are_those_of_one(pretrained, stratified):
                 extra_pairs=lambda *_: [],
                 added=lambda _: added,
                 stratified=stratified,
-            ).epoch(0)
+            ).build_epoch(0)
             for rank in range(world)
         ]
         ids = [[epoch.examples[row].source_id for row in batch] for epoch in epochs for batch in epoch.batches]
@@ -172,5 +174,5 @@ def test_batches_of_several_processes_are_those_of_one(pretrained, stratified):
 
     [one, two] = map(batches, (1, 2))
     assert one == two
-    groups = [{group_of(name) for name in batch} - {None} for batch in one]
+    groups = [{parse_pair_group(name) for name in batch} - {None} for batch in one]
     assert sum(map(len, groups)) == 6, "no group is in two batches"

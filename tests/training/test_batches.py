@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.challenge_sets.perturbations.augmentation import kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
-from unbag.training.batching import epoch_batches, find_groups, find_strata, select_part
+from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
-def test_every_pair_is_in_one_batch_and_batches_are_of_a_size(lengths, size, epoch):
-    batches = epoch_batches(np.array(lengths), size, seed=1, epoch=epoch)
+def test_batches_cover_all_pairs_with_similar_sizes(lengths, size, epoch):
+    batches = build_epoch_batches(np.array(lengths), size, seed=1, epoch=epoch)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
     sizes = [len(batch) for batch in batches]
     assert max(sizes) <= size
@@ -21,7 +21,7 @@ def test_every_pair_is_in_one_batch_and_batches_are_of_a_size(lengths, size, epo
 
 
 @given(st.integers(1, 40), st.integers(1, 8))
-def test_the_shares_of_a_batch_are_the_batch(n, parts):
+def test_process_shards_form_batch(n, parts):
     batch = np.arange(n) * 3
     shares = [select_part(batch, parts, part) for part in range(parts)]
     assert sorted(np.concatenate(shares).tolist()) == batch.tolist()
@@ -29,20 +29,20 @@ def test_the_shares_of_a_batch_are_the_batch(n, parts):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_seed_and_epoch_decide_the_order():
+def test_order_depends_on_seed_and_epoch():
     lengths = np.random.default_rng(0).integers(5, 60, size=500)
 
     def batches(seed, epoch):
-        return [batch.tolist() for batch in epoch_batches(lengths, 16, seed=seed, epoch=epoch)]
+        return [batch.tolist() for batch in build_epoch_batches(lengths, 16, seed=seed, epoch=epoch)]
 
     assert batches(1, 0) == batches(1, 0)
     assert batches(1, 0) != batches(1, 1)
     assert batches(1, 0) != batches(2, 0)
 
 
-def test_pairs_of_similar_length_are_together():
+def test_batches_contain_pairs_of_similar_length():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
-    batches = epoch_batches(lengths, 32, seed=1, epoch=0)
+    batches = build_epoch_batches(lengths, 32, seed=1, epoch=0)
 
     def padding(some):
         return 1 - sum(lengths[batch].sum() for batch in some) / sum(len(b) * lengths[b].max() for b in some)
@@ -53,14 +53,14 @@ def test_pairs_of_similar_length_are_together():
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.3, "batches come in order of length"
 
 
-def test_no_pairs_make_no_batch():
-    assert epoch_batches(np.array([], dtype=np.intp), 4, seed=0, epoch=0) == []
+def test_no_pairs_give_no_batches():
+    assert build_epoch_batches(np.array([], dtype=np.intp), 4, seed=0, epoch=0) == []
     with pytest.raises(ZeroDivisionError):
-        epoch_batches(np.array([1]), 0, seed=0, epoch=0)
+        build_epoch_batches(np.array([1]), 0, seed=0, epoch=0)
 
 
 def _batches_with_groups(seed, *, stratified, n=400, size=32):
-    """Batches of plain pairs, pairs of one kind with two labels, mirrors, and sets of four."""
+    """Return examples, groups and batches of plain pairs, two-label pairs, mirrored pairs and groups of four."""
     ids = [(f"own-{i}", "neutral") for i in range(n)]
     ids += [(f"{i}#soswap#0.0", "neutral" if i % 3 else "entailment") for i in range(60)]
     ids += [(f"{i}#negation#0.0#{j}", ("entailment", "neutral")[j]) for i in range(35) for j in range(2)]
@@ -69,12 +69,12 @@ def _batches_with_groups(seed, *, stratified, n=400, size=32):
     lengths = np.random.default_rng(seed).integers(5, 60, size=len(ids))
     groups = find_groups(examples)
     strata = find_strata(examples) if stratified else ()
-    return examples, groups, epoch_batches(lengths, size, seed=seed, epoch=0, groups=groups, strata=strata)
+    return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, groups=groups, strata=strata)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize("size", [7, 32])
-def test_groups_are_in_one_batch_for_every_seed(stratified, size):
+def test_groups_stay_in_one_batch(stratified, size):
     for seed in range(20):
         examples, groups, batches = _batches_with_groups(seed, stratified=stratified, size=size)
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
@@ -89,11 +89,14 @@ def test_groups_are_in_one_batch_for_every_seed(stratified, size):
 def test_strata_are_spread_evenly():
     for seed in range(10):
         examples, _, batches = _batches_with_groups(seed, stratified=True)
-        strata = Counter((kind_of(each.source_id), each.label) for each in examples)
+        strata = Counter((parse_pair_kind(each.source_id), each.label) for each in examples)
         for (kind, label), n in strata.items():
             if kind is not None:
                 counts = [
-                    sum((kind_of(examples[row].source_id), examples[row].label) == (kind, label) for row in batch)
+                    sum(
+                        (parse_pair_kind(examples[row].source_id), examples[row].label) == (kind, label)
+                        for row in batch
+                    )
                     for batch in batches
                 ]
                 whole = 4 if kind == "contrast" else 1
@@ -101,7 +104,7 @@ def test_strata_are_spread_evenly():
                 assert {count / whole for count in counts} <= {np.floor(mean), np.ceil(mean)}
 
 
-def test_strata_of_more_pairs_than_room_still_give_every_pair_once():
+def test_oversized_strata_include_every_pair_once():
     for n in (0, 3):
         examples, groups, batches = _batches_with_groups(1, stratified=True, n=n, size=9)
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
@@ -109,26 +112,26 @@ def test_strata_of_more_pairs_than_room_still_give_every_pair_once():
         assert all(len({batch_of[row] for row in group.tolist()}) == 1 for group in groups)
 
 
-def test_pairs_without_groups_keep_their_batches():
+def test_ungrouped_pairs_keep_their_batches():
     lengths = np.random.default_rng(0).integers(5, 60, size=500)
-    plain = epoch_batches(lengths, 16, seed=3, epoch=1)
-    grouped = epoch_batches(lengths, 16, seed=3, epoch=1, groups=[np.array([7, 300])])
+    plain = build_epoch_batches(lengths, 16, seed=3, epoch=1)
+    grouped = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[np.array([7, 300])])
     changed = [i for i, (one, other) in enumerate(zip(plain, grouped, strict=True)) if set(one) != set(other)]
     assert len(changed) == 2, "the pair that joins the other one, and the one it is exchanged for"
-    together = epoch_batches(lengths, 16, seed=3, epoch=1, groups=[batch[:2] for batch in plain])
+    together = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[batch[:2] for batch in plain])
     assert [set(batch) for batch in plain] == [set(batch) for batch in together]
 
 
 @pytest.mark.parametrize("given", ["groups", "strata"])
-def test_groups_that_fit_into_no_batch_are_an_error(given):
+def test_group_larger_than_batch_raises_error(given):
     groups = [np.array([0, 1, 2])]
-    with pytest.raises(ValueError, match="batch_size: expected batches with room for each group of 3 added pairs"):
-        epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
+    with pytest.raises(ValueError, match="batch_size: expected batches with room for a group of 3 added pairs"):
+        build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
 
 
-def test_stratified_batches_are_of_similar_length():
+def test_stratified_batches_have_similar_lengths():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
     strata = [[np.array([row]) for row in range(4000, 4600)], [np.array([row]) for row in range(4600, 5000)]]
-    batches = epoch_batches(lengths, 32, seed=1, epoch=0, strata=strata)
+    batches = build_epoch_batches(lengths, 32, seed=1, epoch=0, strata=strata)
     padding = 1 - lengths.sum() / sum(len(batch) * lengths[batch].max() for batch in batches)
     assert padding < 0.1

@@ -1,4 +1,4 @@
-"""The command that is told of a run is the one that was given."""
+"""Tests of the command line in the record of a run."""
 
 import shlex
 
@@ -6,7 +6,7 @@ import pytest
 
 from unbag import scripts
 from unbag.cli import train
-from unbag.training.reproduce import command
+from unbag.training.reproduce import build_train_command
 
 COMMIT = "f" * 40
 COMMANDS = [
@@ -25,7 +25,7 @@ COMMANDS = [
 
 
 def given(words, monkeypatch):
-    """Return the config that a command makes, without running it."""
+    """Return the config that a command builds, without running it."""
     seen = []
     monkeypatch.setattr(train, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
     assert words[:2] == ["unbag", "train"]
@@ -35,7 +35,7 @@ def given(words, monkeypatch):
 
 
 @pytest.mark.parametrize("text", COMMANDS)
-def test_the_command_makes_the_same_config(text, monkeypatch):
+def test_recorded_command_gives_same_config(text, monkeypatch):
     recipe, config = given(shlex.split(text), monkeypatch)
     record = {
         "recipe": recipe.name,
@@ -44,14 +44,14 @@ def test_the_command_makes_the_same_config(text, monkeypatch):
         "model": {"name": "org/base", "revision": COMMIT},
         "processes": 1,
     }
-    told = command(record)
+    told = build_train_command(record)
     again, config_again = given(shlex.split(told), monkeypatch)
     assert again is recipe
     assert config_again.to_json() == config.to_json() | {"revision": COMMIT}
-    assert command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
+    assert build_train_command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
 
 
-def test_what_accelerate_was_configured_to_is_told():
+def test_recorded_command_includes_accelerate_config():
     recipe = scripts.file("trainers", "finetune").RECIPE
     config = recipe.config(model="org/base", output_dir="a").to_json()
     record = {
@@ -61,15 +61,15 @@ def test_what_accelerate_was_configured_to_is_told():
         "processes": 1,
     }
     assert (
-        command(record | {"precision": "bf16"})
+        build_train_command(record | {"precision": "bf16"})
         == "unbag train finetune --model org/base --precision bf16 --output-dir a"
     )
 
 
-def test_each_recipe_says_what_it_reads_from_elsewhere():
+def test_each_recipe_lists_required_files():
     def read(recipe, **options):
         config = scripts.file("trainers", recipe).RECIPE.config(model="org/base", output_dir="a", **options)
-        return [each.name for each in config.requirements()]
+        return [each.name for each in config.list_requirements()]
 
     corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]
     plain = ["the model org/base", *corpus[:2]]

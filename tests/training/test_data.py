@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag.training.data import gather
+from unbag.training.data import load_training_data
 
 ROWS = "premise,hypothesis,label\n" + "".join(
     f"The person number {n} waits.,{hypothesis},{label}\n"
@@ -14,7 +14,7 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 
 
 def gathered(*corpora, seed=13, **options):
-    return gather(tuple(map(str, corpora)), language="en", seed=seed, **options)
+    return load_training_data(tuple(map(str, corpora)), language="en", seed=seed, **options)
 
 
 @pytest.fixture
@@ -32,39 +32,39 @@ def test_unlabelled_rows_are_dropped_and_counted(rows):
     assert len(part.examples) == len(held_out.examples) == 200
 
 
-def test_what_has_no_validation_data_has_some_premises_held_out(rows):
+def test_file_without_validation_data_holds_out_premises(rows):
     data = gathered(rows)
     [part], [held_out] = data.training, data.held_out
     trained, out = ({example.premise for example in each.examples} for each in (part, held_out))
     assert not trained & out
     assert len(trained | out) == 100
-    assert 1 <= len(out) <= 12  # five of a hundred are expected
+    assert 1 <= len(out) <= 12  # the expected number is five of a hundred
     assert part.record["excluded"] == {"unlabelled": 100, "held out": len(held_out.examples)}
-    # Whatever the seed: seeds are compared on the same pairs.
+    # Does not depend on the seed, so that seeds are compared on the same pairs.
     assert gathered(rows, seed=99).held_out[0].examples == held_out.examples
 
 
-def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
+def test_sampled_pairs_depend_only_on_seed_and_ids(rows):
     drawn = gathered(rows, max_examples=50, validation=(str(rows),), max_validation_examples=20)
     assert len(drawn.training[0].examples) == 50
     assert len(drawn.held_out[0].examples) == 20
     assert drawn.training[0].record["excluded"] == {"unlabelled": 100, "not drawn": 150}
     again = gathered(rows, max_examples=50)
     other = gathered(rows, max_examples=50, seed=14)
-    assert again.record() == gathered(rows, max_examples=50).record()
+    assert again.build_record() == gathered(rows, max_examples=50).build_record()
     assert other.training[0].examples != again.training[0].examples
-    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to draw from, got 200"):
+    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to sample from, got 200"):
         gathered(rows, max_examples=5000, validation=(str(rows),))
 
 
-def test_names_that_are_neither_corpora_nor_files_are_refused():
+def test_unknown_corpus_is_rejected():
     with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, got 'snil'"):
         gathered("snil")
 
 
 @pytest.fixture
 def two_labels(tmp_path):
-    """Give pairs of two labels, and the labels of their annotators."""
+    """Return a file of pairs with two labels, and their three-way labels."""
     path = tmp_path / "claims.jsonl"
     labels = ("supported", "unsupported")
     rows = [
@@ -76,7 +76,7 @@ def two_labels(tmp_path):
     return path
 
 
-def test_gather_two_labels_with_the_option_reads_not_entailment_as_neutral(rows, two_labels):
+def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_labels):
     data = gathered(f"{rows}=2", two_labels, validation=(str(two_labels),), not_entailment_as="neutral")
     three, two = data.training
     assert Counter(example.label for example in two.examples) == {"entailment": 20, "neutral": 20}
@@ -85,7 +85,7 @@ def test_gather_two_labels_with_the_option_reads_not_entailment_as_neutral(rows,
     assert data.held_out[0].examples == two.examples
 
 
-def test_gather_two_labels_without_the_option_names_it(rows, two_labels, monkeypatch):
+def test_two_labels_without_option_names_option(rows, two_labels, monkeypatch):
     monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
     for name in ("scitail", str(two_labels)):
         for corpus, validation in ((["snli", name], []), (["snli"], [name])):
@@ -96,13 +96,13 @@ def test_gather_two_labels_without_the_option_names_it(rows, two_labels, monkeyp
 
 
 @pytest.mark.nightly
-def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path):
-    """Roles, not names: OCNLI's validation split is its test data, MNLI's mismatched pairs are."""
+def test_test_split_is_never_used_for_validation(shared_hub, monkeypatch, tmp_path):
+    """Splits have roles: OCNLI's validation split is its test data, and so are MNLI's mismatched pairs."""
     code = (
         "import json\n"
-        "from unbag.training.data import gather\n"
-        "data = gather(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
-        "print(json.dumps(data.record()))\n"
+        "from unbag.training.data import load_training_data\n"
+        "data = load_training_data(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
+        "print(json.dumps(data.build_record()))\n"
     )
     done = PYTHON.run("-c", code, env=shared_hub.env(tmp_path), check=True)
     record = json.loads(done.stdout)
@@ -119,7 +119,7 @@ def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path)
 
 @pytest.fixture
 def renamed(tmp_path):
-    """Give pairs under other column names, with label ids in an order of their own."""
+    """Return a file of pairs with other column names and another order of label ids."""
     path = tmp_path / "renamed.csv"
     ids = {"contradiction": 0, "entailment": 1}
     lines = [line.rsplit(",", 1) for line in ROWS.splitlines()[1:]]
@@ -127,7 +127,7 @@ def renamed(tmp_path):
     return path
 
 
-def test_gather_named_columns_and_labels_read_the_same_pairs(rows, renamed):
+def test_named_columns_and_labels_give_same_pairs(rows, renamed):
     columns = {"premise": "first", "hypothesis": "second", "label": "gold"}
     labels = ("contradiction", "entailment", "neutral")
     named = gathered(renamed, validation=(str(renamed),), columns=columns, labels=labels)
@@ -145,9 +145,7 @@ def test_gather_named_columns_and_labels_read_the_same_pairs(rows, renamed):
         ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "the names of labels 0, 1, 2"),
     ],
 )
-def test_require_readable_wrong_columns_are_rejected_before_a_corpus_is_read(
-    renamed, monkeypatch, columns, labels, reason
-):
+def test_wrong_columns_are_rejected_before_reading_corpora(renamed, monkeypatch, columns, labels, reason):
     monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
     for corpus, validation in ((["snli", str(renamed)], []), (["snli"], [str(renamed)])):
         with pytest.raises(ValueError, match=reason):

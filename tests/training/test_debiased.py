@@ -1,4 +1,4 @@
-"""The laws of the objectives beside a biased model, and values worked out by hand."""
+"""Tests of the debiasing objectives: properties, and values worked out by hand."""
 
 import math
 
@@ -22,18 +22,24 @@ from unbag.training.bias import (
     WEIGHT,
     BiasFeatures,
     OriginalModel,
-    group_weights,
-    lms_groups,
+    assign_lms_groups,
+    compute_group_weights,
 )
-from unbag.training.debiasing import ConfidenceRegularised, LearnedMixin, ProductOfExperts, Reweighted, Weighted
-from unbag.training.max_entropy import entropies
+from unbag.training.debiasing import (
+    ConfidenceRegularization,
+    LearnedMixin,
+    ProductOfExperts,
+    ReweightedCrossEntropy,
+    WeightedCrossEntropy,
+)
+from unbag.training.max_entropy import compute_entropies
 
 NOTHING = {"input_ids": torch.zeros(1)}
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
 
 
 class Constant(torch.nn.Module):
-    """Network with given logits."""
+    """Network with constant logits."""
 
     def __init__(self, logits):
         super().__init__()
@@ -53,8 +59,12 @@ def log(probabilities):
 
 OBJECTIVES = {
     "product": lambda network, **changed: ProductOfExperts(network, told(**changed)),
-    "reweighted": lambda network, **changed: Reweighted(network, told(options.ReweightingConfig, **changed)),
-    "focal": lambda network, **changed: Reweighted(network, told(options.FocalConfig, **changed), gamma=2.0),
+    "reweighted": lambda network, **changed: ReweightedCrossEntropy(
+        network, told(options.ReweightingConfig, **changed)
+    ),
+    "focal": lambda network, **changed: ReweightedCrossEntropy(
+        network, told(options.FocalConfig, **changed), gamma=2.0
+    ),
     "mixin": lambda network, **changed: mixin(network, entropy_penalty=0.0, **changed),
 }
 
@@ -84,17 +94,17 @@ def assert_plain(objective, bias):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_uniform_bias_is_plain_cross_entropy(name):
+def test_uniform_bias_gives_cross_entropy(name):
     assert_plain(OBJECTIVES[name](tiny_network()), torch.full((len(GOLD), 3), math.log(1 / 3)))
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_without_strength_it_is_plain_cross_entropy(name):
+def test_zero_strength_gives_cross_entropy(name):
     assert_plain(OBJECTIVES[name](tiny_network(), bias_strength=0.0), random_bias())
 
 
 @pytest.mark.parametrize("name", ["product", "reweighted", "focal"])
-def test_nothing_is_learnt_where_the_bias_is_certain_and_right(name):
+def test_certain_and_right_bias_gives_no_gradient(name):
     network = Constant([[1.0, 0.5, -2.0]])
     loss = OBJECTIVES[name](network)(torch.tensor([1]), bias=torch.tensor([[-40.0, 0.0, -40.0]]), **NOTHING)
     loss.loss.backward()
@@ -102,14 +112,14 @@ def test_nothing_is_learnt_where_the_bias_is_certain_and_right(name):
     assert network.logits.grad.abs().max() < 1e-12
 
 
-def test_what_is_predicted_is_the_network_alone():
+def test_prediction_uses_only_network():
     objective = OBJECTIVES["product"](tiny_network()).eval()
     with torch.no_grad():
         assert torch.equal(objective(None, **encode()), objective.network(**encode()).logits)
 
 
-def test_product_by_hand():
-    """p = (1/2, 1/4, 1/4) and b = (1/8, 1/2, 3/8): the product is (2, 4, 3) / 9."""
+def test_product_equals_hand_computed_value():
+    """For p = (1/2, 1/4, 1/4) and b = (1/8, 1/2, 3/8), the product is (2, 4, 3) / 9."""
     network = Constant([[math.log(2), 0.0, 0.0]])
     loss = ProductOfExperts(network, told())(torch.tensor([2]), bias=log([[1 / 8, 1 / 2, 3 / 8]]), **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / 9))
@@ -117,63 +127,63 @@ def test_product_by_hand():
     assert network.logits.grad[0].tolist() == pytest.approx([2 / 9, 4 / 9, 3 / 9 - 1])
 
 
-def test_a_strength_of_a_half_takes_the_root():
-    """b = (1/16, 9/16, 6/16): to the power of a half it is proportional to (1, 3, √6)."""
+def test_strength_of_one_half_takes_square_root():
+    """b = (1/16, 9/16, 6/16) to the power of one half is proportional to (1, 3, √6)."""
     objective = ProductOfExperts(Constant([[0.0, 0.0, 0.0]]), told(bias_strength=0.5))
     loss = objective(torch.tensor([1]), bias=log([[1 / 16, 9 / 16, 6 / 16]]), **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / (4 + math.sqrt(6))))
 
 
-def test_weights_by_hand():
-    """b[gold] is 3/4: reweighting weighs (1/4) / (2/3) = 3/8, focal the square of it; strength is an exponent."""
+def test_weights_equal_hand_computed_values():
+    """For b[gold] = 3/4, the reweighting weight is (1/4) / (2/3) = 3/8, and the focal weight its square."""
     bias = log([[3 / 4, 1 / 8, 1 / 8]])
     for name, strength, weight in (("reweighted", 1.0, 3 / 8), ("focal", 1.0, 9 / 64), ("focal", 0.5, 3 / 8)):
         objective = OBJECTIVES[name](Constant([[0.0, 0.0, 0.0]]), bias_strength=strength)
         assert objective(torch.tensor([0]), bias=bias, **NOTHING).loss.item() == pytest.approx(weight * math.log(3))
 
 
-def test_confidence_by_hand():
-    """t = (8, 1, 1) / 10 and β = 2/3: the target is the cube root, (2, 1, 1) / 4."""
-    objective = ConfidenceRegularised(Constant([[math.log(2), 0.0, 0.0]]), told(options.ConfidenceConfig))
+def test_confidence_equals_hand_computed_value():
+    """For t = (8, 1, 1) / 10 and β = 2/3, the target is the cube root, (2, 1, 1) / 4."""
+    objective = ConfidenceRegularization(Constant([[math.log(2), 0.0, 0.0]]), told(options.ConfidenceConfig))
     known = {BIAS: log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: log([[8 / 10, 1 / 10, 1 / 10]])}
     loss = objective(torch.tensor([0]), **known, **NOTHING)
-    assert loss.loss.item() == pytest.approx(1.5 * math.log(2))  # the entropy of (1/2, 1/4, 1/4), which p is
+    assert loss.loss.item() == pytest.approx(1.5 * math.log(2))  # the entropy of p = (1/2, 1/4, 1/4)
     loss.loss.backward()
     assert objective.network.logits.grad.abs().max() < 1e-6, "it says what the target is already"
 
 
-def test_confidence_is_undecided_where_the_bias_is_certain_and_right():
+def test_confidence_target_is_uniform_for_certain_bias():
     network = Constant([[0.0, 0.0, 0.0]])
     known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: log([[0.9, 0.05, 0.05]])}
-    objective = ConfidenceRegularised(network, told(options.ConfidenceConfig))
+    objective = ConfidenceRegularization(network, told(options.ConfidenceConfig))
     objective(torch.tensor([0]), **known, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-7
 
 
-def test_a_certain_teacher_makes_confidence_cross_entropy():
-    objective = ConfidenceRegularised(tiny_network(), told(options.ConfidenceConfig))
+def test_certain_teacher_gives_cross_entropy():
+    objective = ConfidenceRegularization(tiny_network(), told(options.ConfidenceConfig))
     certain = torch.full((len(GOLD), 3), -1e4)
     certain[torch.arange(len(GOLD)), GOLD] = 0.0
     found = objective(GOLD, bias=random_bias(), teacher=certain, **encode()).loss
     torch.testing.assert_close(found, cross_entropy(objective.network(**encode()).logits, GOLD))
 
 
-def test_the_mixin_is_a_product_to_a_power_that_it_learns():
+def test_learned_mixin_is_product_with_learned_power():
     objective = mixin()
     with torch.no_grad():
         objective.gate.weight.zero_()
-        objective.gate.bias.fill_(math.log(math.e**0.5 - 1))  # softplus of it is 0.5
+        objective.gate.bias.fill_(math.log(math.e**0.5 - 1))  # softplus of this value is 0.5
     bias = random_bias()
     found = objective(GOLD, bias=bias, **encode())
     logits = objective.network(**encode()).logits
-    expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * entropies(0.5 * bias).mean()
+    expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * compute_entropies(0.5 * bias).mean()
     torch.testing.assert_close(found.loss, expected)
     found.loss.backward()
     assert objective.gate.weight.grad.abs().max() > 0
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bart", "distilbert"])
-def test_the_mixin_reads_the_hidden_state_that_became_the_logits(kind):
+def test_learned_mixin_reads_input_of_last_layer(kind):
     objective = mixin(tiny_network(kind))
     tokenizer_pad = encode()
     hidden = {}
@@ -183,14 +193,14 @@ def test_the_mixin_reads_the_hidden_state_that_became_the_logits(kind):
     torch.testing.assert_close(layer(hidden["h"]), objective.network(**tokenizer_pad).logits)
 
 
-def test_the_strength_is_annealed_from_the_first_step_to_the_last():
+def test_strength_is_annealed_over_all_steps():
     objective = ProductOfExperts(
         Constant([[0.0, 0.0, 0.0]]), told(anneal=0.2, gradient_accumulation_steps=2, batch_size=2)
     )
     objective.begin(0, 5)
     seen = []
     for _ in range(5):
-        for _ in range(2):  # the parts of a step
+        for _ in range(2):  # passes of one step
             seen.append(round(objective.strength, 6))
             objective(torch.tensor([0]), bias=log(UNIFORM), **NOTHING)
     assert seen == [1.0, 1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.4, 0.2, 0.2]
@@ -200,48 +210,50 @@ def test_the_strength_is_annealed_from_the_first_step_to_the_last():
     assert objective.strength == 1.0
 
 
-def test_evaluation_takes_no_step():
+def test_evaluation_does_not_advance_annealing():
     objective = ProductOfExperts(tiny_network(), told(anneal=0.0)).eval()
     objective.begin(0, 10)
     objective(None, **encode())
     assert objective.strength == 1.0
 
 
-def test_permuted_pairs_are_max_entropys():
+def test_permuted_pairs_use_max_entropy():
     objective = ProductOfExperts(tiny_network(), told(alpha=0.7))
     examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
-    further = objective.extra_pairs(examples, 0)
+    further = objective.build_extra_pairs(examples, 0)
     assert len(further) == len(PAIRS)
     bias = random_bias()
     found = objective(GOLD, bias=bias, **encode(PAIRS + further))
     network = objective.network
     product = cross_entropy(network(**encode()).logits + bias, GOLD)
-    torch.testing.assert_close(found.loss, product - 0.7 * entropies(network(**encode(further)).logits).mean())
+    torch.testing.assert_close(found.loss, product - 0.7 * compute_entropies(network(**encode(further)).logits).mean())
 
 
-def test_groups_weigh_the_same():
+def test_groups_have_equal_total_weight():
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet([1, 1, 1], 1000)
     gold = np.argmax(generator.random((1000, 3)) * probabilities, axis=1)
-    group, weights = lms_groups(probabilities, gold), group_weights(probabilities, gold)
+    group, weights = assign_lms_groups(probabilities, gold), compute_group_weights(probabilities, gold)
     assert set(group.tolist()) == set(range(len(EDGES) + 1))
     sums = [float(weights[group == each].sum()) for each in range(len(EDGES) + 1)]
     assert sums == pytest.approx([1000 / len(sums)] * len(sums), rel=1e-4)
 
 
-def test_balance_by_hand():
-    """Weights of 2 and 2/3, taken half: 1.5 and 5/6 of ln 3."""
+def test_balance_equals_hand_computed_value():
+    """The weights are 2 and 2/3, halfway to 1: 1.5 and 5/6 times ln 3."""
     network = Constant([[0.0, 0.0, 0.0]] * 2)
-    objective = Weighted(network, told(options.GroupBalancedConfig, balance=0.5))
+    objective = WeightedCrossEntropy(network, told(options.GroupBalancedConfig, balance=0.5))
     known = {BIAS: log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
     found = objective(torch.tensor([0, 1]), **known, **NOTHING).loss.item()
     assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))
 
 
-def test_distillation_by_hand():
-    """p = (1, 1, 1) / 3: −log p is ln 3 for any target. p = (2, 1, 1) / 4 with o = (0, 1, 0): ¾ · ln 2 + ¼ · ln 4."""
+def test_distillation_equals_hand_computed_value():
+    """For p = (1, 1, 1) / 3, −log p is ln 3 for any target. For p = (2, 1, 1) / 4 and o = (0, 1, 0): ¾ · ln 2 + ¼ · ln
+    4.
+    """
     network = Constant([[0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]])
-    objective = Weighted(network, told(options.MendConfig, alpha=0.0), distill=0.25)
+    objective = WeightedCrossEntropy(network, told(options.MendConfig, alpha=0.0), distill=0.25)
     known = {ORIGINAL: torch.tensor([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]]).log()}
     found = objective(torch.tensor([1, 0]), **known, **NOTHING).loss
     second = 0.75 * math.log(2) + 0.25 * math.log(4)
@@ -253,7 +265,7 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     class Original:
         identity = "an original"
 
-        def log_probabilities(self, examples):
+        def compute_log_probabilities(self, examples):
             assert [example.source_id for example in examples] == ["a", "c"], "added pairs are not predicted"
             return np.log(np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], dtype=np.float32))
 
@@ -264,21 +276,21 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     assert np.exp(features[ORIGINAL][1]).tolist() == [0.0, 1.0, 0.0], "the label"
     assert np.exp(features[ORIGINAL][2]).tolist() == pytest.approx([0.6, 0.3, 0.1])
     logits = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
-    objective = Weighted(Constant(logits.tolist()), told(options.MendConfig, alpha=0.0), distill=distill)
+    objective = WeightedCrossEntropy(Constant(logits.tolist()), told(options.MendConfig, alpha=0.0), distill=distill)
     gold = torch.tensor([1, 1])
     found = objective(gold, **{ORIGINAL: torch.from_numpy(features[ORIGINAL][[1, 3]])}, **NOTHING).loss
     torch.testing.assert_close(found, cross_entropy(logits, gold))
 
 
-def test_distillation_alone_has_no_gradient_at_the_original():
+def test_distillation_alone_has_zero_gradient_at_original():
     logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
     network = Constant(logits.tolist())
-    objective = Weighted(network, told(options.MendConfig, alpha=0.0), distill=1.0)
+    objective = WeightedCrossEntropy(network, told(options.MendConfig, alpha=0.0), distill=1.0)
     objective(GOLD[:4], **{ORIGINAL: logits.log_softmax(dim=1)}, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-6
 
 
-def test_distillation_is_outside_the_product_with_the_bias():
+def test_distillation_excludes_bias():
     objective = ProductOfExperts(tiny_network(), told(options.MendConfig, alpha=0.0, bias_strength=1.0), distill=0.4)
     bias, original = random_bias(), random_bias().log_softmax(dim=1)
     found = objective(GOLD, **{BIAS: bias, ORIGINAL: original}, **encode()).loss
@@ -292,13 +304,17 @@ def test_distillation_is_outside_the_product_with_the_bias():
     [
         (options.MendConfig, {"distill": 1.5}, "expected distill from 0 to 1"),
         (options.MendConfig, {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
-        (options.DebiasConfig, {"bias": "magic"}, "expected a bias of lexical, hypothesis, both, self, or a folder"),
+        (
+            options.DebiasConfig,
+            {"bias": "magic"},
+            "expected bias to be one of lexical, hypothesis, both, self, a folder",
+        ),
         (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
         (
             options.DebiasConfig,
             {"hypothesis_only": True},
-            "hypothesis_only: a model of hypotheses learns only the bias",
+            "hypothesis_only: expected both sentences, since a hypothesis-only model learns only the bias",
         ),
         (options.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled: alpha"),
         (
@@ -308,11 +324,15 @@ def test_distillation_is_outside_the_product_with_the_bias():
         ),
         (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
         (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),
-        (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "augment: stored predictions have none"),
+        (
+            options.DebiasConfig,
+            {"bias": __file__, "augment": ("soswap",)},
+            "augment: expected a biased model, got stored predictions",
+        ),
         (options.ReweightingConfig, {"balance": 0.5}, "already weights pairs by the bias"),
         (options.FocalConfig, {"gamma": -1.0}, "expected gamma of at least 0"),
         (options.LearnedMixinConfig, {"entropy_penalty": math.inf}, "expected entropy_penalty of at least 0"),
-        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a folder"),
+        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a model folder"),
     ],
 )
 def test_debias_config_contradictory_options_are_rejected(config, changed, said):

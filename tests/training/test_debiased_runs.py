@@ -1,4 +1,4 @@
-"""The recipes of `trainers/debias.py` through the loop: what a run leaves, interrupted, cut in parts, or combined."""
+"""Tests of the recipes of `trainers/debias.py` in the training loop: outputs, resumed runs and combinations."""
 
 import os
 from pathlib import Path
@@ -23,13 +23,13 @@ SHORT = {"weak_examples": 12, "weak_epochs": 1}
 
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory):
-    """Give a cache in which the bags of words of all tests are fitted once."""
+    """Return a cache that all tests share, so that the bags of words are fitted once."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
 def train(options, monkeypatch, kept):
-    """Build a function that runs a recipe with some options, and returns the record and the weights."""
+    """Return a function that runs a recipe with given options and returns the record and the weights."""
     monkeypatch.setenv("UNBAG_CACHE", str(kept))
 
     def train(name, on_step=None, **changed):
@@ -45,7 +45,7 @@ def train(options, monkeypatch, kept):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_an_interrupted_run_goes_on_to_the_same_weights(train, options, with_dropout, name):
+def test_interrupted_run_resumes_to_same_weights(train, options, with_dropout, name):
     told = {"model": str(with_dropout), "save_steps": 4, "alpha": 0.5}
     told |= {} if name == "group_balanced" else {"anneal": 0.2}
     unbroken = options["output_dir"].with_name("unbroken")
@@ -67,7 +67,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(train, options, with_dro
     assert record["recipe"] == name
 
 
-def test_without_strength_a_product_of_experts_is_plain_fine_tuning(train, options):
+def test_product_of_experts_with_zero_strength_equals_fine_tuning(train, options):
     _, product = train("product_of_experts", bias_strength=0.0, max_steps=3)
     _, plain = train("finetune", output_dir=options["output_dir"].with_name("plain"), max_steps=3)
     assert same(product, plain)
@@ -75,7 +75,7 @@ def test_without_strength_a_product_of_experts_is_plain_fine_tuning(train, optio
     assert not same(at_strength, plain)
 
 
-def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
+def test_bag_of_words_is_same_for_permuted_pairs(train, options):
     record, _ = train("product_of_experts", max_steps=1)
     AcceleratorState._reset_state(reset_partial_state=True)
     for order in ("permuted", "shuffled"):
@@ -85,12 +85,16 @@ def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
         assert other["known"] == record["known"]
 
 
-def test_a_weak_learner_takes_its_own_steps(options):
-    weak = find_recipe("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
+def test_weak_learner_has_separate_steps(options):
+    weak = (
+        find_recipe("self_debiasing")
+        .config(**options, **SHORT)
+        .build_prerequisite_configs(options["output_dir"])["weak"]
+    )
     assert (weak.max_examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 
-def test_two_halves_of_a_batch_are_the_batch(train, options):
+def test_gradient_accumulation_equals_whole_batch(train, options):
     told = {"alpha": 0.5, "balance": 0.5, "anneal": 0.0}
     _, whole = train("product_of_experts", **told)
     _, halves = train(
@@ -102,14 +106,14 @@ def test_two_halves_of_a_batch_are_the_batch(train, options):
     assert close(whole, halves, atol=1e-4)
 
 
-def test_a_users_weak_network_may_be_the_bias(train, options, tiny_bert):
+def test_user_model_can_be_bias(train, options, tiny_bert):
     record, _ = train("reweighting", bias=str(tiny_bert), max_steps=2)
     assert record["known"].startswith("network ")
     assert record["config"]["bias"] == tiny_bert.name
     assert not options["output_dir"].with_name("out.unfinished").exists()
 
 
-def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_path):
+def test_record_contains_accuracy_of_bias(train, options, tmp_path):
     """Of 72 pairs, 18 predictions are correct, 36 wrong and 18 missing: an accuracy of one third."""
     [file] = options["corpus"]
     labels = [line.rsplit(",", 1)[1] for line in Path(file).read_text().splitlines()[1:]]
@@ -131,8 +135,8 @@ def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_two_processes_are_one_with_the_joint_batch(train, options, kept, tmp_path):
-    """With a weak learner, which both processes train and run first."""
+def test_two_processes_equal_one_with_joint_batch(train, options, kept, tmp_path):
+    """Both processes train and run the weak learner first."""
     told = {**SHORT, "alpha": 0.5, "balance": 0.5, "max_steps": 6}
     _, alone = train("self_debiasing", **told)
     words = {

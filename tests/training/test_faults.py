@@ -1,4 +1,4 @@
-"""What a machine does to a training: another in its folder, workers that die, a disk without room, a signal."""
+"""Tests of system faults in training: a locked folder, killed workers, a full disk, a signal."""
 
 import multiprocessing
 import os
@@ -34,7 +34,7 @@ def start(pairs_file, model, out, *more):
         (signal.SIGTERM, 143, "termin"),
     ],
 )
-def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resume(
+def test_second_run_is_rejected_and_signal_allows_resuming(
     tmp_path, pairs_file, with_dropout, finetune, number, code, how
 ):
     out = tmp_path / "out"
@@ -56,8 +56,8 @@ def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resum
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finetune, caplog):
-    others = {child.pid for child in multiprocessing.active_children()}  # such as a client process of other tests
+def test_killed_worker_gives_one_line_error_and_run_resumes(tmp_path, finetune, caplog):
+    others = {child.pid for child in multiprocessing.active_children()}  # for example a client process of other tests
 
     def kill_the_worker(step, total, status):
         if step == 2:
@@ -76,7 +76,7 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), EOFError(), FileNotFoundError(2, "gone")])
-def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, tmp_path, monkeypatch):
+def test_worker_killed_during_transfer_is_reported_as_worker(error, tmp_path, monkeypatch):
     monkeypatch.setattr(errors, "_SIGNAL_SECONDS", 0.01)
 
     def read_batch(examples):
@@ -90,11 +90,11 @@ def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, 
     with pytest.raises(WorkerError, match="a data loading process died"):
         read(workers=1)
     with pytest.raises(type(error)):
-        read(workers=0)  # where there is none, it is something else
+        read(workers=0)  # without workers, the error has another cause
 
 
-def test_the_signal_of_its_death_may_find_this_process_at_anything(tmp_path, monkeypatch):
-    """It did find it looking at the error of the broken pipe, and was then told as itself."""
+def test_killed_worker_signal_is_handled_at_any_moment(tmp_path, monkeypatch):
+    """The signal once arrived during the handling of the broken pipe, and was then reported instead."""
 
     def signal_arrives(*arguments):
         raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
@@ -111,12 +111,12 @@ def test_the_signal_of_its_death_may_find_this_process_at_anything(tmp_path, mon
 
 
 @pytest.mark.parametrize("most", [200, 20_000], ids=["records", "weights"])
-def test_a_full_disk_is_one_line_and_the_next_run_goes_on(tmp_path, finetune, caplog, most):
+def test_full_disk_gives_one_line_error_and_run_resumes(tmp_path, finetune, caplog, most):
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill_up(step, total, status):
         if step == 5:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, unlimited[1]))  # no file grows beyond so many bytes
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, unlimited[1]))  # limits the size of files
 
     try:
         with pytest.raises(OSError, match=r".") as told:

@@ -1,4 +1,4 @@
-"""One process: what a run does to the weights, and what it leaves."""
+"""Tests of training in one process: changed weights and written files."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def same(one, other):
 
 
 def close(one, other, atol):
-    """Compare all weights but the biases of keys: softmax cancels those, so their gradient is rounding alone."""
+    """Compare all weights except key biases, whose gradient is rounding error because softmax cancels them."""
     assert one.keys() == other.keys()
     compared = [name for name in one if not name.endswith("key.bias")]
     assert compared
@@ -31,7 +31,7 @@ def close(one, other, atol):
 
 
 def stopped_after(step, finetune, **options):
-    """Train until a step is done, as if it were stopped there."""
+    """Train until a step is complete, then stop."""
 
     def stop(done, total, said):
         if done == step:
@@ -41,7 +41,7 @@ def stopped_after(step, finetune, **options):
         finetune(on_step=stop, **options)
 
 
-def test_every_weight_moves_and_a_learnable_toy_is_learnt(finetune, options):
+def test_every_weight_changes_and_toy_data_is_learned(finetune, options):
     before = AutoModelForSequenceClassification.from_pretrained(options["model"]).state_dict()
     record, after = finetune(max_steps=60, eval_steps=10)
     assert before.keys() == after.keys()
@@ -76,17 +76,17 @@ def test_training_with_other_intervals_gives_same_weights(finetune, options, wit
     assert same(once, watched)
 
 
-def test_two_halves_of_a_batch_are_the_batch(finetune, options):
+def test_gradient_accumulation_equals_whole_batch(finetune, options):
     _, whole = finetune()
     _, halves = finetune(gradient_accumulation_steps=2, output_dir=options["output_dir"].with_name("halves"))
     _, uneven = finetune(
         gradient_accumulation_steps=5, output_dir=options["output_dir"].with_name("uneven")
-    )  # parts of 3 and of 2 pairs
+    )  # 3 and 2 pairs per pass
     assert close(whole, halves, atol=1e-4)
     assert close(whole, uneven, atol=1e-4)
 
 
-def test_what_is_left_loads_with_plain_transformers(finetune, options):
+def test_output_loads_with_transformers(finetune, options):
     record, weights = finetune()
     network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
     assert not any(info.values()), info
@@ -99,7 +99,7 @@ def test_what_is_left_loads_with_plain_transformers(finetune, options):
     assert "/" not in json.dumps({**record, "environment": None}), "a path of this machine is in the record"
 
 
-def test_the_record_says_what_the_predictor_finds(finetune, options):
+def test_record_accuracy_equals_predictor_accuracy(finetune, options):
     record, _ = finetune(max_steps=20)
     predictor = TransformerPredictor.load(options["output_dir"])
     premises, hypotheses, labels = zip(*PAIRS, strict=True)
@@ -108,15 +108,15 @@ def test_the_record_says_what_the_predictor_finds(finetune, options):
     assert record["best_evaluation"]["all"] == {**record["best_evaluation"]["all"], "accuracy": right / 72, "pairs": 72}
 
 
-def test_a_classifier_keeps_its_head_and_its_order(finetune, tiny_bert):
+def test_classifier_keeps_head_and_label_order(finetune, tiny_bert):
     record, weights = finetune(model=str(tiny_bert), max_steps=1, learning_rate=1e-9)
     assert record["label_order"] == ["contradiction", "entailment", "neutral"]
     before = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     assert torch.allclose(before.classifier.weight, weights["classifier.weight"], atol=1e-6)
 
 
-def test_early_stopping_keeps_the_best(finetune, tmp_path, pairs_file):
-    # What is held out has the labels turned round: the better the training, the worse the accuracy.
+def test_early_stopping_keeps_best_model(finetune, tmp_path, pairs_file):
+    # The validation labels are rotated, so better training gives a lower accuracy.
     turned = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
     against = write_pairs(tmp_path / "against.csv", [(p, h, turned[label]) for p, h, label in PAIRS])
     record, _ = finetune(
@@ -134,14 +134,14 @@ def test_early_stopping_keeps_the_best(finetune, tmp_path, pairs_file):
     assert right / 72 == pytest.approx(max(accuracies))
 
 
-def test_bfloat16_learns_too(finetune):
+def test_bfloat16_training_learns(finetune):
     record, weights = finetune(precision="bf16", max_steps=60)
     assert record["precision"] == "bf16"
     assert {value.dtype for value in weights.values()} == {torch.float32}
     assert record["best_evaluation"]["all"]["accuracy"] > 0.9
 
 
-def test_a_finished_run_is_not_run_again(finetune, options):
+def test_finished_run_is_not_repeated(finetune, options):
     record, _ = finetune()
     stamp = (options["output_dir"] / "model.safetensors").stat().st_mtime_ns
     assert finetune()[0] == record
@@ -153,25 +153,25 @@ def test_a_finished_run_is_not_run_again(finetune, options):
         finetune(corpus=(str(changed),), validation=(str(changed),))
 
 
-def test_a_diverging_run_says_so(finetune):
+def test_diverging_run_raises_error(finetune):
     with pytest.raises(ValueError, match=r"the loss at step .* use a --learning-rate below"):
         finetune(learning_rate=1e12, max_grad_norm=0, max_steps=100)
 
 
-def test_a_batch_that_cannot_be_cut_is_refused(finetune, tmp_path):
+def test_indivisible_batch_is_rejected(finetune, tmp_path):
     few = write_pairs(tmp_path / "few.csv", PAIRS[:3])
     with pytest.raises(ValueError, match=r"batches of at least 4 pairs.*got 3: 3 pairs in batches of 12"):
         finetune(corpus=(str(few),), gradient_accumulation_steps=4)
 
 
 @pytest.mark.parametrize("order", ["shuffled", "permuted"])
-def test_other_orders_of_words_are_trained_on(finetune, options, order):
+def test_other_word_orders_change_training(finetune, options, order):
     _, natural = finetune(max_steps=3)
     _, other = finetune(max_steps=3, word_order=order, output_dir=options["output_dir"].with_name(order))
     assert not same(natural, other)
 
 
-def test_a_head_of_other_labels_is_refused(make_model, finetune):
+def test_head_with_other_labels_is_rejected(make_model, finetune):
     two = make_model(order=("entailment", "not_entailment"))
     with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction"):
         finetune(model=str(two))
@@ -182,8 +182,8 @@ def test_a_head_of_other_labels_is_refused(make_model, finetune):
     assert record["label_order"] == ["neutral", "entailment", "contradiction"]
 
 
-def test_a_checkpoint_of_another_run_is_refused(finetune, options):
-    """Stopped after six steps, then given again with another seed."""
+def test_checkpoint_of_other_run_is_rejected(finetune, options):
+    """The run is stopped after six steps, then started with another seed."""
     stopped_after(6, finetune, save_steps=2)
     with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
         finetune(seed=14)
@@ -191,7 +191,7 @@ def test_a_checkpoint_of_another_run_is_refused(finetune, options):
     assert sorted(left) == ["step-00000004", "step-00000006"]
 
 
-def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropout, tmp_path):
+def test_run_resumes_from_other_checkpoint_folder(finetune, options, with_dropout, tmp_path):
     options["model"] = str(with_dropout)
     stopped_after(7, finetune, save_steps=3)
     steps = []
@@ -204,8 +204,8 @@ def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropo
         finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
 
 
-def test_a_model_whose_modules_share_weights_goes_on(finetune, options, tmp_path):
-    """BART's encoder and decoder have one table of embeddings, of which a checkpoint has one copy."""
+def test_model_with_shared_weights_resumes(finetune, options, tmp_path):
+    """BART's encoder and decoder share one embedding table, which a checkpoint contains once."""
     tiny_network("bart", dropout=0.1).save_pretrained(tmp_path / "bart")
     tiny_tokenizer().save_pretrained(tmp_path / "bart")
     options["model"] = str(tmp_path / "bart")
@@ -215,7 +215,7 @@ def test_a_model_whose_modules_share_weights_goes_on(finetune, options, tmp_path
     assert same(gone_on, unbroken)
 
 
-def test_seeds_are_summarised(finetune, options, recipe):
+def test_seeds_are_summarized(finetune, options, recipe):
     done = run_seeds(recipe, TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
     values = [record["best_evaluation"]["all"]["accuracy"] for record in done["runs"]]
     [(name, found)] = done["summary"].items()
@@ -229,7 +229,7 @@ def test_seeds_are_summarised(finetune, options, recipe):
     assert alone["best_evaluation"] == done["runs"][1]["best_evaluation"], "a run depends on the runs before it"
 
 
-def test_trackers_get_what_happens(finetune, options):
+def test_trackers_receive_metrics(finetune, options):
     event_file = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     finetune(report_to=("tensorboard",))
     events = event_file.EventAccumulator(str(options["output_dir"] / "runs/unbag"))
@@ -238,7 +238,7 @@ def test_trackers_get_what_happens(finetune, options):
     assert [event.step for event in events.Scalars("train/loss")] == [2, 4, 6, 8, 10, 12]
 
 
-def test_a_set_that_there_is_not_is_refused_before_the_training(options, recipe):
+def test_unknown_set_is_rejected_before_training(options, recipe):
     from unbag.training.config import TrainConfig
     from unbag.training.seeds import run_seeds
 

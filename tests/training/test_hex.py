@@ -21,13 +21,13 @@ from unbag.inference import TransformerPredictor
 from unbag.models.hex.residual import ResidualHead
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex, embedding_word_table, project_out
+from unbag.training.hex import HexObjective, build_embedding_word_table, project_out
 
 NOW = HexOptions(warm_start=0)
 
 
 def tiny_hex(kind="bert", options=NOW, **network):
-    return Hex(tiny_network(kind, **network), tiny_tokenizer(), options)
+    return HexObjective(tiny_network(kind, **network), tiny_tokenizer(), options)
 
 
 def layer_of(objective, kind="bert"):
@@ -35,20 +35,20 @@ def layer_of(objective, kind="bert"):
 
 
 def encoder_outputs(objective, kind, encoded):
-    """Return h of each pair, caught on its way into the last layer."""
+    """Return h of each pair, the input of the last layer."""
     caught = []
     handle = layer_of(objective, kind).register_forward_pre_hook(lambda _, arguments: caught.append(arguments[0]))
     with torch.no_grad():
         objective.network(**encoded)
     handle.remove()
     [h] = caught
-    if h.ndim == 3:  # a decoder's layer runs at every position, and the last token's is returned
+    if h.ndim == 3:  # a decoder applies the layer at every position, and returns the last token
         h = h[torch.arange(len(h)), encoded["attention_mask"].sum(dim=1) - 1]
     return h
 
 
 def superficial(objective, encoded):
-    """Return g by the paper's formula, one pair and one word at a time, then normalised."""
+    """Return the normalized g by the formula of the paper, one pair and one word at a time."""
     table = objective.branch.table.vectors
     rows = []
     for ids in encoded["input_ids"].tolist():
@@ -59,7 +59,7 @@ def superficial(objective, encoded):
 
 
 def widened(objective, kind="bert"):
-    """Return f, the last layer widened to take [h, g]."""
+    """Return f, the last layer extended to the input [h, g]."""
     layer, w_g = layer_of(objective, kind), objective.branch.decoder.weight
     f = torch.nn.Linear(layer.in_features + w_g.shape[1], layer.out_features, bias=layer.bias is not None)
     with torch.no_grad():
@@ -71,8 +71,8 @@ def widened(objective, kind="bert"):
 
 @pytest.mark.parametrize("kind", LAST_LAYERS)
 @pytest.mark.parametrize("unscaled", [False, True])
-def test_is_the_papers_definition_in_every_family(kind, unscaled):
-    """F_B = f([h, g]) and F_G = f([0, g]) made from their parts, and the projection by NumPy's least squares."""
+def test_objective_equals_definition_in_every_family(kind, unscaled):
+    """Compute F_B = f([h, g]) and F_G = f([0, g]) separately, and the projection with NumPy's least squares."""
     objective = tiny_hex(kind, HexOptions(warm_start=0, unscaled=unscaled)).train()
     encoded = encode()
     h, g, f = encoder_outputs(objective, kind, encoded), superficial(objective, encoded), widened(objective, kind)
@@ -88,13 +88,13 @@ def test_is_the_papers_definition_in_every_family(kind, unscaled):
     assert loss.loss.item() == pytest.approx(cross_entropy(torch.tensor(expected), LABELS).item(), abs=1e-3)
     w_h_h = (h @ layer_of(objective, kind).weight.T).detach().double().numpy()
     np.testing.assert_allclose(w_h_h - f_g @ np.linalg.lstsq(f_g, w_h_h, rcond=None)[0], expected, atol=1e-4)
-    # … and the law: it is orthogonal to the columns of F_G.
+    # The result is orthogonal to the columns of F_G.
     cosines = f_g.T @ loss.logits.double().numpy() / np.outer(np.linalg.norm(f_g, axis=0), np.linalg.norm(f_b, axis=0))
     assert np.abs(cosines).max() < 1e-3
 
 
-def test_g_by_hand():
-    """Two words of embeddings (1, 0) and (3, 4), one special token and padding: their mean is (2, 2)."""
+def test_g_equals_hand_computed_value():
+    """Two words with embeddings (1, 0) and (3, 4), a special token and padding: the mean is (2, 2)."""
     vectors = torch.tensor([[9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [1.0, 0.0], [3.0, 4.0]])
     table = WordTable(vectors, torch.tensor([False, True, False, True, True, True]))
     weights = {
@@ -103,16 +103,16 @@ def test_g_by_hand():
     }
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
     branch = SuperficialBranch.from_weights(weights, table, normalise=False)
-    assert branch(branch.mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
+    assert branch(branch.compute_mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
     branch.normalise = True
-    torch.testing.assert_close(branch(branch.mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
-    assert branch(branch.mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # no word, no g
+    torch.testing.assert_close(branch(branch.compute_mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
+    assert branch(branch.compute_mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # without words, g is zero
 
 
-def test_the_embeddings_of_g_are_the_networks_as_it_began_for_good():
+def test_g_keeps_initial_embeddings_of_network():
     network = tiny_network()
     before = network.get_input_embeddings().weight.detach().clone()
-    objective = Hex(network, tiny_tokenizer(), NOW)
+    objective = HexObjective(network, tiny_tokenizer(), NOW)
     assert not {name for name in objective.state_dict() if "table" in name}
     assert not objective.branch.table.vectors.requires_grad
     steps(objective, 5)
@@ -121,8 +121,8 @@ def test_the_embeddings_of_g_are_the_networks_as_it_began_for_good():
     assert objective.branch.table.is_word.tolist() == [False] * 4 + [True] * len(WORDS)
 
 
-def test_g_reads_word_vectors_where_they_are_named(tmp_path):
-    """g skips word pieces and words that are not in the file."""
+def test_g_reads_given_word_vectors(tmp_path):
+    """g ignores word pieces and words without a vector."""
     path = tmp_path / "vectors.txt"
     path.write_text("dog 1 2\ncat 3 4\nunheard 5 6\n")
     objective = tiny_hex(options=HexOptions(warm_start=0, embeddings=str(path)))
@@ -132,29 +132,29 @@ def test_g_reads_word_vectors_where_they_are_named(tmp_path):
     assert is_word.nonzero().flatten().tolist() == sorted([dog, cat])
     assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
     encoded = encode([("a dog runs", "a dog and a cat")])
-    torch.testing.assert_close(objective.branch.mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
-    assert objective.provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
-    assert tiny_hex().provenance() == {}
+    torch.testing.assert_close(objective.branch.compute_mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
+    assert objective.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
+    assert tiny_hex().build_provenance() == {}
     path.write_text("unheard 5 6\n")
     with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, got none"):
         tiny_hex(options=HexOptions(embeddings=str(path)))
 
 
-def test_a_piece_of_a_word_has_no_word_vector(tmp_path):
+def test_word_piece_has_no_word_vector(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("play 1 2\ning 3 4\n# 5 6\n")
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "#", "ing"]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
     network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
-    vectors, is_word = embedding_word_table(load_embeddings(str(path)), network, tokenizer)
+    vectors, is_word = build_embedding_word_table(load_embeddings(str(path)), network, tokenizer)
     assert tokenizer.tokenize("playing") == ["play", "##ing"]
     assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
     assert vectors[5].tolist() == [1.0, 2.0]
     assert vectors.shape == (12, 2), "a network may have more embeddings than its tokenizer has tokens"
 
 
-def test_padding_changes_nothing():
+def test_padding_has_no_effect():
     objective = tiny_hex().train()
     encoded = encode()
     padded = {
@@ -166,56 +166,56 @@ def test_padding_changes_nothing():
     )
 
 
-def test_the_residual_is_what_is_left_of_the_encoders_part_alone():
-    """F_L = (I - P_G) W_h h: g acts only through what it removes, by an orthogonal projection made here by QR."""
+def test_residual_contains_only_encoder_part():
+    """F_L = (I - P_G) W_h h: g acts only through an orthogonal projection, computed here by QR."""
     objective = tiny_hex().train()
     encoded = encode()
     w_h_h = encoder_outputs(objective, "bert", encoded) @ layer_of(objective).weight.T
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
         q, _ = torch.linalg.qr(f_g.double())
         expected = w_h_h.double() - q @ (q.T @ w_h_h.double())
         torch.testing.assert_close(objective(LABELS, **encoded).logits.double(), expected, atol=1e-3, rtol=0)
-        # … so that another W_g with the same columns' span (F_G times any invertible matrix) changes nothing.
+        # Another W_g with the same column span (F_G times any invertible matrix) changes nothing.
         mixing = torch.tensor([[2.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 3.0, 5.0]])
         spanned = project_out(w_h_h, f_g @ mixing)
     torch.testing.assert_close(spanned, objective(LABELS, **encoded).logits, atol=1e-3, rtol=0)
 
 
-def test_the_second_form_adds_what_was_removed_by_its_weight():
+def test_second_form_adds_weighted_superficial_loss():
     objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=0.5)).train()
     first = tiny_hex().train()
     encoded = encode()
     found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
     assert torch.equal(found.logits, without.logits), "what predicts is F_L in both"
     assert found.loss.item() == pytest.approx(cross_entropy(without.logits + 0.5 * f_g, LABELS).item(), abs=1e-6)
     assert abs(found.loss.item() - without.loss.item()) > 0.01, "the same, so this test would show nothing"
 
 
-def test_with_no_weight_the_second_form_is_the_first():
+def test_second_form_with_zero_weight_equals_first():
     one, other = (tiny_hex(options=each) for each in (HexOptions(superficial_weight=0.0), HexOptions()))
     steps(one, 3)
     steps(other, 3)
     assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
 
 
-def test_in_the_second_form_g_learns_to_predict_the_label():
+def test_g_learns_labels_in_second_form():
     """With a frozen network, the branch does not learn to predict labels from F_L alone."""
     losses = {}
     for weight in (0.0, 2.0):
         objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=weight))
         objective.network.requires_grad_(False)
         steps(objective, 60)
-        f_g = objective.branch(objective.branch.mean(**asked(encode()))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encode()))) + layer_of(objective).bias
         losses[weight] = cross_entropy(f_g, LABELS).item()
     assert losses[2.0] < 0.5 < 0.9 < losses[0.0]
 
 
-def test_warm_start_is_plain_cross_entropy_and_ends():
+def test_warm_start_is_cross_entropy_and_ends():
     objective = tiny_hex(options=HexOptions(warm_start=0.3)).train()
-    objective.begin(0, 5)  # 1.5 steps of 5: two
+    objective.begin(0, 5)  # 1.5 of 5 steps, rounded up to two
     plain = objective.network(**encode()).logits
     for batch in range(4):
         objective.zero_grad()
@@ -233,15 +233,15 @@ def test_warm_start_is_plain_cross_entropy_and_ends():
     assert not torch.equal(resumed(LABELS, **encode()).logits, plain), "and this the sixth"
 
 
-def test_a_step_of_several_passes_counts_once():
+def test_step_of_several_passes_counts_once():
     network, tokenizer = tiny_network(), tiny_tokenizer()
-    objective = Hex(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
+    objective = HexObjective(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
     objective.begin(0, 4)
     plain = network(**encode()).logits
     assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]
 
 
-def test_in_evaluation_it_is_the_published_network_pair_by_pair():
+def test_evaluation_equals_published_network_per_pair():
     objective = tiny_hex().eval()
     plain = objective.network(**encode()).logits
     loss = objective(LABELS, **encode())
@@ -253,7 +253,7 @@ def test_in_evaluation_it_is_the_published_network_pair_by_pair():
 
 @pytest.mark.parametrize("b", [1, 2, 10])
 @pytest.mark.parametrize("superficially", ["as drawn", "zero", "collinear"])
-def test_never_nan_under_autocast(b, superficially):
+def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
     objective = tiny_hex().train()
     with torch.no_grad():
         if superficially != "as drawn":
@@ -299,18 +299,18 @@ def trained(n=8):
     return objective, steps(objective, n)
 
 
-def test_the_loss_falls_and_every_weight_moves():
+def test_loss_decreases_and_every_weight_changes():
     before = {name: value.clone() for name, value in tiny_hex().named_parameters()}
     objective, losses = trained(32)
     assert losses[-1] < 0.5 * losses[8]
     still = {name for name, value in objective.named_parameters() if torch.equal(value, before[name])}
-    # What the plain network leaves still: a key's bias adds the same to all scores of a query.
+    # Only the bias of keys stays, since it adds the same value to all scores of a query.
     assert {name for name in still if not name.endswith("key.bias")} == set()
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Give a trained objective with ω* fitted, and the folder it was published in."""
+    """Return a trained objective with ω* fitted, and its output folder."""
     objective, _ = trained()
     parts = [encode(PAIRS[rows]) for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
     objective.finish(objective, iter(parts), accelerate.Accelerator(cpu=True))
@@ -322,7 +322,7 @@ def finished(tmp_path_factory):
     return objective.eval(), folder
 
 
-def test_the_published_network_is_the_plain_head_of_the_unchanged_architecture(finished):
+def test_published_network_has_plain_head(finished):
     objective, folder = finished
     h = encoder_outputs(objective, "bert", encode())
     f = widened(objective)
@@ -334,7 +334,7 @@ def test_the_published_network_is_the_plain_head_of_the_unchanged_architecture(f
     torch.testing.assert_close(published.eval()(**encode()).logits, expected, atol=1e-5, rtol=0)
 
 
-def test_omega_is_the_least_squares_fit_over_all_the_data(finished):
+def test_omega_is_least_squares_fit_over_all_data(finished):
     objective, folder = finished
     h, g, f = encoder_outputs(objective, "bert", encode()), superficial(objective, encode()), widened(objective)
     with torch.no_grad():
@@ -348,7 +348,7 @@ def test_omega_is_the_least_squares_fit_over_all_the_data(finished):
     assert np.abs(found - f_b).max() > 0.1, "nothing is taken out, so this test would show nothing"
 
 
-def test_the_residual_of_a_pair_does_not_depend_on_its_neighbours(finished):
+def test_residual_does_not_depend_on_batch(finished):
     _, folder = finished
     network = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     plain = network(**encode()).logits
@@ -359,7 +359,7 @@ def test_the_residual_of_a_pair_does_not_depend_on_its_neighbours(finished):
     torch.testing.assert_close(alone, together, atol=1e-5, rtol=1e-4)
 
 
-def test_the_evaluator_answers_with_either_head(finished):
+def test_evaluator_predicts_with_either_head(finished):
     objective, folder = finished
     plain, residual = (TransformerPredictor.load(folder, head=head) for head in ("plain", "residual"))
     logits = objective.network(**encode()).logits
@@ -376,8 +376,8 @@ def test_the_evaluator_answers_with_either_head(finished):
     np.testing.assert_allclose(other.predict(premises, hypotheses), residual.predict(premises, hypotheses), atol=0.1)
 
 
-def test_a_residual_head_is_fetched_from_the_hub_at_the_models_commit(finished, tmp_path, monkeypatch):
-    """A cache as the Hub's client makes it, read offline."""
+def test_residual_head_is_loaded_from_hub_revision(finished, tmp_path, monkeypatch):
+    """The cache has the layout of the Hub client and is read offline."""
     _, folder = finished
     commit = "c0ffee" + "0" * 34
     repo = tmp_path / "models--org--tiny"
@@ -394,14 +394,14 @@ def test_a_residual_head_is_fetched_from_the_hub_at_the_models_commit(finished, 
     np.testing.assert_allclose(of_hub.predict(["a dog"], ["a cat"]), expected.predict(["a dog"], ["a cat"]))
 
 
-def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
+def test_missing_residual_head_raises_error(finished, tmp_path):
     _, folder = finished
     shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("hex.*"))
     with pytest.raises(ValueError, match=r"plain: expected a network trained with HEX, got a folder without hex\.json"):
         TransformerPredictor.load(tmp_path / "plain", head="residual")
 
 
-def test_what_is_saved_is_numbers_and_text(finished):
+def test_saved_branch_round_trips(finished):
     objective, folder = finished
     assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega", "embeddings", "is_word"}
     assert json.loads((folder / "hex.json").read_text()) == {"format": 2, "layer": "classifier", "normalise": True}
@@ -411,15 +411,16 @@ def test_what_is_saved_is_numbers_and_text(finished):
         assert torch.equal(here, there)
 
 
-def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
+def test_folder_without_hex_files_is_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"got a folder without hex\.json"):
         ResidualHead.load(tmp_path)
-    (tmp_path / "hex.json").write_text('{"format": 1}')  # of a branch that read the network's moving embeddings
+    # format 1: the branch read the trainable embeddings of the network
+    (tmp_path / "hex.json").write_text('{"format": 1}')
     with pytest.raises(ValueError, match=r"expected format 2, got 1 from .*; train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
 
 
-def test_options_out_of_range_are_refused_together():
+def test_options_out_of_range_are_all_reported():
     with pytest.raises(ValueError, match=r"width of at least 1, got 0; .* a fraction of the steps, .* got -1; .* -2"):
         HexOptions(width=0, warm_start=-1, superficial_weight=-2)
     with pytest.raises(ValueError, match=r"a fraction of the steps, from 0 to less than 1, got 500"):
@@ -428,8 +429,8 @@ def test_options_out_of_range_are_refused_together():
 
 
 @pytest.mark.nightly
-def test_two_processes_give_the_gradients_and_the_omega_of_one(tmp_path):
-    """Real processes: half the batch each, DDP's mean of the gradients; against one with the whole batch."""
+def test_two_processes_give_gradients_and_omega_of_one(tmp_path):
+    """Two processes with half the batch each and averaged gradients, compared with one process."""
     child = Path(__file__).with_name("hex_child.py")
     outcomes = {}
     for world in (1, 2):

@@ -1,4 +1,4 @@
-"""Runs killed with SIGKILL, and runs of several processes, all through the command that a user gives."""
+"""Tests of killed runs and runs with several processes, through the command line."""
 
 import json
 import os
@@ -21,8 +21,8 @@ ALONE, TWO = 1, 2
 
 
 def arguments_of(pairs_file):
-    """Build the arguments that all runs share."""
-    # Five steps an epoch: a checkpoint after every second one stands in the middle of an epoch too.
+    """Return the arguments that all runs share."""
+    # With five steps per epoch, every second checkpoint is in the middle of an epoch.
     told = {"corpus": pairs_file, "validation": pairs_file, "batch-size": 15, "max-steps": 30}
     told |= {"save-steps": 2, "learning-rate": 0.003, "eval-steps": 7}
     return [str(part) for name, value in told.items() for part in (f"--{name}", value)]
@@ -40,7 +40,7 @@ def start(processes, arguments, model, out, hub=None):
 
 
 def end(processes):
-    """Wait for a run; return the output of its first process, with its log under `said`."""
+    """Wait for a run. Return the output of the first process, with its log as `said`."""
     for process in processes:
         assert process.wait() == 0, process.communicate()
     printed, said = processes[0].communicate()
@@ -48,13 +48,13 @@ def end(processes):
 
 
 def first_step(done):
-    """Find the step after which a run resumed."""
+    """Return the step after which a run resumed."""
     found = re.search(r"resuming after step (\d+) of 30", done["said"])
     return int(found[1]) if found else 0
 
 
 def kill(processes, out, step):
-    """Kill a run once it has the checkpoint of a step."""
+    """Kill a run once it has written the checkpoint of a step."""
     wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"step-{step:08d}"
     wait_until(wanted.exists, *processes, every=0.001)
     time.sleep(random.uniform(0, 0.03))
@@ -65,7 +65,7 @@ def kill(processes, out, step):
     assert not out.exists()
 
 
-def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, with_dropout, arguments):
+def test_killed_run_resumes_to_same_weights(tmp_path, with_dropout, arguments):
     unbroken = start(ALONE, arguments, with_dropout, tmp_path / "unbroken")
     kill(start(ALONE, arguments, with_dropout, tmp_path / "out"), tmp_path / "out", 12)  # two steps into an epoch
     end(unbroken)
@@ -88,7 +88,7 @@ def alone(tmp_path_factory, pretrained, pairs_file):
 
 
 @pytest.mark.nightly
-def test_two_processes_are_one_with_the_joint_batch(tmp_path, pretrained, arguments, alone):
+def test_two_processes_equal_one_with_joint_batch(tmp_path, pretrained, arguments, alone):
     two = end(start(TWO, arguments, pretrained, tmp_path / "two"))
     assert two["runs"][0]["processes"] == 2
     assert close(load_file(alone[0] / "model.safetensors"), load_file(tmp_path / "two/model.safetensors"), 1e-3)
@@ -98,7 +98,7 @@ def test_two_processes_are_one_with_the_joint_batch(tmp_path, pretrained, argume
 
 
 @pytest.mark.nightly
-def test_a_run_goes_on_with_another_number_of_processes(tmp_path, pretrained, arguments, alone):
+def test_run_resumes_with_other_number_of_processes(tmp_path, pretrained, arguments, alone):
     kill(start(TWO, arguments, pretrained, tmp_path / "out"), tmp_path / "out", 8)
     done = end(start(ALONE, arguments, pretrained, tmp_path / "out"))
     assert 8 <= first_step(done), "it began anew"
@@ -113,8 +113,8 @@ def hub_files(hub, repo_id):
 
 
 @pytest.mark.nightly
-def test_another_machine_goes_on_from_the_hub(tmp_path, pretrained, arguments, alone, hub, repo_id):
-    """One run pushes its checkpoints and is killed; another, elsewhere, fetches the last of them."""
+def test_other_machine_resumes_from_hub(tmp_path, pretrained, arguments, alone, hub, repo_id):
+    """One run pushes its checkpoints and is killed. Another run in another folder downloads the last one."""
     environment = hub.env(tmp_path / "home", token=ALICE)
     [first] = start(ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment)
     pushed = wait_until(lambda: hub_files(hub, repo_id), first, every=0.05)

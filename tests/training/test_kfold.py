@@ -1,4 +1,4 @@
-"""Cross-validation on SICCK: which pairs a fold's model learns, what becomes of its predictions, and stopped runs."""
+"""Tests of cross-validation on SICCK: training pairs of the folds, predictions, and stopped runs."""
 
 import json
 import math
@@ -34,11 +34,11 @@ from unbag.training import kfold
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import SEEDS
 from unbag.training.kfold import (
+    collect_out_of_fold_probabilities,
     cross_validate,
-    fold_data,
-    has_seed_in_training,
-    out_of_fold_probabilities,
-    summarise_folds,
+    find_seed_leaks,
+    select_fold_data,
+    summarize_folds,
 )
 
 RECIPE = scripts.file("trainers", "kfold").RECIPE
@@ -52,7 +52,7 @@ FOLDS = 3
 
 @pytest.fixture(scope="module")
 def built():
-    """Give 72 pairs in both directions, of three folds."""
+    """Return 72 pairs in both directions and three folds."""
     pairs = [
         sicck_rows.SicckPair(
             id=f"pair-{number}",
@@ -74,7 +74,7 @@ def built():
 
 @pytest.fixture
 def validate(built, tiny_bert, tmp_path):
-    """Build a function that cross-validates with some options and seeds, and returns the record."""
+    """Return a function that cross-validates with given options and seeds, and returns the record."""
 
     def validate(*seeds, out_name="out", on_step=None, **changed):
         config = RECIPE.config(
@@ -102,10 +102,10 @@ def texts(rows):
 
 
 @pytest.mark.parametrize("protocol", ["spread", "whole_seeds"])
-def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built, protocol):
+def test_fold_trains_on_both_directions_of_other_folds(built, protocol):
     met = []
     for fold in range(FOLDS):
-        data = fold_data(built, fold, protocol=protocol, seed=1)
+        data = select_fold_data(built, fold, protocol=protocol, seed=1)
         (training,), (held_out,) = data.training, data.held_out
         names = {example.source_id for example in training.examples}
         out = {example.source_id for example in held_out.examples}
@@ -117,18 +117,20 @@ def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built,
         assert training.record["excluded"] == {"held out": 48}
         met += out
     assert sorted(met) == sorted(built.rows["id"]), "each row is predicted once"
-    examples = {each.source_id: each for each in fold_data(built, 1, protocol=protocol, seed=2).training[0].examples}
+    examples = {
+        each.source_id: each for each in select_fold_data(built, 1, protocol=protocol, seed=2).training[0].examples
+    }
     assert examples["pair-0"][1:4] == PAIRS[0]
-    # Entailed by what it entails is nobody: of three labels, the other direction has neutral.
+    # The data has no equivalences, so the reverse of an entailment is neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
-        fold_data(built, 3, protocol=protocol, seed=1)
+        select_fold_data(built, 3, protocol=protocol, seed=1)
 
 
-def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
+def test_authors_protocol_trains_on_original_pairs_except_a_tenth(built):
     tenths = {}
     for fold in range(FOLDS):
-        (training,), (held_out,) = (data := fold_data(built, fold, seed=1)).training, data.held_out
+        (training,), (held_out,) = (data := select_fold_data(built, fold, seed=1)).training, data.held_out
         learnt, out = ({example.source_id for example in part.examples} for part in (training, held_out))
         in_fold = {row["pair"] for row in built.rows if row["fold"] == fold}
         assert not learnt & out
@@ -137,13 +139,13 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
         assert training.record["excluded"] == {"exchanged": 72, "predicted": 24, "held out": 5}
         assert held_out.record["excluded"] == {"exchanged": 72, "predicted": 24, "trained on": 43}
         tenths[fold] = out
-    assert fold_data(built, 0, seed=1) == fold_data(built, 0, seed=1)
-    assert {each.source_id for each in fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
+    assert select_fold_data(built, 0, seed=1) == select_fold_data(built, 0, seed=1)
+    assert {each.source_id for each in select_fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
-        fold_data(built, 3, seed=1)
+        select_fold_data(built, 3, seed=1)
 
 
-def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
+def test_authors_protocol_keeps_reverse_entailment_label(built):
     def of(relation, number):
         return sicck_rows.SicckPair(
             *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
@@ -154,39 +156,41 @@ def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
     rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     two = BuiltSet(built.request, rows, "en", {}, built.data)
-    data = fold_data(two, 0, seed=1)
+    data = select_fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)
     assert [(each.premise, each.label) for each in examples] == [
         ("a 1", "entailment"), ("a 3", "entailment"), ("a 5", "contradiction"), ("a 7", "neutral"),
     ]  # fmt: skip
-    ours = {each.source_id: each.label for each in fold_data(two, 0, protocol="spread", seed=1).training[0].examples}
+    ours = {
+        each.source_id: each.label for each in select_fold_data(two, 0, protocol="spread", seed=1).training[0].examples
+    }
     assert (ours["pair-3"], ours["pair-3-reverse"]) == ("neutral", "entailment")
 
 
-def test_rows_whose_seed_other_folds_have_are_told_from_the_rest(built):
-    assert has_seed_in_training(built).all(), "each of five seeds is in all folds"
+def test_rows_with_seed_in_other_folds_are_marked(built):
+    assert find_seed_leaks(built).all(), "each of five seeds is in all folds"
     alone = built.rows.map(lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"})
-    rows = has_seed_in_training(BuiltSet(built.request, alone, "en", {}, built.data))
+    rows = find_seed_leaks(BuiltSet(built.request, alone, "en", {}, built.data))
     assert rows.tolist() == [fold < 2 for fold in built.rows["fold"]]
 
 
-def test_the_predictions_of_the_folds_come_in_the_order_of_the_rows(built):
+def test_fold_predictions_follow_row_order(built):
     names = built.rows["id"]
     folds = [
         {"probabilities": {name: [n, fold, 0.0] for n, name in enumerate(names) if n % 3 == fold}} for fold in (2, 0, 1)
     ]
-    found = out_of_fold_probabilities(built, folds)
+    found = collect_out_of_fold_probabilities(built, folds)
     assert found[:, 0].tolist() == list(range(len(names)))
     assert found[:4, 1].tolist() == [0, 1, 2, 0]
 
 
-def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
+def test_summary_is_mean_and_sample_standard_deviation():
     def scores(value):
         four = {name: Estimate(value, None, None, 7) for name in ("f1", "precision", "recall", "accuracy")}
         by = {"modifier_type": "negation", "part": "verb", "position": "both", "seed": "unseen"}
         return {**four, "by": {name: {group: four} for name, group in by.items()}}
 
-    found = summarise_folds(scores(0.25), [scores(0.5), scores(0.75)])
+    found = summarize_folds(scores(0.25), [scores(0.5), scores(0.75)])
     assert list(found) == ["all", "modifier_type", "part", "seed"]
     groups = found["modifier_type"]["negation"], found["part"]["verb"], found["seed"]["unseen"]
     for group in (found["all"], *groups):
@@ -197,13 +201,13 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
             "standard_deviation": pytest.approx(0.125 * 2**0.5),
             "values": [0.5, 0.75],
         }
-    assert summarise_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
+    assert summarize_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
 
 
 @pytest.mark.parametrize(
     ("protocol", "pairs"), [("authors", 43), pytest.param("spread", 96, marks=pytest.mark.nightly)]
 )
-def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built, tmp_path, tiny_bert, protocol, pairs):
+def test_each_pair_is_scored_by_model_of_other_folds(validate, built, tmp_path, tiny_bert, protocol, pairs):
     steps = 3 * math.ceil(pairs / 24)
     done = validate(1, keep_models=True, protocol=protocol)
     rows, out = built.rows, tmp_path / "out"
@@ -233,7 +237,7 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("protocol", ["authors", "spread"])
-def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatch, protocol):
+def test_stopped_run_resumes_to_same_result(validate, tmp_path, monkeypatch, protocol):
     validate = partial(validate, protocol=protocol, max_steps=12)
     whole = validate(1, 2, out_name="whole")
 
@@ -265,7 +269,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatc
         validate(1, num_train_epochs=4)
 
 
-def test_seeds_differ_and_are_summarised(validate):
+def test_seeds_differ_and_are_summarized(validate):
     done = validate(1, 2, max_steps=2)
     values = done["summary"]["all"]["f1"]["values"]
     assert values == [run["scores"]["f1"]["value"] for run in done["runs"]]
@@ -283,25 +287,27 @@ def test_seeds_differ_and_are_summarised(validate):
         validate(1, 1)
 
 
-def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(validate, pretrained, make_model):
-    with pytest.raises(ModelError, match="hold no weights for"):
+def test_model_other_than_nli_classifier_is_rejected_before_training(validate, pretrained, make_model):
+    with pytest.raises(ModelError, match="contain no weights for"):
         validate(model=str(pretrained))
     two = make_model(order=("entailment", "not_entailment"))
     with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, got one of"):
         validate(model=str(two))
 
 
-def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, monkeypatch):
+def test_mislabelled_model_error_names_existing_option(validate, monkeypatch):
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
     monkeypatch.setattr(
         import_module("unbag.inference.label_probe"), "run_label_probe", lambda predictor, language: report
     )
-    with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
+    with pytest.raises(
+        LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is correct"
+    ) as error:
         validate()
     assert "--trust-labels" not in str(error.value)
 
 
-def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
+def test_fixed_protocol_options_are_not_exposed(tmp_path):
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
     assert fixed >= {
         "corpus",
@@ -323,7 +329,7 @@ def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
         RECIPE.config(model="m", output_dir=tmp_path, num_train_epochs=0, folds=1)
 
 
-def test_the_authors_seeds_are_run_where_none_are_named(validate, monkeypatch, tiny_bert):
+def test_default_seeds_are_those_of_authors(validate, monkeypatch, tiny_bert):
     def untrained(recipe, config, built, fold, on_step):
         rows = [row["id"] for row in built.rows if row["fold"] == fold]
         training = {"steps": 0, "model": {"revision": compute_folder_revision(tiny_bert)}}
@@ -339,7 +345,7 @@ def test_the_authors_seeds_are_run_where_none_are_named(validate, monkeypatch, t
     assert len(done["summary"]["all"]["f1"]["values"]) == 5
 
 
-def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
+def test_default_protocol_is_that_of_authors(tmp_path):
     told = RECIPE.config(model="m", output_dir=tmp_path)
     assert (told.protocol, told.folds, told.num_train_epochs, told.learning_rate, told.warmup_ratio) == (
         "authors",
@@ -358,7 +364,7 @@ def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
 @pytest.mark.parametrize(
     "protocol", ["authors", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("spread", "whole_seeds"))]
 )
-def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert, tmp_path, monkeypatch, protocol):
+def test_official_pairs_are_cross_validated_by_command(shared, tiny_bert, tmp_path, monkeypatch, protocol):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
     file = shared / "data/sicck/SICCK-Ground-Truth-apr24.csv"
@@ -386,7 +392,7 @@ def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert
     if protocol != "whole_seeds":
         assert [fold["pairs"] for fold in done["runs"][0]["folds"]] == [652, 652]
     by_seed = {name: found["pairs"] for name, found in done["summary"]["seed"].items()}
-    # Row 652 is in the middle of a seed's 88 pairs.
+    # Row 652 is in the middle of the 88 pairs of a seed.
     assert by_seed == {
         "authors": {"seen": 88, "unseen": 1216}, "spread": {"seen": 1304}, "whole_seeds": {"unseen": 1304},
     }[protocol]  # fmt: skip

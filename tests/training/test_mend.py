@@ -1,4 +1,4 @@
-"""`unbag train mend`: the model, what it was, and what is said of the two."""
+"""Tests of `unbag train mend`: the mended model, the original, and their comparison."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ from unbag.training import interpolation, mended
 from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
-from unbag.training.weight_averaging import interpolate
+from unbag.training.weight_averaging import interpolate_weights
 from unbag.utils.safe_io import DataError
 
 RECIPE = find_recipe("mend")
@@ -33,14 +33,14 @@ RECIPE = find_recipe("mend")
 
 @pytest.fixture
 def mend(options, pairs_file, tmp_path_factory, monkeypatch):
-    """Build a function that mends a model and evaluates it on the pairs of a file."""
+    """Return a function that mends a model and evaluates it on the pairs of a file."""
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     requests = [SetRequest(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
     monkeypatch.setattr(
         lexical_baseline.LexicalBaseline, "predict", lambda self, built, store: lexical_baseline.BaselinePredictions()
     )
-    mended.before_and_after.cache_clear()
+    mended.compare_before_after.cache_clear()
 
     def mend(seeds=(), **changed):
         told = {**options, "augment": (), "batch_size": 24, "max_steps": 4, **changed}
@@ -78,7 +78,7 @@ def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
 def test_mend_without_head_has_no_comparison(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
-    assert "could not be evaluated before training" in record["why_not"]
+    assert "expected an evaluation before training, got an error" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
     assert "No comparison" in card
     assert "Before and after" not in card
@@ -108,7 +108,7 @@ def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_ber
 
 
 @pytest.mark.slow
-def test_mend_with_distillation_needs_a_classifier(mend, options):
+def test_mend_with_distillation_needs_classifier(mend, options):
     with pytest.raises(ModelError, match=r"--distill: .* without a head"):
         mend(no_evaluate=True, distill=0.5)
     assert not options["output_dir"].exists()
@@ -116,7 +116,7 @@ def test_mend_with_distillation_needs_a_classifier(mend, options):
 
 @pytest.fixture
 def held(mend, options, tiny_bert):
-    """Build a function that compares a model with a tiny BERT as its original, and returns the reason of a failure."""
+    """Return a function that compares a model with a tiny BERT as its original, and returns the failure reason."""
     shutil.copytree(tiny_bert, options["output_dir"])
 
     def held(**changed):
@@ -126,15 +126,15 @@ def held(mend, options, tiny_bert):
     return held
 
 
-def test_what_is_told_of_the_labels_is_told_of_the_model_before(held, options):
+def test_label_options_apply_to_original_model(held, options):
     assert held(label_map="entailment,contradiction,neutral") is None
     [before] = results.read_results(options["output_dir"] / "before/results.json")
     assert before.model["options"]["label_map"] == "entailment,contradiction,neutral"
-    assert mended.before_and_after(options["output_dir"]).differences
+    assert mended.compare_before_after(options["output_dir"]).differences
 
 
 @pytest.mark.parametrize("label_map", [None, ",".join(LABELS)])
-def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monkeypatch, label_map):
+def test_mislabelled_original_is_compared_only_with_label_map(held, monkeypatch, label_map):
     fine = ProbeReport(LABELS, 12, LABELS, 12, 12, mislabelled=False)
     wrong = replace(fine, right_declared=0, best=LABELS[::-1], mislabelled=True)
     reports = iter([fine, wrong])
@@ -143,8 +143,11 @@ def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monke
     if label_map:
         assert reason is None
     else:
-        assert f"could not be evaluated before training: the model declares its outputs as {','.join(LABELS)}" in reason
-        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
+        assert (
+            f"expected an evaluation before training, got an error: the model "
+            f"declares its outputs as {','.join(LABELS)}" in reason
+        )
+        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is correct")
 
 
 @pytest.mark.slow
@@ -156,7 +159,7 @@ def test_mend_without_evaluation_can_be_evaluated_later(mend, options):
     assert mend(max_steps=2, seeds=[5])["why_not"], "the same run, evaluated now"
 
 
-def test_one_model_is_mended_at_a_time(mend, options):
+def test_mend_of_several_seeds_is_rejected(mend, options):
     with pytest.raises(ValueError, match="mend trains one model, got 2"):
         mend(seeds=[1, 2])
     with pytest.raises(ValueError, match="no_evaluate: expected no sets, got swapped"):
@@ -165,7 +168,7 @@ def test_one_model_is_mended_at_a_time(mend, options):
 
 @pytest.mark.slow
 def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
-    """Mending is then max-entropy, with the same weights."""
+    """Mending is then max-entropy training with the same weights."""
     [trained] = mend(max_steps=3, no_evaluate=True)["runs"]
     assert not {"known", "bias_accuracy"} & set(trained)
     mended = load_file(options["output_dir"] / "model.safetensors")
@@ -181,18 +184,18 @@ def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
 
 @pytest.fixture
 def plain(finetune, options):
-    """Train a classifier a little, to be mended; give its folder."""
+    """Train a classifier briefly, and return its folder."""
     finetune(max_steps=6, batch_size=24)
     AcceleratorState._reset_state(reset_partial_state=True)
     return options["output_dir"].rename(options["output_dir"].with_name("plain"))
 
 
 class Stopped(Exception):
-    """The end of a run at some step."""
+    """Interrupts a run."""
 
 
 @pytest.mark.slow
-def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, plain, monkeypatch):
+def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, plain, monkeypatch):
     common = {"model": str(plain), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
@@ -203,7 +206,7 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
     out = options["output_dir"]
     theta_a, theta_b, published = (load_file(folder / "model.safetensors") for folder in (plain, whole, out))
     assert not same(published, theta_b)
-    assert same(published, interpolate(theta_a, theta_b, 0.3))
+    assert same(published, interpolate_weights(theta_a, theta_b, 0.3))
     found = run_record["interpolation"]
     assert json.loads((out / "training.json").read_text())["interpolation"] == found
     assert [row["alpha"] for row in found["curve"]] == [step / 10 for step in range(11)]
@@ -214,7 +217,7 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
     assert "α = 0.3" in card
     assert "| 0.3 (published) |" in card
     assert "--interpolate" in card, "the command reproduces it"
-    # A run that is killed in the middle continues to the same weights and the same curve.
+    # A killed run continues to the same weights and the same curve.
     out.rename(out.with_name("unbroken"))
 
     def stop(step, total, message):
@@ -238,19 +241,19 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
     ("correct", "alpha"),
     [
         ([90, 91, 92], 1.0),
-        ([90, 90, 89], 1.0),  # one point of 100 pairs, not less
+        ([90, 90, 89], 1.0),  # a loss of exactly one point of 100 pairs
         ([90, 89, 88], 0.5),
-        ([90, 88, 89], 1.0),  # the largest, whatever lies between
+        ([90, 88, 89], 1.0),  # the largest α, whatever the accuracy between
         ([90, 88, 80], 0.0),
     ],
 )
-def test_choose_alpha_is_the_largest_that_loses_one_point(correct, alpha):
+def test_chosen_alpha_is_largest_within_one_point(correct, alpha):
     curve = [{"alpha": step / 2, "snli": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
     assert interpolation.choose_alpha(curve) == alpha
 
 
 def test_choose_alpha_keeps_each_corpus():
-    """α = 1 loses 2 of 100 pairs of the small corpus, which the gain on the large one would hide."""
+    """α = 1 loses 2 of 100 pairs of the small corpus. The gain on the large corpus must not hide this."""
     small, large = (80, 80, 78), (800, 805, 820)
     curve = [
         {
@@ -264,22 +267,22 @@ def test_choose_alpha_keeps_each_corpus():
     assert interpolation.choose_alpha(curve) == 0.5
 
 
-def test_mend_interpolate_needs_a_classifier_with_whole_weights(mend, options, tiny_bert):
+def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
     with pytest.raises(ValueError, match="--interpolate: expected a model that is a classifier before training"):
         mend(no_evaluate=True, interpolate=True)
     assert not options["output_dir"].exists()
     network = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     with pytest.raises(ValueError, match="expected unsharded weights, got FSDP"):
-        interpolation.WeightLine(network, sharding="FSDP")
+        interpolation.WeightInterpolation(network, sharding="FSDP")
 
 
-def test_a_bias_that_would_not_count_is_refused(options):
+def test_ineffective_bias_is_rejected(options):
     with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', got 0"):
         MendConfig(**options, bias="both")
-    assert MendConfig(**options, bias="self", bias_strength=1.0).prerequisite_runs(options["output_dir"])
+    assert MendConfig(**options, bias="self", bias_strength=1.0).build_prerequisite_configs(options["output_dir"])
 
 
-def test_both_are_asked_the_pairs_that_were_trained_on(options):
+def test_both_models_are_evaluated_on_training_corpora(options):
     asked = mended._sets(MendConfig(**{**options, "corpus": ("mnli=2", "snli"), "validation": ()}, sets=("swapped",)))
     assert [(each.name, (each.config or "").split("-")[0]) for each in asked] == [
         ("swapped", "snli"),
@@ -288,17 +291,17 @@ def test_both_are_asked_the_pairs_that_were_trained_on(options):
     ]
 
 
-def test_the_sets_of_the_authors_are_made_of_a_file_that_is_given(options, tmp_path):
+def test_official_sets_require_given_file(options, tmp_path):
     config = MendConfig(**{**options, "corpus": ("snli",), "validation": ()}, official_file=tmp_path)
     given = {each.name: each.options.get("file") for each in mended._sets(config)}
     assert {name for name, file in given.items() if file} == {"breaking_nli", "sicck"}
     assert given["sicck"] == str(tmp_path)
-    assert "official_file" not in config.cache_key_config()
+    assert "official_file" not in config.select_cache_key_fields()
     with pytest.raises(ValueError, match="no_evaluate: expected no official_file"):
         replace(config, no_evaluate=True)
 
 
-def test_a_file_of_other_content_is_refused_before_training(options, tmp_path):
+def test_file_with_other_content_is_rejected_before_training(options, tmp_path):
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("not theirs")
     config = MendConfig(**options, official_file=tmp_path, sets=("sicck",))
     with pytest.raises(DataError, match="sha256"):
@@ -306,6 +309,6 @@ def test_a_file_of_other_content_is_refused_before_training(options, tmp_path):
     assert not options["output_dir"].exists()
 
 
-def test_a_file_that_no_set_reads_is_refused(options, tmp_path):
+def test_unused_file_is_rejected(options, tmp_path):
     with pytest.raises(OptionError, match="file"):
         mended._sets(MendConfig(**options, official_file=tmp_path, sets=("swapped",)))

@@ -27,8 +27,8 @@ def outputs(seed=0, b=16, k=3, dtype=torch.float64):
     return [torch.randn(b, k, generator=generator, dtype=dtype) for _ in range(2)]
 
 
-def test_by_hand():
-    """A constant column explains the mean and nothing else."""
+def test_constant_column_removes_mean():
+    """A constant column explains only the mean."""
     f_b = torch.tensor([[3.0, 10.0], [1.0, 10.0], [5.0, 40.0]])
     expected = torch.tensor([[0.0, -10.0], [-2.0, -10.0], [2.0, 20.0]])
     torch.testing.assert_close(project_out(f_b, torch.full((3, 1), 7.0)), expected, atol=5e-5, rtol=0)
@@ -36,7 +36,7 @@ def test_by_hand():
 
 @given(seed=st.integers(0, 10_000), b=st.integers(8, 64), scale=st.sampled_from([1e-3, 1.0, 1e4]))
 @settings(max_examples=30)
-def test_what_is_left_is_orthogonal_to_what_was_taken_out(seed, b, scale):
+def test_residual_is_orthogonal_to_removed_part(seed, b, scale):
     f_b, f_g = outputs(seed, b)
     left = project_out(f_b, scale * f_g)
     assert left.norm() > 0.1, "nothing is left, so this test would show nothing"
@@ -46,7 +46,7 @@ def test_what_is_left_is_orthogonal_to_what_was_taken_out(seed, b, scale):
 
 @given(seed=st.integers(0, 10_000), weak=st.floats(0, 1))
 @settings(max_examples=30)
-def test_equals_the_stated_rule_through_singular_vectors(seed, weak):
+def test_projection_equals_ridge_rule_by_svd(seed, weak):
     f_b, f_g = outputs(seed)
     f_g[:, 2] = f_g[:, 0] + weak**4 * f_g[:, 2]  # from independent to collinear
     u, s, _ = np.linalg.svd(f_g.numpy(), full_matrices=False)
@@ -55,20 +55,20 @@ def test_equals_the_stated_rule_through_singular_vectors(seed, weak):
     np.testing.assert_allclose(project_out(f_b, f_g).numpy(), expected, atol=1e-8)
 
 
-def test_what_explains_may_be_added_before():
-    """F_L = (I - P_G) F_B = (I - P_G) (F_B - F_G): only what F_G takes out is left of it."""
+def test_adding_removed_part_has_no_effect():
+    """F_L = (I - P_G) F_B = (I - P_G) (F_B - F_G)."""
     f_b, f_g = outputs()
     torch.testing.assert_close(project_out(f_b + f_g, f_g), project_out(f_b, f_g), atol=1e-5, rtol=0)
 
 
-def test_gradients_are_those_of_finite_differences():
+def test_gradients_equal_finite_differences():
     f_b, f_g = (value.requires_grad_() for value in outputs(b=7))
     assert torch.autograd.gradcheck(project_out, (f_b, f_g))
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_never_nan_in_values_or_gradients(kind, dtype):
+def test_values_and_gradients_are_finite(kind, dtype):
     f_b, f_g = outputs(dtype=torch.float32)
     f_g = DEGENERATE[kind](f_g).to(dtype).requires_grad_()
     f_b = f_b[: len(f_g)].to(dtype).requires_grad_()

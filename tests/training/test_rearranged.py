@@ -1,4 +1,4 @@
-"""Training on a corpus as it is and rearranged: which pairs each model learns, what becomes of its answers."""
+"""Tests of training on a corpus and its reordered version: training pairs and predictions of each model."""
 
 import json
 from dataclasses import fields
@@ -23,7 +23,7 @@ from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
-from unbag.training.data import Part, TrainingData
+from unbag.training.data import DataPart, TrainingData
 from unbag.training.rearranged import Arrangement, train_rearranged
 from unbag.utils import terminal
 
@@ -32,7 +32,7 @@ RECIPE = scripts.file("trainers", "rearranged").RECIPE
 
 def part(name, pairs):
     examples = [Example(f"{name}-{number}", *pair) for number, pair in enumerate(pairs)]
-    return Part(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
+    return DataPart(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
 
 
 def rows(name, pairs, **columns):
@@ -48,7 +48,7 @@ def rows(name, pairs, **columns):
 
 @pytest.fixture
 def protocol(pretrained, tmp_path, monkeypatch):
-    """Build a function that runs the protocol on made-up arrangements."""
+    """Return a function that runs the protocol on synthetic data."""
     as_it_is = Arrangement(
         TrainingData((part("train", PAIRS[:48]),), (part("validation", PAIRS[48:54]),)), rows("a", PAIRS[54:])
     )
@@ -69,7 +69,7 @@ def protocol(pretrained, tmp_path, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_each_arrangement_is_tested_by_the_models_that_learnt_its_training_pairs(protocol, tmp_path):
+def test_each_arrangement_is_tested_by_models_trained_on_it(protocol, tmp_path):
     done = protocol(1, 2, keep_models=True)
     out = tmp_path / "out"
     assert list(done["arrangements"]) == ["snli", "rearranged"]
@@ -98,7 +98,7 @@ def test_each_arrangement_is_tested_by_the_models_that_learnt_its_training_pairs
 
 
 @pytest.mark.nightly
-def test_a_stopped_run_goes_on_and_a_finished_one_is_read(protocol, tmp_path):
+def test_stopped_run_resumes_and_finished_run_is_read(protocol, tmp_path):
     names = []
 
     def on_step(name):
@@ -121,12 +121,12 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_read(protocol, tmp_path):
     assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"
     assert protocol(on_step=lambda name: pytest.fail("nothing is left to train")) == done
     with pytest.raises(
-        ValueError, match=r"seed-13\.json is of another run: .*num_train_epochs was 12, is 5; name another folder"
+        ValueError, match=r"seed-13\.json belongs to another run: .*num_train_epochs was 12, is 5; use another folder"
     ):
         protocol(num_train_epochs=5)
 
 
-def test_the_table_shows_both_columns_and_the_papers():
+def test_table_shows_both_columns_and_published_values():
     def answers(value, less=None):
         estimate = Estimate(value, value - 0.01, value + 0.01, 100)._asdict()
         difference = None if less is None else Estimate(less, less - 0.013, less + 0.017, 100)._asdict()
@@ -156,23 +156,23 @@ def test_the_table_shows_both_columns_and_the_papers():
     assert any("1,000 training and 100 test pairs" in line for line in lines)
 
 
-def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tmp_path):
+def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
     told = {"model": str(pretrained), "output_dir": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*got {corpus[0]}"):
+        with pytest.raises(ValueError, match=f"expected one corpus from snli, mnli, anli, sick, .*got {corpus[0]}"):
             RECIPE.config(corpus=corpus, **told)
     with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
         RECIPE.config(num_train_epochs=0, test_examples=0, **told)
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
     assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed
     config = RECIPE.config(**told, warm_start=0.5)
-    assert config.for_recipe(TrainConfig, seed=5).seed == 5
-    assert config.for_recipe(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
+    assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
+    assert config.build_recipe_config(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
 
 
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
-def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
+def test_reordered_test_pairs_are_not_in_training(tmp_path):
     from unbag import scripts
     from unbag.training.rearranged import _original, _rearranged
 

@@ -1,4 +1,4 @@
-"""The recipes `hex` and `max_entropy` through the loop: what a run leaves, interrupted or cut in parts."""
+"""Tests of the recipes `hex` and `max_entropy` in the training loop: outputs and resumed runs."""
 
 from hashlib import sha256
 
@@ -21,7 +21,7 @@ MAX_ENTROPY = scripts.file("trainers", "max_entropy").RECIPE
 
 @pytest.fixture
 def train(options):
-    """Build a function that runs a recipe with some options, and returns the record and the weights."""
+    """Return a function that runs a recipe with given options and returns the record and the weights."""
 
     def train(recipe, on_step=None, **changed):
         config = recipe.config(**{**options, **changed})
@@ -38,7 +38,7 @@ def accuracy(folder, **how):
     return sum(LABELS[output] == label for output, label in zip(found, labels, strict=True)) / len(labels)
 
 
-def test_hex_leaves_an_ordinary_model_and_its_residual_head(train, options):
+def test_hex_writes_model_and_residual_head(train, options):
     record, _ = train(HEX, warm_start=0.5, max_steps=60)
     network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
     assert not any(info.values()), info
@@ -50,12 +50,12 @@ def test_hex_leaves_an_ordinary_model_and_its_residual_head(train, options):
     }
     assert record["config"]["warm_start"] == 0.5
     assert record["best_evaluation"]["all"]["accuracy"] == pytest.approx(accuracy(options["output_dir"]))
-    # The label is in the words here, which HEX takes out: what is left knows less than the plain head.
+    # HEX removes the words, which determine the label here, so the residual head is less accurate.
     assert accuracy(options["output_dir"], head="residual") <= accuracy(options["output_dir"])
 
 
-def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with_dropout):
-    """Interrupted in the warm start and after it."""
+def test_interrupted_hex_run_resumes_to_same_weights(train, options, with_dropout):
+    """The interruptions are in the warm start and after it."""
     told = {"model": str(with_dropout), "warm_start": 0.5, "superficial_weight": 0.5, "save_steps": 4}
     unbroken = options["output_dir"].with_name("unbroken")
     train(HEX, output_dir=unbroken, **told)
@@ -73,7 +73,7 @@ def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with
         assert (options["output_dir"] / name).read_bytes() == (unbroken / name).read_bytes(), name
 
 
-def test_the_warm_start_of_hex_is_a_share_of_the_steps(train, options):
+def test_hex_warm_start_is_fraction_of_steps(train, options):
     """With two passes per step, half of four steps equal two steps of plain fine-tuning, up to rounding."""
     steps = {"max_steps": 4, "eval_steps": 1}
     plain, _ = train(
@@ -86,7 +86,7 @@ def test_the_warm_start_of_hex_is_a_share_of_the_steps(train, options):
     assert min(differences[2:]) > 1e-3
 
 
-def test_an_interrupted_run_does_not_go_on_with_other_word_vectors(train, options, tmp_path):
+def test_interrupted_run_rejects_changed_word_vectors(train, options, tmp_path):
     vectors = tmp_path / "vectors.txt"
     words = sorted({word for pair in PAIRS for text in pair[:2] for word in text.split()})
 
@@ -116,7 +116,7 @@ def test_an_interrupted_run_does_not_go_on_with_other_word_vectors(train, option
         train(HEX, **told)
 
 
-def test_max_entropy_leaves_a_model_undecided_about_other_orders(train, options):
+def test_max_entropy_model_is_uncertain_on_permuted_pairs(train, options):
     train(
         scripts.file("trainers", "finetune").RECIPE, max_steps=60, output_dir=options["output_dir"].with_name("plain")
     )
@@ -131,7 +131,7 @@ def test_max_entropy_leaves_a_model_undecided_about_other_orders(train, options)
     assert accuracy(options["output_dir"]) > 0.9
 
 
-def test_max_entropy_of_two_halves_is_that_of_the_batch(train, options):
+def test_max_entropy_accumulation_equals_whole_batch(train, options):
     _, whole = train(MAX_ENTROPY, alpha=0.5, permutations=2)
     _, halves = train(
         MAX_ENTROPY,
@@ -143,7 +143,7 @@ def test_max_entropy_of_two_halves_is_that_of_the_batch(train, options):
     assert close(whole, halves, atol=1e-4)
 
 
-def test_max_entropys_options_and_seed_matter(train, options):
+def test_max_entropy_depends_on_options_and_seed(train, options):
     outs = (options["output_dir"].with_name(str(number)) for number in range(9))
     weights = [
         train(MAX_ENTROPY, max_steps=2, output_dir=next(outs), **changed)[1]
@@ -155,7 +155,7 @@ def test_max_entropys_options_and_seed_matter(train, options):
 
 def test_recipe_config_invalid_values_are_all_reported(options):
     with pytest.raises(
-        ValueError, match=r"num_train_epochs = 0.*width of at least 1, got 0.*expected a warm_start, .*got -1"
+        ValueError, match=r"num_train_epochs = 0.*width of at least 1, got 0.*expected warm_start, .*got -1"
     ):
         HEX.config(**{**options, "num_train_epochs": 0, "width": 0, "warm_start": -1})
     with pytest.raises(
@@ -164,7 +164,7 @@ def test_recipe_config_invalid_values_are_all_reported(options):
         MAX_ENTROPY.config(**{**options, "num_train_epochs": 0, "alpha": 0, "permutations": 0})
 
 
-def test_the_options_reach_the_objective(options):
+def test_options_are_passed_to_objective(options):
     assert torch.is_grad_enabled()
     config = HEX.config(**options, width=5, unscaled=True, superficial_weight=0.25)
     from unbag.inference.loading import load_for_training

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from unbag.data.sources import Example
-from unbag.training.data import TOO_SHORT, Part, WordShuffler, drop_premises, mix_parts, permute_words
+from unbag.training.data import TOO_SHORT, DataPart, WordShuffler, drop_premises, mix_parts, permute_words
 
 EXAMPLES = [
     Example("a", "Two old dogs run in the rain.", "Some animals get quite wet.", "entailment"),
@@ -15,14 +15,14 @@ EXAMPLES = [
 
 
 def part(name="own", weight=1.0, examples=EXAMPLES):
-    return Part(name, examples, weight, "en", {"excluded": {}})
+    return DataPart(name, examples, weight, "en", {"excluded": {}})
 
 
 def words(sentence):
     return Counter(sentence.rstrip(".").split())
 
 
-def test_shuffled_words_are_the_same_words_anew_each_epoch():
+def test_shuffled_words_change_each_epoch():
     pytest.importorskip("spacy")
     shuffle = WordShuffler("en", seed=3)
     for example in EXAMPLES:
@@ -37,7 +37,7 @@ def test_shuffled_words_are_the_same_words_anew_each_epoch():
     assert WordShuffler("en", seed=4)(EXAMPLES[0], 0) != shuffle(EXAMPLES[0], 0)
 
 
-def test_permuted_leaves_no_word_in_its_place_and_drops_what_has_no_other_order():
+def test_permuted_moves_every_word_and_drops_short_pairs():
     pytest.importorskip("spacy")
     found = permute_words(part(), seed=13)
     assert [example.source_id for example in found.examples] == ["a", "b", "d"]
@@ -49,13 +49,13 @@ def test_permuted_leaves_no_word_in_its_place_and_drops_what_has_no_other_order(
         assert example.label == original.label
 
 
-def test_hypothesis_only_leaves_the_premise_out():
+def test_hypothesis_only_removes_premise():
     found = drop_premises(part())
     assert {example.premise for example in found.examples} == {""}
     assert [example.hypothesis for example in found.examples] == [example.hypothesis for example in EXAMPLES]
 
 
-def test_weights_say_how_often_a_pair_comes():
+def test_weights_set_frequency_of_pairs():
     other = [replaced._replace(source_id=f"o{replaced.source_id}") for replaced in EXAMPLES]
     parts = [part(weight=2.5), part("other", 0.5, other), part("once", 1.0, [EXAMPLES[1]._replace(source_id="z")])]
     epochs = [[example.source_id for example in mix_parts(parts, seed=1, epoch=epoch)] for epoch in range(20)]

@@ -1,4 +1,4 @@
-"""FSDP and DeepSpeed, as accelerate's own config asks for them: two processes that each keep a shard of the weights."""
+"""Tests of FSDP and DeepSpeed, configured through accelerate: two processes with a shard of the weights each."""
 
 import importlib.util
 import json
@@ -30,7 +30,7 @@ COMMON = {
     "compute_environment": "LOCAL_MACHINE",
     "num_machines": 1,
     "num_processes": 2,
-    "main_process_port": 0,  # any that is free
+    "main_process_port": 0,  # any free port
     "use_cpu": True,
 }
 FSDP = {
@@ -40,7 +40,7 @@ FSDP = {
 }
 SPARING = dict.fromkeys(
     ("fsdp_cpu_ram_efficient_loading", "fsdp_sync_module_states"), True
-)  # FSDP 1 wants a GPU for it
+)  # FSDP 1 requires a GPU for this
 ZERO = {"stage": 3, "stage3_param_persistence_threshold": 0, "stage3_gather_16bit_weights_on_model_save": True}
 AUTO = ("train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps", "gradient_clipping")
 CONFIGS = {
@@ -56,7 +56,8 @@ CONFIGS = {
         },
     },
 }
-if importlib.util.find_spec("deepspeed"):  # no dependency of the tests: its operations are compiled where it runs
+# DeepSpeed is no test dependency, because it compiles its operations on the machine
+if importlib.util.find_spec("deepspeed"):
     CONFIGS["DeepSpeed ZeRO-3"] = {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}}
 HEX = {"warm_start": 0.5}
 RECIPES = {"finetune": {}, "max_entropy": {}, "hex": HEX}
@@ -65,7 +66,7 @@ STEPS, STOP = 6, 2
 
 @pytest.fixture(scope="module")
 def told(pretrained, pairs_file):
-    """Build the options of all runs; 13 pairs give the processes unequal parts."""
+    """Return the options of all runs. The 13 pairs are divided unequally among the processes."""
     return {
         "model": str(pretrained),
         "corpus": [str(pairs_file)],
@@ -73,7 +74,7 @@ def told(pretrained, pairs_file):
         "batch_size": 13,
         "max_steps": STEPS,
         "learning_rate": 3e-3,
-        "weight_decay": 1.0,  # so much that it shows which weights decay
+        "weight_decay": 1.0,  # large, so that the test shows which weights decay
         "max_grad_norm": 0.5,
         "save_steps": STOP,
     }
@@ -81,7 +82,7 @@ def told(pretrained, pairs_file):
 
 @pytest.fixture(scope="module")
 def alone(told, tmp_path_factory):
-    """Train each recipe in one process; return the folder of all."""
+    """Train each recipe in one process. Return the folder of all runs."""
     folder = tmp_path_factory.mktemp("alone")
     for name, options in RECIPES.items():
         recipe = scripts.file("trainers", name).RECIPE
@@ -94,7 +95,7 @@ def alone(told, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def started(told, with_dropout, tmp_path_factory):
-    """Start all of them, and give the processes and the folder of each."""
+    """Start all sharded runs. Yield their processes and folders."""
     launched = {}
     for kind in CONFIGS:
         folder = tmp_path_factory.mktemp("sharded")
@@ -110,7 +111,7 @@ def started(told, with_dropout, tmp_path_factory):
 
 @pytest.fixture(scope="module", params=CONFIGS)
 def sharded(request, started, alone):
-    """Train in several processes; return the kind of sharding and the folder."""
+    """Train in several processes. Return the kind of sharding and the folder."""
     processes, folder = started[request.param]
     for process in processes:
         assert process.wait() == 0, process.communicate()
@@ -118,16 +119,16 @@ def sharded(request, started, alone):
 
 
 def environment(config, folder, around):
-    """Return the environment that `accelerate launch` gives a process."""
+    """Return the environment that `accelerate launch` sets for a process."""
     script = folder / "tell.py"
     script.write_text(TELL)
     told = json.loads(PYTHON.run(*LAUNCH, config, script, env=around, check=True).stdout)
-    # How they find each other is told where they are started.
+    # The launcher sets the variables for communication separately.
     return {name: value for name, value in told.items() if not name.startswith("TORCHELASTIC_")}
 
 
 def configured(kind, folder):
-    """Return the file of accelerate's config."""
+    """Write accelerate's config, and return the file."""
     config = json.loads(json.dumps({**COMMON, **CONFIGS[kind]}))
     if "deepspeed_config" in config:
         settings = folder / "deepspeed.json"
@@ -139,8 +140,8 @@ def configured(kind, folder):
 
 
 def jobs(kind, folder, told, with_dropout):
-    """Build the jobs of the processes: recipe, options, and the step of an interruption."""
-    # Not HEX, each pass of which has a projection of its own; nor DeepSpeed, which keeps one number for all runs.
+    """Return the jobs of the processes: recipe, options, and the step of an interruption."""
+    # Accumulation is not tested with HEX, which projects in each pass, and DeepSpeed, which has one value for all runs.
     parts = {} if "DeepSpeed" in kind else {"finetune": {"gradient_accumulation_steps": 2}}
     plain = [
         (name, {**told, **options, **parts.get(name, {}), "output_dir": str(folder / name)}, None)
@@ -152,7 +153,7 @@ def jobs(kind, folder, told, with_dropout):
     ]
 
 
-def test_shards_make_the_model_that_one_process_makes(sharded, alone):
+def test_sharded_model_equals_single_process_model(sharded, alone):
     kind, folder = sharded
     for name in RECIPES:
         record = json.loads((folder / name / "training.json").read_text())
@@ -172,19 +173,19 @@ def test_shards_make_the_model_that_one_process_makes(sharded, alone):
     assert close(*({"omega": each["omega"]} for each in beside), 1e-4)
 
 
-def test_each_process_keeps_a_part_of_the_weights(sharded):
+def test_each_process_has_part_of_weights(sharded):
     _, folder = sharded
     for name in RECIPES:
         files = [load_file(path) for path in (folder / name).glob("*.safetensors")]
-        never_sharded = {"omega", "embeddings", "is_word"}  # fitted at the end, or fixed
+        never_sharded = {"omega", "embeddings", "is_word"}  # fitted at the end, or constant
         numbers = sum(value.numel() for file in files for key, value in file.items() if key not in never_sharded)
         held = [int((folder / f"{name}.held-{rank}").read_text()) for rank in (0, 1)]
         assert numbers <= sum(held) < 1.1 * numbers, "more than that is padding"
         assert max(held) < 0.7 * numbers
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_weights(sharded):
-    """Stopped in HEX's warm start, with dropout."""
+def test_stopped_run_resumes_to_same_weights(sharded):
+    """The run is stopped in the warm start of HEX and uses dropout."""
     _, folder = sharded
     for name in ("model.safetensors", "hex.safetensors"):
         assert (folder / "two" / name).read_bytes() == (folder / "whole" / name).read_bytes()
@@ -204,50 +205,52 @@ def deepspeed(told):
     return SimpleNamespace(distributed_type=DistributedType.DEEPSPEED, state=state, num_processes=2)
 
 
-def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused():
+def test_unsupported_fsdp_config_is_rejected():
     options = {"batch_size": 32, "gradient_accumulation_steps": 1, "max_grad_norm": 1.0}
-    sharding.configure(fsdp(), **options)
-    sharding.configure(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), **options)
+    sharding.configure_sharding(fsdp(), **options)
+    sharding.configure_sharding(
+        fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), **options
+    )
     with pytest.raises(ValueError, match=r"expected fsdp_use_orig_params: true .* got false"):
-        sharding.configure(fsdp(use_orig_params=False), **options)
+        sharding.configure_sharding(fsdp(use_orig_params=False), **options)
     with pytest.raises(ValueError, match=r"expected fsdp_state_dict_type: FULL_STATE_DICT .* got SHARDED_STATE_DICT"):
-        sharding.configure(fsdp(state_dict_type="SHARDED_STATE_DICT"), **options)
+        sharding.configure_sharding(fsdp(state_dict_type="SHARDED_STATE_DICT"), **options)
 
 
-def test_deepspeed_is_told_what_the_run_is_told():
+def test_deepspeed_config_must_match_run_options():
     options = {"batch_size": 13, "gradient_accumulation_steps": 3, "max_grad_norm": 0.5}
     told = dict.fromkeys(AUTO, "auto")
-    sharding.configure(deepspeed(told), **options)
+    sharding.configure_sharding(deepspeed(told), **options)
     assert told == {
-        "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 parts
+        "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 passes
         "train_batch_size": "auto",
         "gradient_accumulation_steps": 3,
         "gradient_clipping": 0.5,
     }
-    sharding.configure(deepspeed(told), **options)
+    sharding.configure_sharding(deepspeed(told), **options)
     with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* got 1.0"):
-        sharding.configure(deepspeed({**told, "gradient_clipping": 1.0}), **options)
+        sharding.configure_sharding(deepspeed({**told, "gradient_clipping": 1.0}), **options)
     with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* got 1"):
-        sharding.configure(deepspeed({**told, "gradient_accumulation_steps": 1}), **options)
+        sharding.configure_sharding(deepspeed({**told, "gradient_accumulation_steps": 1}), **options)
 
 
-def test_that_there_are_no_shards_is_said(monkeypatch, caplog):
+def test_unavailable_sharding_adds_warning(monkeypatch, caplog):
     options = {"batch_size": 32, "gradient_accumulation_steps": 1, "max_grad_norm": 1.0}
     whole = SimpleNamespace(distributed_type=DistributedType.MULTI_CPU)
-    sharding.configure(whole, **options)
+    sharding.configure_sharding(whole, **options)
     assert not caplog.text
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    sharding.configure(fsdp(), **options)
+    sharding.configure_sharding(fsdp(), **options)
     assert not caplog.text
-    sharding.configure(whole, **options)
+    sharding.configure_sharding(whole, **options)
     assert "config names FSDP, which needs GPUs" in caplog.text
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="where there is a GPU, FSDP makes shards")
-def test_without_a_gpu_the_defaults_of_fsdp_train_as_without_it(finetune, options, monkeypatch, caplog):
+def test_fsdp_defaults_without_gpu_train_unsharded(finetune, options, monkeypatch, caplog):
     _, plain = finetune(max_steps=2)
     defaults = ("ACCELERATE_USE_FSDP", "FSDP_SYNC_MODULE_STATES", "FSDP_CPU_RAM_EFFICIENT_LOADING")
-    for name in defaults:  # as `accelerate launch` sets them
+    for name in defaults:  # the variables that `accelerate launch` sets
         monkeypatch.setenv(name, "true")
     record, weights = finetune(max_steps=2, output_dir=options["output_dir"].with_name("asked"))
     assert record["sharding"] is None
@@ -255,10 +258,10 @@ def test_without_a_gpu_the_defaults_of_fsdp_train_as_without_it(finetune, option
     assert all(torch.equal(weights[name], plain[name]) for name in plain)
 
 
-def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, options):
+def test_sharded_checkpoint_is_rejected_for_whole_weights(finetune, options):
     stopped_after(2, finetune, save_steps=2)
     [state] = options["output_dir"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
-    checksums.seal_folder(state.parent)  # as if it had been written so
+    checksums.seal_folder(state.parent)  # keep the checksums valid
     with pytest.raises(ValueError, match=re.escape("expected FSDP 1, FULL_STATE_DICT, got whole weights")):
         finetune()

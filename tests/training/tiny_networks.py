@@ -1,11 +1,11 @@
-"""Tiny random classifiers of many families, and a tokenizer that serves them all."""
+"""Tiny random classifiers of many architectures, and a tokenizer for all of them."""
 
 import tokenizers
 import torch
 import transformers
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
-ORDER = ("contradiction", "entailment", "neutral")  # on purpose not ours
+ORDER = ("contradiction", "entailment", "neutral")  # deliberately different from the order of unbag
 PAIRS = [
     ("the old man reads", "a man reads"),
     ("a dog runs and a cat sleeps on the red dog", "a cat sleeps"),
@@ -34,7 +34,7 @@ _SHAPES = {
         "init_std": 0.3,
     },
     "gpt2": {"n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 64},
-    "electra": {**_NARROW, "embedding_size": 16},  # narrower than what it hides
+    "electra": {**_NARROW, "embedding_size": 16},  # embeddings narrower than the hidden size
     "deberta-v2": {
         **_NARROW,
         "relative_attention": True,
@@ -60,11 +60,11 @@ LAST_LAYERS = {
 
 
 def tiny_network(kind="bert", *, dropout=0.0, seed=0):
-    """Return a random classifier with logits of the order of 1."""
+    """Return a random classifier with logits of magnitude 1."""
     config = transformers.AutoConfig.for_model(
         kind,
         **_SHAPES.get(kind, _NARROW),
-        **({} if kind == "xlnet" else {"max_position_embeddings": 64}),  # which refuses to be told of a limit
+        **({} if kind == "xlnet" else {"max_position_embeddings": 64}),  # XLNet rejects a maximum length
         vocab_size=4 + len(WORDS),
         bos_token_id=0,
         pad_token_id=1,
@@ -80,14 +80,14 @@ def tiny_network(kind="bert", *, dropout=0.0, seed=0):
     torch.manual_seed(seed)
     network = transformers.AutoModelForSequenceClassification.from_config(config)
     with torch.no_grad():
-        for name, parameter in network.named_parameters():  # a bias of zero would hide where it goes
+        for name, parameter in network.named_parameters():  # zero biases would hide errors in their use
             if name.endswith("bias"):
                 parameter.normal_(std=0.3)
     return network
 
 
 def tiny_tokenizer():
-    """Return a tokenizer of `WORDS`, with BART's ids for what is no word."""
+    """Return a tokenizer of `WORDS`, with BART's ids for special tokens."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     backend = tokenizers.Tokenizer(
         tokenizers.models.WordLevel({word: i for i, word in enumerate(special + WORDS)}, unk_token="<unk>")

@@ -35,18 +35,18 @@ _BATCH_SIZE: Final = 32  # pairs; their activations fit into the processor cache
 Floats = NDArray[np.float64]
 
 
-def words(sentence: str) -> list[str]:
-    """Split a sentence into lowercase words and punctuation marks; an empty sentence becomes a single space.
+def tokenize_words(sentence: str) -> list[str]:
+    """Split a sentence into lowercase words and punctuation marks. An empty sentence becomes a single space.
 
-    >>> words("A dog, too.")
+    >>> tokenize_words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']
     """
     return re.findall(r"\w+|[^\w\s]", sentence.lower()) or [" "]
 
 
-def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
-    """Encode n sentences as word ids, padded with `PADDING`, shape (n, length of the longest sentence)."""
-    tokenized = [words(sentence) for sentence in sentences]
+def encode_words(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
+    """Encode n sentences as word ids, padded with `PADDING`, shape (n, longest)."""
+    tokenized = [tokenize_words(sentence) for sentence in sentences]
     rows = np.full((len(tokenized), max(map(len, tokenized))), PADDING, dtype=np.int64)
     for row, sentence in zip(rows, tokenized, strict=True):
         row[: len(sentence)] = [word_ids.get(word, UNKNOWN) for word in sentence]
@@ -54,7 +54,7 @@ def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np
 
 
 class ReaderPredictor:
-    """Predictor with the network of the demonstration.
+    """Predictor that runs the small network of the demonstration.
 
     The network is evaluated in float64, so that the rounded scores of the demonstration are the same on every
     processor.
@@ -78,17 +78,19 @@ class ReaderPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs, shape (n, 3)."""
+        """Predict the label probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         # Pairs with similar lengths share a batch, to reduce padding.
-        lengths = [max(len(words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)]
+        lengths = [
+            max(len(tokenize_words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)
+        ]
         order = np.argsort(np.array(lengths, dtype=np.int64), kind="stable")
         probabilities = np.empty((len(order), len(labels.LABELS)), dtype=np.float32)
         with threadpool_limits(1):  # for such small products, synchronizing threads takes longer than the computation
             for start in range(0, len(order), _BATCH_SIZE):
                 batch = order[start : start + _BATCH_SIZE]
                 pairs = ([side[row] for row in batch] for side in (premises, hypotheses))
-                probabilities[batch] = self._forward(*(numbers(side, self._word_ids) for side in pairs))
+                probabilities[batch] = self._forward(*(encode_words(side, self._word_ids) for side in pairs))
         return probabilities
 
     def _forward(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:

@@ -20,7 +20,7 @@ GROUP: Final = "unbag.challenge_sets"
 
 
 def list_set_names() -> list[str]:
-    """List the names of all challenge sets, built-in ones and those of other packages."""
+    """List the names of all challenge sets: the built-in ones and those of other installed packages."""
     return sorted({*_builtin_names(), *_entry_points()})
 
 
@@ -38,11 +38,14 @@ def get_challenge_set(name: str) -> ChallengeSet:
         challenge_set = _entry_points()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; for a set of "
-            "another package, install that package"
+            f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; "
+            "for a set from another package, install that package"
         )
     if challenge_set.name != name:
-        raise ValueError(f"{challenge_set.package}: expected to describe the set {name}, got {challenge_set.name}")
+        raise ValueError(
+            f"{challenge_set.package}: expected the description of the set {name}, got {challenge_set.name}; "
+            "correct the entry point"
+        )
     return challenge_set
 
 
@@ -54,17 +57,17 @@ def _suggestion(name: str) -> str:
 
 
 def list_text_set_names() -> list[str]:
-    """List the names of the sets that can be made from a text, in the order of evaluation."""
-    return [each.name for each in list_in_evaluation_order() if each.from_text]
+    """List the names of the sets that can be built from unlabelled text, in evaluation order."""
+    return [each.name for each in list_challenge_sets() if each.from_text]
 
 
 def find_challenge_set(name: str) -> ChallengeSet | None:
-    """Look up a challenge set; None if it is not installed, e.g. for results from another machine."""
+    """Look up a challenge set by name. Return None if it is not installed, e.g. for results from another machine."""
     return get_challenge_set(name) if name in list_set_names() else None
 
 
 def get_display_name(name: str) -> str:
-    """Look up the title of a challenge set. Returns the name if the set is not installed.
+    """Look up the title of a challenge set. Return `name` if the set is not installed.
 
     >>> get_display_name("soswap_addamod")
     'SOSwap/AddAmod'
@@ -73,8 +76,8 @@ def get_display_name(name: str) -> str:
     return name if challenge_set is None else challenge_set.title
 
 
-def list_in_evaluation_order() -> list[ChallengeSet]:
-    """List all challenge sets in the order of evaluation. Sets that are cheap to build and to predict come first."""
+def list_challenge_sets() -> list[ChallengeSet]:
+    """List all challenge sets in evaluation order. Sets that are cheap to build and to predict come first."""
     return sorted(map(get_challenge_set, list_set_names()), key=lambda each: (each.evaluation_order, each.name))
 
 

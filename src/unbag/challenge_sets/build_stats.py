@@ -1,4 +1,4 @@
-"""Counts stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
+"""Counts stored with the rows during a build. Each process writes separate files, one per span of rows."""
 
 import json
 from collections import Counter
@@ -20,14 +20,14 @@ _READ: Final = "read"
 
 
 def save_counts(folder: Path, kind: str, span: int, counts: Mapping[str, int]) -> None:
-    """Store the counts of one kind for one span of rows. Overwrites earlier counts of the same span."""
+    """Store named counts for one span of source rows. Earlier counts of the same kind and span are overwritten."""
     # One file per span: processes never write to the same file, so that no lock is needed.
     with atomic_write(folder / f"{kind}-{span}.json") as tmp:
         tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
 
 def load_counts(folder: Path, kind: str) -> Counter[str]:
-    """Load the counts of one kind, summed over all spans."""
+    """Load the stored counts of one kind, summed over all spans of rows."""
     total: Counter[str] = Counter()
     for file in folder.glob(f"{kind}-*.json"):
         total.update(json.loads(file.read_text()))
@@ -35,7 +35,7 @@ def load_counts(folder: Path, kind: str) -> Counter[str]:
 
 
 def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
-    """Iterate over the labelled pairs of a span of rows, and store the row counts and the digests of the ids."""
+    """Iterate over the labelled pairs of a span of rows. Row counts and digests of the ids are stored in `folder`."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
         for example in source.iter_examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
@@ -46,17 +46,17 @@ def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path
 
 
 def save_read_counts(folder: Path, span: int, counts: Mapping[str, int]) -> None:
-    """Store the counts of the rows read: `rows`, excluded rows by reason, `LABELLED`, `ANNOTATED`."""
+    """Store the numbers of rows read, of excluded rows by reason, and of labelled and annotated rows."""
     save_counts(folder, _READ, span, counts)
 
 
 def load_read_counts(folder: Path) -> Counter[str]:
-    """Load the counts of the rows that a set was built from."""
+    """Load the counts stored by `save_read_counts`, summed over all spans of rows."""
     return load_counts(folder, _READ)
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
-    """Validate that no id occurs twice in a source, also across spans. Call this after all examples were read.
+    """Validate that no id occurs twice in a source, including in different spans. Call this after reading all examples.
 
     Raises:
         DataError: If an id occurs twice. The message names the first such id and its place.

@@ -1,4 +1,4 @@
-"""The base class of all builders, and our part of the cache key of `datasets`."""
+"""Base class of all builders, and the unbag part of the `datasets` cache key."""
 
 import hashlib
 import os
@@ -38,11 +38,11 @@ _MAKES_ROWS: Final = (
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
-"""Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
+"""Source files that determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute the part of the cache key that `datasets` does not cover: code, tokenizer versions, the user's files.
+    """Compute a hash of the code, the tokenizer versions and the user's files, which the cache key of `datasets` lacks.
 
     Args:
         builder_file: Module of the builder. All modules in its folder are hashed.
@@ -62,14 +62,14 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
         except PackageNotFoundError:
             digest.update(b"absent")
     for option in config.FILES:
-        for path in list_named_files(options.get(option) or getattr(config, option)):
+        for path in list_option_files(options.get(option) or getattr(config, option)):
             for file in _files(path) if path.is_dir() else [validate_file(path)]:
                 digest.update(f"{option}\0{file.relative_to(path)}\0{hash_file(file)}\n".encode())
     return digest.hexdigest()
 
 
-def list_named_files(value: Any) -> list[Path]:
-    """List the existing files and folders that an option names. Names of Hub repositories and corpora are dropped."""
+def list_option_files(value: Any) -> list[Path]:
+    """List the existing files and folders that an option names. Hub repositories and corpora are omitted."""
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
     return [Path(os.fspath(name)) for name in names if name and os.path.exists(name)]
@@ -79,8 +79,8 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
-Made = Literal["sentences", "labels"]
-"""Parts of a pair that have creators."""
+PairPart = Literal["sentences", "labels"]
+"""Parts of a pair with creators in the dataset card."""
 
 _MACHINE: Final = "machine-generated"
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
@@ -90,7 +90,7 @@ _TEXT_SUFFIXES: Final = (".txt", ".txt.gz")
 
 
 class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
-    """Base class of builders, which create a challenge set from the pairs of a corpus or from user-provided data.
+    """Base class of `datasets` builders that create a challenge set from a corpus or from user-provided data.
 
     A subclass describes its set by the class attributes and builds rows in `tables`. Its config class declares the
     options (`SourceConfig`). `BUILDER_CONFIGS` lists the configs by name.
@@ -101,9 +101,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         EXAMPLE_ID: Column that identifies the example of a row: `source_id`, or another one for a set in which several
             examples share a source.
         CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
-        UNFIT: Reason why the set excludes labelled examples, as a phrase after a number ("too short to permute").
-        EVALUATED: Split that models are evaluated on, if the set has several.
-        LONGEST: Maximum number of characters of a sentence; None for a set that does not tokenize.
+        EXCLUSION_REASON: Reason why the set excludes labelled examples, as a phrase after a number, e.g. "too short to
+            permute".
+        EVALUATION_SPLIT: Split that models are evaluated on, if the set has several.
+        MAX_SENTENCE_CHARACTERS: Maximum number of characters of a sentence; None for a set that does not tokenize.
         MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
         LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     """
@@ -111,10 +112,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     SCHEMA: ClassVar[pa.Schema]
     EXAMPLE_ID: ClassVar[str] = "source_id"
     CITATION: ClassVar[str]
-    UNFIT: ClassVar[str] = "unfit"
-    EVALUATED: ClassVar[str | None] = None
-    LONGEST: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
+    EXCLUSION_REASON: ClassVar[str] = "unfit"
+    EVALUATION_SPLIT: ClassVar[str | None] = None
+    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
     _span: int  # first row of the span of the source that `tables` is processing
@@ -130,13 +131,13 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             if is_hub_id(name):  # a branch may move, so the cache key needs the commit
                 kwargs["revision"] = resolve_hub_commit(name, kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
-            for path in list_named_files(kwargs.get(option)):
+            for path in list_option_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
                     validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterable[pa.Table]:
-        """Iterate over the rows built from examples, as tables of `SCHEMA` of a few thousand rows each.
+        """Build rows from examples. Yields tables with the schema `SCHEMA` and a few thousand rows each.
 
         Args:
             source: Source of the examples.
@@ -145,7 +146,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         raise NotImplementedError
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
-        """Open the sources that the set is built from."""
+        """Open the data sources that the set is built from."""
         return [self.open_pairs(streaming=streaming)]
 
     def open_pairs(self, *, streaming: bool = False, split: str | None = None) -> PairSource:
@@ -159,11 +160,13 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open_pairs(streaming=streaming), max_characters=self.LONGEST)
+        source: PairSource = replace(
+            config.open_pairs(streaming=streaming), max_characters=self.MAX_SENTENCE_CHARACTERS
+        )
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to know which pairs contradict, got two "
+                    f"{source.name}: expected three labels, to identify contradictions, got two "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
@@ -171,11 +174,11 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     @classmethod
     def has_two_label_config(cls) -> bool:
-        """Check whether pairs of two labels make this set: whether one of its configs is of a corpus with two."""
+        """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
-    def validate_names(self) -> None:
-        """Validate the first labelled row of a file, and that all files, pipelines and corpora in the options exist.
+    def validate_resources(self) -> None:
+        """Validate that all files, pipelines and corpora in the options exist and that the first labelled row is valid.
 
         Raises:
             ValueError: If the data, a pipeline, or a file or corpus in a list does not exist.
@@ -196,14 +199,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
                     validate_corpus_names([name])
 
     def warm_caches(self, source: PairSource) -> None:
-        """Fill caches before worker processes start, so that they do not repeat the same work."""
+        """Fill caches in the main process, so that the worker processes do not repeat the same work."""
 
     def describe_provenance(self) -> dict[str, Any]:
-        """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the record."""
+        """Describe further inputs that determine the rows, e.g. a fitted model, as JSON values for the results."""
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources that the rows are built from. Subclasses add their own."""
+        """Iterate over the external resources for building the rows. Subclasses add further resources."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
@@ -217,11 +220,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded for reasons other than `UNFIT`, by reason."""
+        """Count the labelled examples that were excluded, by reason. The reason `EXCLUSION_REASON` is omitted."""
         return {}
 
-    def list_creators(self) -> dict[Made, list[str]]:
-        """List the `language_creators` and `annotations_creators` for the dataset card; `unknown` for user data."""
+    def list_creators(self) -> dict[PairPart, list[str]]:
+        """List the creators of the sentences and of the labels, for the dataset card.
+
+        User-provided data adds no creators.
+        """
         base = CORPORA.get(self.config.corpus)
         sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
         made = (_MACHINE,)
@@ -231,20 +237,23 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         }
 
     def get_split_name(self, source: PairSource) -> str:
-        """Name the split of the rows built from a source."""
+        """Return the name of the split for the rows that are built from a source."""
         return source.split or _UNNAMED_SPLIT
 
     def save_build_counts(self, counts: Mapping[str, int]) -> None:
-        """Store counts from `tables`, e.g. of rejected candidates by reason, beside the rows."""
+        """Store counts made by `iter_tables` beside the rows, e.g. the number of rejected candidates by reason."""
         if self._is_prepared:
             build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 
     def load_build_counts(self) -> dict[str, int]:
-        """Load the counts that `save_build_counts` stored, summed over all processes; empty without such counts."""
+        """Load the counts that `save_build_counts` stored, summed over all processes.
+
+        Return an empty dict if none are stored.
+        """
         return dict(sorted(build_stats.load_counts(Path(self._output_dir), _COUNTS).items()))
 
     def load_read_counts(self) -> Counter[str]:
-        """Load the numbers of rows read, of excluded rows by reason, and of labelled and annotated rows.
+        """Load the numbers of rows read, of excluded rows by reason, of labelled rows and of annotated rows.
 
         A builder that overrides `_generate_tables` stores them with `build_stats.save_read_counts`.
         """
@@ -336,7 +345,7 @@ def _join_spans(spans: Iterable[tuple[int, int | None]]) -> list[tuple[int, int 
 
 
 class RowBuildError(DatasetGenerationError):
-    """Error for rows that cannot be built.
+    """Raised when the rows of a set cannot be built.
 
     Attributes:
         cause: Original exception. Unlike `__cause__`, the attribute survives pickling between processes.
@@ -351,7 +360,7 @@ class RowBuildError(DatasetGenerationError):
 
 
 def build_features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> datasets.Features:
-    """Build the features of a set from its columns. The column `label` becomes a `ClassLabel` with these names."""
+    """Convert an Arrow schema to `datasets.Features`. The column `label` becomes a `ClassLabel` with these names."""
     return datasets.Features(
         {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(labels))}
     )

@@ -1,4 +1,4 @@
-"""The base class of all builder configs: the pairs that a challenge set is built from."""
+"""Base class of all builder configs: options for the source pairs of a challenge set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -61,20 +61,20 @@ class SourceConfig(datasets.BuilderConfig):
 
     @property
     def sentence_language(self) -> str:
-        """Language of the pairs."""
+        """Language of the pairs: that of the corpus, or the option `language`."""
         return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
     @property
     def parser_name(self) -> str:
-        """The spaCy pipeline that parses the sentences of a text, by default or by the set's option `pipeline`."""
+        """Name of the spaCy pipeline that parses text: the option `pipeline` if the set has one, else the default."""
         return str(getattr(self, "pipeline", PIPELINE))
 
     def get_set_options(self) -> dict[str, Any]:
-        """Collect the set's own options: those that change its rows, apart from the choice of the pairs."""
+        """Collect the options that are specific to the set. Options that select the pairs are omitted."""
         return {name: getattr(self, name) for name in sorted(list_set_option_names(type(self)))}
 
     def load_options(self) -> dict[str, Any]:
-        """Collect the reading options with values other than the default, for the record. No paths are included."""
+        """Collect the data loading options that differ from their defaults, for the results. Paths are omitted."""
         if self.data:
             names: tuple[str, ...] = ("columns", "labels", "language", "data_config")
         else:
@@ -84,7 +84,7 @@ class SourceConfig(datasets.BuilderConfig):
         return {"text": build_text_names(self.text), **given} if self.text else given
 
     def open_pairs(self, *, streaming: bool = False) -> PairSource:
-        """Open the pairs."""
+        """Open the source of the pairs: the corpus, the text or the user's data."""
         if self.corpus:
             return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision, streaming=streaming)
         if self.text:
@@ -108,7 +108,7 @@ class SourceConfig(datasets.BuilderConfig):
 
 
 def list_set_option_names(config: type[SourceConfig]) -> frozenset[str]:
-    """List the names of the options that a set's config class adds to `SourceConfig`."""
+    """List the options that the config class of a set declares in addition to those of `SourceConfig`."""
     return frozenset(field.name for field in fields(config)) - {field.name for field in fields(SourceConfig)}
 
 

@@ -10,7 +10,7 @@ from unbag.utils.redaction import redact
 
 @dataclass(frozen=True)
 class Failure:
-    """Challenge set without a result, with the error.
+    """A challenge set that could not be evaluated, and the error that stopped it.
 
     Attributes:
         set: Name of the set.
@@ -24,11 +24,11 @@ class Failure:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the set was skipped without an error: a package or file is missing, or the pairs do not fit."""
+        """Whether the set is only skipped: a package or file is missing, or the pairs are unsuitable for the set."""
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
     def is_fatal(self, *, named: bool) -> bool:
-        """Check whether this failure makes the command fail (exit code 1). A set that the user passed is required.
+        """Check whether this failure makes the command exit with code 1. Sets that the user named are required.
 
         Args:
             named: Whether the user named the sets; False if the suite chose them.
@@ -37,7 +37,7 @@ class Failure:
 
     @property
     def reason(self) -> str:
-        """The reason in one line. Exceptions of unexpected types are prefixed with their type name."""
+        """The error message in one line. For unexpected exception types, the type name precedes the message."""
         message = " ".join(redact(str(self.error)).split())
         ours = isinstance(self.error, ValueError | ImportError | OSError)
         return message if ours and message else f"{type(self.error).__name__}: {message}"

@@ -2,12 +2,14 @@
 
 import inspect
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.build_stats import LABELLED
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
@@ -17,6 +19,7 @@ from unbag.utils import parallel
 from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
+_MOST_REASONS: Final = 3  # reasons in the error for a set without rows
 
 
 def create_builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -49,9 +52,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
         raise _unknown_config_error(name, config, cls.builder_configs)
     config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(config_options)):
-        raise ValueError(
-            f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {config_options}"
-        )
+        raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; use {config_options}")
     validate_options(cls.BUILDER_CONFIG_CLASS, options)
     text_options = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
@@ -71,12 +72,12 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
         corpus = CORPORA[requested]
         if corpus.is_two_way:
             return UnsuitablePairsError(
-                f"the {name} set needs contradictions, and {requested} has only the labels entailment and not "
+                f"the {name} set requires contradictions, but {requested} has only the labels entailment and not "
                 f"entailment; {others}"
             )
         if supported and corpus.language not in {CORPORA[each].language for each in supported}:
             return UnsuitablePairsError(
-                f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
+                f"the {name} set does not support {LANGUAGES[corpus.language]}, the language of {requested}; {others}"
             )
     question = suggest_name(config, configs) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
@@ -90,7 +91,7 @@ def _as_text(value: Any) -> Any:
 
 
 def list_set_options(name: str) -> frozenset[str]:
-    """List the names of a set's own options, without those that choose the pairs.
+    """List the options that are specific to a set. Options that select the pairs are omitted.
 
     Raises:
         ValueError: If the set does not exist.
@@ -101,14 +102,14 @@ def list_set_options(name: str) -> frozenset[str]:
 
 
 def parse_set_option(name: str, option: str, text: str) -> Any:
-    """Parse the value of one of a set's own options from text, as `unbag.utils.options.parse_option` does."""
+    """Parse the value of a set-specific option from text (see `unbag.utils.options.parse_option`)."""
     return parse_option(
         challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, option, text
     )
 
 
 def describe_set_options(name: str) -> list[OptionDescription]:
-    """Describe a set's own options with defaults and meanings.
+    """Describe the options that are specific to a set: name, default and meaning.
 
     Raises:
         ValueError: If the set does not exist.
@@ -119,7 +120,7 @@ def describe_set_options(name: str) -> list[OptionDescription]:
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:
-    """Check whether a set is built from one split of a corpus; False if the set merges all splits.
+    """Check whether a set is built from a single split of a corpus. Return False if it merges all splits.
 
     Args:
         name: Name of the set.
@@ -133,7 +134,7 @@ def has_split_config(name: str, corpus: str | None) -> bool:
 
 
 def get_official_config(name: str) -> str | None:
-    """Look up the config of the authors' own pairs; None if the set does not use them by default.
+    """Look up the config with the authors' published pairs. Return None if the set does not use it by default.
 
     >>> get_official_config("breaking_nli"), get_official_config("swapped")
     ('official', None)
@@ -145,7 +146,7 @@ def get_official_config(name: str) -> str | None:
 def resolve_config(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Find the config for a split of a corpus, and the options that the config's name does not imply.
+    """Find the config for a split of a corpus, and the options that the config does not already set.
 
     Args:
         name: Name of the set.
@@ -188,7 +189,7 @@ def load(
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
-    """Build or load from the cache a challenge set, and return the split that models are evaluated on.
+    """Load a challenge set from the cache, or build it, and return the split that models are evaluated on.
 
     Args:
         name: Name of the set, e.g. `permuted`.
@@ -213,12 +214,12 @@ def load(
 
 
 def is_built(dataset_builder: Any) -> bool:
-    """Check whether the set of a builder is in the cache, without reading its rows."""
+    """Check whether the set of a builder is in the cache. No rows are read."""
     return Path(dataset_builder.cache_dir).is_dir()
 
 
 def build_evaluated_split(dataset_builder: Any) -> Any:
-    """Build the set of a builder, or load it from the cache, and return its evaluation split.
+    """Load the set of a builder from the cache, or build it, and return its evaluation split.
 
     Raises:
         ValueError: `UnsuitablePairsError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
@@ -236,7 +237,7 @@ def build_evaluated_split(dataset_builder: Any) -> Any:
 
 
 def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
-    """Validate that a set has rows.
+    """Validate that at least one split of a set has rows.
 
     Args:
         dataset_builder: Builder of the set.
@@ -248,16 +249,21 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        read = dataset_builder.load_read_counts()
-        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | dataset_builder.get_exclusion_counts()
+        read, other = dataset_builder.load_read_counts(), dataset_builder.get_exclusion_counts()
+        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
+        counts[dataset_builder.UNFIT] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
+        rejected = Counter({key: n for key, n in dataset_builder.load_build_counts().items() if ": " in key})
+        reasons = ", ".join(f"{key.partition(': ')[2]} ({n:,})" for key, n in rejected.most_common(_MOST_REASONS))
         own_data = dataset_builder.config.data and not dataset_builder.config.text
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
         raise UnsuitablePairsError(
-            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
+            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set, "
+            "with "
             f"{options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
+            + (f"; most frequent reasons: {reasons}" if reasons else "")
             + ("; pass your documents with --text to use their sentences" if needs_text else "")
         )
 
@@ -282,8 +288,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
-    if dataset_builder.EVALUATED is not None:
-        return splits[dataset_builder.EVALUATED]
+    if dataset_builder.EVALUATION_SPLIT is not None:
+        return splits[dataset_builder.EVALUATION_SPLIT]
     [split] = splits.values()
     return split
 
@@ -308,7 +314,7 @@ def list_set_summaries() -> list[dict[str, str]]:
 
 
 def read_card(name: str) -> str:
-    """Read the text of a set's card, the README.md beside its builder.
+    """Read the dataset card of a set: the README.md in the folder of its builder.
 
     Raises:
         ValueError: If the set does not exist.

@@ -1,4 +1,4 @@
-"""Sets with official configs, which read the authors' published pairs, beside configs that generate pairs."""
+"""Sets with official configs for the authors' published pairs, in addition to configs that generate pairs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import datasets
 
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
@@ -20,7 +20,7 @@ _TEST: Final = "test"
 
 @dataclass
 class OfficialConfig(SourceConfig):
-    """The choice between the authors' pairs and pairs generated from an English corpus.
+    """Config that selects the authors' published pairs or pairs generated from an English corpus.
 
     Attributes:
         file: Official configs only. Your copy of the authors' file, or a folder that has the file under its own name,
@@ -33,11 +33,11 @@ class OfficialConfig(SourceConfig):
 
     @property
     def is_official(self) -> bool:
-        """Whether the config selects the authors' pairs."""
+        """Whether the config selects the authors' published pairs."""
         return bool(self.name.split("-")[0] == OFFICIAL)
 
     def get_set_options(self) -> dict[str, Any]:
-        """Collect the options that determine the rows, without the path of the file: its content is pinned."""
+        """Collect the options that determine the rows. `file` is omitted, because the content of the file is pinned."""
         return {name: value for name, value in super().get_set_options().items() if name != "file"}
 
     def validate(self) -> None:
@@ -53,8 +53,8 @@ class OfficialConfig(SourceConfig):
             raise ValueError(_unexpected_file_message(self.name, self.file))
         if self.language != "en":
             raise ValueError(
-                f"language: expected English pairs (en), got {self.language!r}; the words that the set inserts are "
-                "English"
+                f"language: expected English pairs (en), got {self.language!r}; use English pairs, since the set "
+                "inserts English words"
             )
 
 
@@ -65,8 +65,8 @@ def _unexpected_file_message(config: str, file: object) -> str:
     )
 
 
-class OfficialSet(ChallengeSetBuilder):
-    """The builder of a set with official configs.
+class OfficialSetBuilder(ChallengeSetBuilder):
+    """Builder of a set that has configs with the authors' published pairs.
 
     Attributes:
         FILE: Published file of the authors.
@@ -76,7 +76,7 @@ class OfficialSet(ChallengeSetBuilder):
 
     FILE: ClassVar[PinnedFile]
     LICENSE: ClassVar[str]
-    CREATORS: ClassVar[Mapping[Made, Sequence[str]]]
+    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -91,11 +91,11 @@ class OfficialSet(ChallengeSetBuilder):
         super().__init__(*args, **kwargs)
 
     def find_official_file(self) -> Path:
-        """Find the authors' file: the user's copy or a download."""
+        """Find the authors' file: use the copy of the user, or else download it."""
         return fetch_pinned_file(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def open_official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> PairSource:
-        """Open the authors' pairs as JSON lines, written to the cache of pinned files.
+        """Write the authors' pairs to the cache as JSON lines, and open them as a data source.
 
         Args:
             name: Name of the JSON lines file.
@@ -108,14 +108,14 @@ class OfficialSet(ChallengeSetBuilder):
         source = open_data(path, columns=columns)
         return replace(source, name=OFFICIAL, license=self.LICENSE, origin=self.FILE.url, revision=self.FILE.sha256)
 
-    def list_creators(self) -> dict[Made, list[str]]:
-        """List the `language_creators` and `annotations_creators` for the dataset card."""
+    def list_creators(self) -> dict[PairPart, list[str]]:
+        """List the creators of the sentences and of the labels, for the dataset card."""
         if not self.config.is_official:
             return super().list_creators()
         return {what: list(who) for what, who in self.CREATORS.items()}
 
     def get_split_name(self, source: PairSource) -> str:
-        """Name the split. The authors' pairs are test data, although their file does not say so."""
+        """Return the name of the split. The authors' pairs are test data, although their file names no split."""
         return _TEST if self.config.is_official else super().get_split_name(source)
 
     def _info(self) -> datasets.DatasetInfo:

@@ -1,4 +1,4 @@
-"""Requests for challenge sets, and the sets built from them: rows with a record of their origin."""
+"""Requests for challenge sets, and the built sets: rows with a record of their origin."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import build_stats, human_agreement, loading
 from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.results import explain_damaged_records
+from unbag.challenge_sets.results import convert_record_errors
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS
@@ -41,7 +41,7 @@ _IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
 
 @dataclass(frozen=True)
 class SetRequest:
-    """Challenge set to build, with the source pairs and options.
+    """Request to build a challenge set: its name, config, options and sample size.
 
     Attributes:
         name: Name of the set.
@@ -66,11 +66,11 @@ class SetRequest:
         """
         validate_options(SetRequest, vars(self))
         if self.max_examples is not None:
-            validate_int("max_examples", self.max_examples, least=1)
+            validate_int("max_examples", self.max_examples, minimum=1)
 
     @property
     def user_data_names(self) -> list[str]:
-        """Files, folders or Hub datasets with user-provided pairs or text, as given in the options; empty for a corpus.
+        """Files, folders or Hub datasets with the user's pairs or text, as given in the options. Empty for a corpus.
 
         >>> SetRequest("permuted", options={"data": "pairs.csv"}).user_data_names
         ['pairs.csv']
@@ -83,7 +83,7 @@ class SetRequest:
 
 @dataclass(frozen=True)
 class BuiltSet:
-    """Rows of a challenge set with their origin.
+    """The rows of a built challenge set and the record of their origin.
 
     Attributes:
         request: Request that the set was built for.
@@ -101,7 +101,7 @@ class BuiltSet:
 
     @property
     def name(self) -> str:
-        """The name of the set."""
+        """Name of the set."""
         return self.request.name
 
     @cached_property
@@ -111,7 +111,7 @@ class BuiltSet:
 
     @cached_property
     def control(self) -> Any:
-        """Rows that the skill score uses, with shuffled words: a `datasets.Dataset` with all draws in order.
+        """Shuffled control: the decisive rows with shuffled words, a `datasets.Dataset` with all draws in order.
 
         None if there are no decisive rows, if the set declares no shuffled control, or if the language has no
         tokenizer here.
@@ -126,18 +126,18 @@ class BuiltSet:
 
 
 def create_validated_builder(request: SetRequest) -> Any:
-    """Create the builder of a set and validate its options, before any pair is read.
+    """Create the builder of a set and validate its options, before any rows are built.
 
     Raises:
         ValueError: If the set, the config or an option does not exist, or an option names a missing file or pipeline.
     """
     builder = loading.create_builder(request.name, request.config, **request.options)
-    builder.validate_names()
+    builder.validate_resources()
     return builder
 
 
 def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int], None] | None = None) -> None:
-    """Build sets into the cache before a model is loaded, so that `build_requested_set` finds them there.
+    """Build sets and store them in the cache before a model is loaded.
 
     The build forks this process. A fork after model loading would copy the model, and may deadlock on locks that the
     model's compute threads hold.
@@ -156,18 +156,18 @@ def prebuild_sets(requests: Sequence[SetRequest], progress: Callable[[int, int],
 
 
 def build_requested_set(request: SetRequest) -> BuiltSet:
-    """Build a challenge set or load it from the cache, and draw the requested number of examples.
+    """Load a challenge set from the cache, or build it, and draw the requested number of examples.
 
     Raises:
         ValueError: If the set, the config or an option does not exist, the pairs cannot be read, or no pair can be
             used.
     """
     builder = create_validated_builder(request)
-    return to_built_set(request, builder, loading.build_evaluated_split(builder))
+    return build_set_from_rows(request, builder, loading.build_evaluated_split(builder))
 
 
-def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
-    """Combine built rows with the record of their origin, and draw the requested number of examples.
+def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
+    """Draw the requested number of examples from built rows, and add the record of their origin.
 
     Args:
         request: Request that the rows were built for.
@@ -182,7 +182,7 @@ def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
     excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
-    excluded |= {builder.UNFIT: unfit, **other_reasons}
+    excluded |= {builder.EXCLUSION_REASON: unfit, **other_reasons}
     load_options = builder.config.load_options()
     sampling = {}
     if request.max_examples is not None and request.max_examples < used:
@@ -210,7 +210,7 @@ def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
 
 
 def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") -> Any:
-    """Select the rows of n examples, in their order. The choice depends on the seed and the ids only.
+    """Draw n examples and select their rows, in order. The draw depends only on the seed and the ids.
 
     Args:
         rows: Rows of a set, a `datasets.Dataset`.
@@ -228,7 +228,9 @@ def draw_examples(rows: Any, n: int, seed: int, id_column: str = "source_id") ->
 
 
 def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
-    """Write a challenge set as Parquet, and return its record: `set`, `language`, `examples`, `rows`, `config`, `data`.
+    """Write a challenge set as Parquet.
+
+    Return its record, with `set`, `language`, `examples`, `rows`, `config`, `data`.
 
     The record is also stored in the schema metadata of each file under the key `unbag`, where `read_exported_set` reads
     it.
@@ -255,7 +257,7 @@ def export_challenge_set(request: SetRequest, path: Path) -> dict[str, Any]:
 def build_split_records(
     built: BuiltSet, rows_of: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Build the record of each split, and the record of a folder with all splits.
+    """Build the record of each split, and the record of the folder that contains all splits.
 
     Args:
         built: Set with its origin.
@@ -266,9 +268,9 @@ def build_split_records(
         [(name, rows)] = rows_of.items()
         record = _record(built, rows, built.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
-    # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
+    # For a set with several splits, `EXCLUSION_REASON` counts examples of the other splits. The folder includes these.
     builder = challenge_sets.get_challenge_set(built.request.name).import_builder_class()
-    elsewhere = builder.UNFIT
+    elsewhere = builder.EXCLUSION_REASON
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
     examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_of.items()}
     of_splits = {
@@ -290,7 +292,7 @@ def build_split_records(
 
 
 def load_splits(built: BuiltSet) -> dict[str, Any]:
-    """Load the rows of each split of a built set; for a sample of examples, only those of the evaluated split."""
+    """Load the rows of each split of a built set. For a sample of examples, load only the evaluated split."""
     builder = loading.create_builder(built.request.name, built.request.config, **built.request.options)
     evaluated = loading.build_evaluated_split(builder)  # from the cache
     return builder.as_dataset() if built.request.max_examples is None else {str(evaluated.split): built.rows}
@@ -319,7 +321,7 @@ def _write(record: dict[str, Any], rows: Any, path: Path) -> dict[str, Any]:
 
 
 def is_exported_set(path: Path) -> bool:
-    """Check whether `export_challenge_set` wrote a file, or whether a file derived from one kept the metadata."""
+    """Check whether a Parquet file has the metadata that `export_challenge_set` writes."""
     if path.suffix != _PARQUET or not path.is_file():
         return False
     try:
@@ -329,21 +331,26 @@ def is_exported_set(path: Path) -> bool:
 
 
 def read_exported_set(path: Path) -> BuiltSet:
-    """Read the set in a file that `export_challenge_set` wrote: its rows and the record of their origin.
+    """Read the rows and the record of origin from a file that `export_challenge_set` wrote.
 
     Raises:
         DataError: If `export_challenge_set` did not write the file, or the file lacks columns of the set or has other
             rows than were written.
     """
     if not is_exported_set(validate_file(path)):
-        raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
+        raise DataError(
+            f"{path}: expected a Parquet file written by `unbag build`, got a file without a set record; build the "
+            "set again"
+        )
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({extract_first_line(error)}); build it again") from None
-    with explain_damaged_records(path):
+        raise DataError(
+            f"{path}: expected a readable file, got an error ({extract_first_line(error)}); build the set again"
+        ) from None
+    with convert_record_errors(path):
         return _parse_exported(path, table, record)
 
 
@@ -351,16 +358,19 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
     from datasets import Dataset
 
     if "language" not in record:
-        raise DataError(f"{path}: an earlier version of unbag wrote this file; build the set again")
+        raise DataError(
+            f"{path}: expected a file from the current version of unbag, got an older file; build the set again"
+        )
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; pass the file that "
-            "`unbag build` wrote as --set"
+            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got none; pass the "
+            "file written by `unbag build` as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(
-            f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
+            f"{path}: expected the rows written by `unbag build`, got different rows or another order; build the "
+            "set again"
         )
     return BuiltSet(
         request=SetRequest(record["set"], options={"data": str(path)}),

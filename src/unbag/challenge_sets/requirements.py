@@ -7,16 +7,16 @@ from unbag.data.corpora import CORPORA
 
 
 class MissingResourceError(ValueError):
-    """Error for required resources that are not available on this machine. The message lists them."""
+    """Raised when required resources are missing on this machine. The message lists them."""
 
 
 class UnsuitablePairsError(ValueError):
-    """Error for a set that cannot be built from the pairs of a request."""
+    """Raised when a set cannot be built from the requested pairs."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One external resource.
+    """An external resource that a set or model needs, and the function that downloads it.
 
     Attributes:
         name: Display name of the resource.
@@ -28,14 +28,14 @@ class Requirement:
 
 
 def iter_train_split_requirements(names: Iterable[str]) -> Iterator[Requirement]:
-    """Iterate over the train splits of those names that are corpora. Names of files need no download."""
+    """Iterate over the train splits of the corpora among `names`. Other names, such as files, are ignored."""
     for name in names:
         if name in CORPORA:
             yield from iter_corpus_requirements(name, CORPORA[name].train)
 
 
 def iter_corpus_requirements(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
-    """Iterate over splits of a corpus, one requirement per split."""
+    """Iterate over the given splits of a corpus, one requirement per split."""
     from unbag.data.sources import open_corpus
 
     corpus = CORPORA[name]
@@ -47,7 +47,7 @@ def iter_corpus_requirements(name: str, splits: Iterable[str], revision: str | N
 
 
 def build_pipeline_requirement(name: str) -> Requirement:
-    """Describe a spaCy pipeline. An empty name means the default English pipeline."""
+    """Build the requirement of a spaCy pipeline. An empty name means the default English pipeline."""
     from unbag.data.text import tagging as pipelines
 
     name = name or pipelines.PIPELINE
@@ -55,14 +55,14 @@ def build_pipeline_requirement(name: str) -> Requirement:
 
 
 def build_embeddings_requirement(name: str) -> Requirement:
-    """Describe a table of word embeddings."""
+    """Build the requirement of a table of word embeddings."""
     from unbag.baselines.lexical import embeddings as tables
 
     return Requirement(f"the embeddings {name}", lambda: tables.find_embeddings(name))
 
 
 def build_wordnet_requirement() -> Requirement:
-    """Describe WordNet. If it is missing and the Hub is not offline, `get` installs it."""
+    """Build the requirement of WordNet. If it is missing and the Hub is not offline, `get` installs it."""
 
     def get() -> object:
         from huggingface_hub import is_offline_mode

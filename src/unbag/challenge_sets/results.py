@@ -4,7 +4,7 @@ A result holds the scores of one model on one set, with the data, the options an
 
 The schemas require only the fields that every reader needs. Further fields may come from a later version or from the
 user. The fields that a set's own tables and figures read from its scores are in no schema, so
-`explain_damaged_records` guards the code that renders them.
+`convert_record_errors` guards the code that renders them.
 """
 
 import platform
@@ -125,7 +125,7 @@ class _Scores(TypedDict):
 
 
 class ResultRecord(TypedDict):
-    """One result in results.json."""
+    """Schema of a result in results.json."""
 
     set: str
     config: dict[str, Any]
@@ -136,7 +136,7 @@ class ResultRecord(TypedDict):
 
 
 class SkippedRecord(TypedDict):
-    """A set without a result in results.json."""
+    """Schema of a skipped set in results.json."""
 
     set: str
     model: str | None
@@ -144,7 +144,7 @@ class SkippedRecord(TypedDict):
 
 
 class ResultsRecord(TypedDict):
-    """results.json."""
+    """Schema of results.json."""
 
     schema: int
     results: list[ResultRecord]
@@ -174,7 +174,7 @@ class _Selection(TypedDict):
 
 
 class ExamplesRecord(TypedDict):
-    """examples.json."""
+    """Schema of examples.json."""
 
     schema: int
     selections: list[_Selection]
@@ -189,7 +189,7 @@ class _RequestRecord(TypedDict):
 
 
 class TaskRecord(TypedDict):
-    """The task that all shards of an evaluation share."""
+    """Schema of the task file that all shards of an evaluation share."""
 
     schema: int
     request: _RequestRecord
@@ -206,7 +206,7 @@ class _Trained(TypedDict):
 
 
 class TrainingRecord(TypedDict):
-    """training.json."""
+    """Schema of training.json."""
 
     schema: int
     recipe: str
@@ -276,8 +276,8 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def explain_damaged_records(*paths: Path) -> Iterator[None]:
-    """Convert errors from corrupted records during display to an error that names the files.
+def convert_record_errors(*paths: Path) -> Iterator[None]:
+    """Context manager that converts errors from corrupted records to an error that names the files.
 
     Raises:
         ValueError: In place of the error that a missing key or a value of the wrong type raises.
@@ -286,9 +286,9 @@ def explain_damaged_records(*paths: Path) -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
-            f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{extract_first_line(error, longest=200)}); it is corrupted or from another version of unbag: evaluate "
-            "again"
+            f"{', '.join(map(str, paths))}: the record cannot be read completely ({type(error).__name__}: "
+            f"{extract_first_line(error, max_length=200)}); it is corrupted or from another version of unbag; "
+            "evaluate again"
         ) from error
 
 
@@ -348,12 +348,12 @@ class Result:
 
     @property
     def truncated_share(self) -> float:
-        """Share of the pairs that exceed the model's maximum length, so that the model did not see their ends."""
+        """Fraction of the pairs that were truncated to the model's maximum length."""
         return float(self.model.get("truncated_share", 0.0))
 
 
 def collect_environment() -> dict[str, str]:
-    """Collect the versions of the installed packages that affect the numbers, and in a checkout our commit."""
+    """Collect the versions of Python and of the packages that affect the numbers. In a git checkout, add the commit."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -370,7 +370,7 @@ def collect_environment() -> dict[str, str]:
 
 
 class SkippedSet(NamedTuple):
-    """A set without a result: its name, the name of the model if only that model lacks a result, and the reason."""
+    """A skipped set: its name, the reason, and the model; `model` is None if the set was skipped for all models."""
 
     set: str
     model: str | None
@@ -378,7 +378,7 @@ class SkippedSet(NamedTuple):
 
 
 def group_skipped(skipped: Iterable[SkippedSet]) -> dict[str, list[SkippedSet]]:
-    """Group skipped sets by their reason, in the order of the first set of each reason."""
+    """Group skipped sets by reason, in order of first occurrence."""
     by_reason: dict[str, list[SkippedSet]] = {}
     for each in skipped:
         by_reason.setdefault(each.reason, []).append(each)
@@ -409,7 +409,7 @@ def read_results(path: Path) -> list[Result]:
 
 
 def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results and the skipped sets.
+    """Read the results and the skipped sets that `write_results` wrote.
 
     Raises:
         ValueError: As `read_results`.
@@ -431,7 +431,7 @@ def _parse_estimates(value: Any) -> Any:
     """Convert objects with the fields of an `Estimate` into estimates, at every depth."""
     if isinstance(value, dict):
         if set(value) == set(Estimate._fields):
-            return Estimate(**value)  # unvalidated types: `explain_damaged_records` guards their use
+            return Estimate(**value)  # unvalidated types: `convert_record_errors` guards their use
         return {key: _parse_estimates(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_parse_estimates(item) for item in value]

@@ -1,4 +1,4 @@
-"""Requests for sets from their names and the choice of pairs, for commands and for the Python API."""
+"""Requests for sets, built from set names and source pairs, for commands and the Python API."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from unbag.utils.options import validate_options
 
 
 class OptionError(ValueError):
-    """Error for an option that no set has, or that conflicts with another option."""
+    """Raised for an option that no set has, or that conflicts with another option."""
 
 
 @dataclass(frozen=True)
 class PairSelection:
-    """Source pairs of challenge sets, and the options of the sets.
+    """The source pairs of one or more challenge sets, and the options of these sets.
 
     Attributes:
         corpus: Base corpus (default: each set's own).
@@ -102,15 +102,27 @@ class PairSelection:
                         raise
                     on_failure(Failure(name, loading.UnsuitablePairsError(str(error))))
                     continue
+            self._validate_official_file(name, config, values)
             requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))
         return requests
 
-    def is_given(self) -> bool:
+    def _validate_official_file(self, name: str, config: str | None, values: Mapping[str, Any]) -> None:
+        """Validate that a set with an authors' file is the set of the authors' pairs, before any set is built."""
+        official = loading.get_official_config(name)
+        if official is None or "file" not in values or (config or "").startswith(official):
+            return
+        source = "--text" if self.text is not None else "--data" if self.data is not None else f"--corpus {self.corpus}"
+        raise OptionError(
+            f"--official-file (option file of {name}): expected the authors' pairs, got {source}, from which {name} is "
+            f"generated; omit --official-file, or {source}"
+        )
+
+    def has_explicit_values(self) -> bool:
         """Check whether any field differs from its default."""
         return self != PairSelection(read=self.read)
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Collect the options given without a set that several of these sets have, with the names of these sets."""
+        """Map each option given as `NAME` (not `SET.NAME`) to the sets that declare it, if there are several."""
         options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
@@ -131,7 +143,7 @@ class PairSelection:
                 raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
-            raise OptionError("expected one of --corpus and --data, got both; remove one")
+            raise OptionError("expected one of --corpus and --data, got both; omit one of them")
         where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)
@@ -142,9 +154,9 @@ class PairSelection:
     def _where_text(self) -> dict[str, Any]:
         """Collect the options that describe a user-provided text."""
         if self.corpus is not None or self.data is not None:
-            raise OptionError("expected one of --corpus, --data and --text, got several; keep one")
+            raise OptionError("expected one of --corpus, --data and --text, got several; pass only one")
         if self.labels:
-            raise OptionError("labels: expected none with a text, which has no labels; omit labels")
+            raise OptionError("labels: expected no labels with a text, which has none; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
                 f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "

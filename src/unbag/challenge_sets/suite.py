@@ -1,4 +1,4 @@
-"""The default suite: a sample of every challenge set, small enough for a small model in minutes on a laptop.
+"""Default suite: a sample of every challenge set, which a small model evaluates in minutes on a laptop.
 
 A source example is drawn together with all rows made from it, e.g. all permutations. The draw depends only on the seed
 and the example's id (`build_suite_request`), not on the number of processes or the other sets of the run.
@@ -13,24 +13,24 @@ from unbag.data.corpora import CORPORA
 
 
 def list_suite_sets(*, from_text: bool = False) -> list[str]:
-    """List the names of all challenge sets in the order of evaluation, cheap sets first.
+    """List the names of all challenge sets in evaluation order, cheap sets first.
 
     Args:
         from_text: Whether to list only the sets that can be made from a text.
     """
     if from_text:
         return challenge_sets.list_text_set_names()
-    return [each.name for each in challenge_sets.list_in_evaluation_order()]
+    return [each.name for each in challenge_sets.list_challenge_sets()]
 
 
 def build_suite_request(name: str) -> SetRequest:
-    """Build the request for a complete set with default options."""
+    """Build a request for the complete set (no sampling) with default options."""
     config, options = loading.resolve_config(name, None, None, {})
     return SetRequest(name, config, options)
 
 
 def apply_suite_sample(request: SetRequest) -> SetRequest:
-    """Apply the sample size and options of the suite to a request. Explicit values of the request take precedence."""
+    """Add the sample size and options of the suite to a request. Values set in the request take precedence."""
     challenge_set = challenge_sets.get_challenge_set(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)

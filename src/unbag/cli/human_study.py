@@ -55,13 +55,13 @@ def sample(
     predictor, _ = load_predictor(model, label_map=parse_label_names(label_map))
     built = build_requested_set(request)
     if (predictor.identity or {}).get("kind") == "transformer":
-        validate_label_order(predictor, built.language, mapped=label_map is not None)
+        validate_label_order(predictor, built.language, has_label_map=label_map is not None)
     with progress(visible=not as_json) as shown:
         on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS_FOLDER / PREDICTIONS, progress=on_rows)
     predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
-    sampled = human_study.sample_pairs(built.rows, predictions, pairs=num_pairs, seed=request.seed)
-    human_study.write_sheet(sampled, output_dir)
+    sampled = human_study.sample_pairs(built.rows, predictions, n_pairs=num_pairs, seed=request.seed)
+    human_study.write_annotation_sheet(sampled, output_dir)
     if as_json:
         print_json(
             {
@@ -93,7 +93,7 @@ def score(
     from unbag.evaluation import human_study
     from unbag.scoring.bootstrap import to_json
 
-    scored: dict[str, Any] = {sheet.stem: human_study.score_sheet(folder, sheet) for sheet in sheets}
+    scored: dict[str, Any] = {sheet.stem: human_study.score_annotation_sheet(folder, sheet) for sheet in sheets}
     if as_json:
         print_json(to_json(scored))
         return

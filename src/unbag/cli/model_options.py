@@ -220,8 +220,8 @@ class ModelOptions:
                     )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data: expected {BUILT_IN.named} as a model, got others; use -o train_data=… for the set "
-                "option"
+                f"--train-data: expected {BUILT_IN.name_form} as a model, got others; use -o train_data=… for the "
+                "set option"
             )
 
     @contextmanager

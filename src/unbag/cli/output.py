@@ -207,12 +207,12 @@ def show_results(
     views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
         from unbag.challenge_sets.results import FILE, read_results
-        from unbag.evaluation.prompt_spread import spread_over_prompts
+        from unbag.evaluation.prompt_spread import compute_prompt_spreads
         from unbag.evaluation.quantities import compute_verdicts, summarize_verdicts
 
         file = folder / FILE
         everything = read_results(file)
-        spreads = [each.as_json() for each in spread_over_prompts(everything)]
+        spreads = [each.as_json() for each in compute_prompt_spreads(everything)]
         more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return

@@ -6,8 +6,9 @@ it to `app`.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -233,6 +234,9 @@ def _size(n: int) -> str:
     return f"{n} B" if unit == "B" else f"{size:.1f} {unit}"
 
 
+Benchmark = Annotated[bool, typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards.")]
+
+
 @with_shared_options
 def dataset(
     options: PublishingOptions,
@@ -257,10 +261,7 @@ def dataset(
             help="Hub license id for --data; sets from a corpus inherit its license.",
         ),
     ] = None,
-    benchmark: Annotated[
-        bool,
-        typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards."),
-    ] = True,
+    benchmark: Benchmark = True,
     num_proc: NumProc = 1,
 ) -> None:
     """Publish a challenge set as a Hub dataset.
@@ -325,9 +326,9 @@ def results(
         raise typer.BadParameter(
             f"--repo-id: expected the evaluated model ORG/MODEL, got {options.repo_id!r}; add the repository name"
         )
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
 
-    with explain_damaged_records(*files):
+    with convert_record_errors(*files):
         results = read_results(files)
         publication = build_model_results_publication(
             options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
@@ -351,10 +352,10 @@ def results_dataset(
 
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.results_dataset import NAME, build_results_publication
 
-    with explain_damaged_records(*files):
+    with convert_record_errors(*files):
         rows = build_results_publication(options.resolve_repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
@@ -434,7 +435,7 @@ def build_model_publication(
     with_code: bool = False,
 ) -> "Publication":
     """Build the publication of a trained model, with the options of `unbag publish model`."""
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
     from unbag.hub.model import build_averaged_publication, build_checkpoint_publication, find_base_model, is_averaged
@@ -449,7 +450,7 @@ def build_model_publication(
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
         if results and not compare_with and (folder / _BEFORE).is_dir():
             compare_with = [folder / _BEFORE]
-    with explain_damaged_records(folder, *results, *compare_with):
+    with convert_record_errors(folder, *results, *compare_with):
         own_results = read_results(results)
         about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
         shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
@@ -557,6 +558,7 @@ def everything(
         str | None,
         typer.Option(metavar="ORG/NAME", help="Hub model of a Space for single pairs (default: no Space)."),
     ] = None,
+    benchmark: Benchmark = True,
 ) -> None:
     """Publish all challenge sets and metrics to one organization.
 
@@ -575,15 +577,16 @@ def everything(
     """
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
+    from unbag.hub.dataset import build_dataset_publication
 
     if "/" in options.repo_id:
         raise typer.BadParameter(
             f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; remove the name"
         )
     if results:
-        with explain_damaged_records(*results):
+        with convert_record_errors(*results):
             stored = read_results(results)  # Validate first, because building sets takes long.
     failures: list[Failure] = []
     publications: list[Publication] = []
@@ -593,7 +596,8 @@ def everything(
             name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control
         ]
         for name, requests in _requests_by_set(pairs, names, failures).items():
-            publications += _set_publications(requests, options.resolve_repo(name), Path(folder) / name, failures)
+            build = partial(build_dataset_publication, folder=Path(folder) / name, benchmark=benchmark)
+            publications += _set_publications(requests, options.resolve_repo(name), build, failures)
         publications += [
             metric_space.build_metric_space(name, options.resolve_repo(name)) for name in scripts.names("metrics")
         ]
@@ -606,7 +610,7 @@ def everything(
                 failures.append(Failure(pair_space.NAME, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
-            with explain_damaged_records(*results):
+            with convert_record_errors(*results):
                 publications.append(results_dataset.build_results_publication(rows, stored))
             publications.append(leaderboard.build_leaderboard_space(options.resolve_repo(leaderboard.NAME), rows))
         # A pull request adds no content before it is merged, so the collection is unchanged.
@@ -642,21 +646,23 @@ def _requests_by_set(
 
 
 def _set_publications(
-    requests: "Sequence[SetRequest]", repo: str, folder: Path, failures: "list[Failure]"
+    requests: "Sequence[SetRequest]",
+    repo: str,
+    build: "Callable[[Sequence[SetRequest], str], Publication]",
+    failures: "list[Failure]",
 ) -> "list[Publication]":
     """Build the publication of a set with all valid configs; an empty list if all configs fail.
 
     Args:
         requests: Configs of the set.
         repo: Repository id.
-        folder: Folder for the files.
+        build: Function that builds the publication of requests to a repository.
         failures: List that receives the configs that cannot be built.
     """
     from unbag.challenge_sets.failures import Failure
-    from unbag.hub.dataset import build_dataset_publication
 
     try:
-        return [build_dataset_publication(requests, repo, folder)]
+        return [build(requests, repo)]
     except Exception as error:
         [name] = {request.name for request in requests}
         logger.debug("%s", name, exc_info=error)
@@ -666,8 +672,8 @@ def _set_publications(
     usable: list[SetRequest] = []
     for request in requests:  # One after another; built configs come from the cache.
         try:
-            build_dataset_publication([request], repo, folder)
+            build([request], repo)
             usable.append(request)
         except Exception as error:
             failures.append(Failure(f"{name} of {request.config}", error))
-    return [build_dataset_publication(usable, repo, folder)] if usable else []
+    return [build(usable, repo)] if usable else []

@@ -36,7 +36,7 @@ def speed(
     """
     from unbag.challenge_sets.request import build_requested_set
     from unbag.data.columns import read_column
-    from unbag.evaluation.model_loading import ENDPOINT, find_model_type, load_predictor, variants_of
+    from unbag.evaluation.model_loading import ENDPOINT, find_model_type, list_variants, load_predictor
     from unbag.inference.speed import PAIRS, measure_speed
     from unbag.reports import speed as speed_views
 
@@ -47,7 +47,7 @@ def speed(
             f"MODEL: expected a local model, got the endpoint {model}, which may cache predictions; use a local model"
         )
     given = {name: value for name, value in model_options.build_loading_options().items() if value is not None}
-    [variant, *others] = variants_of([model], given)
+    [variant, *others] = list_variants([model], given)
     if others:
         raise typer.BadParameter(f"--prompt: expected one file, got {len(others) + 1}; use a single file")
     [request] = pairs.build_requests(["plain"])

@@ -15,8 +15,8 @@ from unbag.cli import push as pushing
 from unbag.cli.options import Offline
 from unbag.cli.output import AsJson, console, echo, is_quiet, print_failures, print_json, progress
 from unbag.cli.typer_utils import escape_help, validate_output_folder
-from unbag.training.recipes import Recipe, recipes
-from unbag.utils.hf_jobs import validate_outlives_job
+from unbag.training.recipes import Recipe, load_recipes
+from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -95,7 +95,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             for name, value in arguments.items()
         }
         config = recipe.config(**values)
-        validate_outlives_job(
+        validate_persistent_output(
             "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push and not seeds else None
         )
         if push is not None:
@@ -109,7 +109,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if offline:
             from unbag.evaluation import prefetch
 
-            prefetch.validate_offline_requirements(config.requirements())
+            prefetch.validate_offline_requirements(config.list_requirements())
         failures = _run(recipe, config, seeds, sets, as_json=as_json)
         if push is not None and _is_first():
             pushing.push_model(config.output_dir, push, as_json=as_json)
@@ -213,7 +213,7 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
     """Train and evaluate a model and show the results. Returns the sets that could not be evaluated."""
-    from unbag.training.output import alone_in_group
+    from unbag.training.output import lock_output_folder
     from unbag.training.seeds import run_seeds
 
     first = _is_first()
@@ -221,7 +221,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     _quiet(first=first)
     failures: list[Failure] = []
     with (
-        alone_in_group(config.output_dir, "training"),
+        lock_output_folder(config.output_dir, "training"),
         _bars(visible=visible) as on_step,
         progress(visible=visible) as progress_callback,
     ):
@@ -326,7 +326,7 @@ def _show(done: Any, out: Path) -> None:
         console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
-    echo(f"{first['pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
+    echo(f"{first['count_pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
     if "bias_accuracy" in first:
         echo(_bias_note(first["bias_accuracy"], first["best_evaluation"]))
 
@@ -344,7 +344,7 @@ def _bias_note(bias_accuracy: float, best: Mapping[str, Any]) -> str:
     )
 
 
-for _recipe in recipes().values():
+for _recipe in load_recipes().values():
     add_recipe_command(_recipe, app)
 
 

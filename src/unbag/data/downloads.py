@@ -93,7 +93,7 @@ def _download_with_retries(pinned: PinnedFile, path: Path) -> str:
     httpx = import_hub_http()
 
     try:
-        return call_with_retries(lambda: _download(pinned, path), tries=READ_TRIES, unreachable=False)
+        return call_with_retries(lambda: _download(pinned, path), tries=READ_TRIES, retry_connection_errors=False)
     except httpx.HTTPStatusError as error:
         raise MissingFileError(
             f"{pinned.url}: expected the file {pinned.name}, got the HTTP status {error.response.status_code} "

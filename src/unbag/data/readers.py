@@ -304,7 +304,7 @@ def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRo
 
 def _lines(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[tuple[int, str]]:
     """Iterate over line numbers (from 1) and lines. Decodes each line separately, so that errors name the line."""
-    for number, line in iter_lines(path, start=start.bytes, before=start.lines):
+    for number, line in iter_lines(path, start=start.bytes, skipped_lines=start.lines):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

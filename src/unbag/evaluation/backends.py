@@ -18,42 +18,42 @@ if TYPE_CHECKING:
 
 
 RAY: Final = "ray"
-"""Name of the Ray engine."""
+"""Name of the Ray engine on the command line."""
 
 
 class Engine(Protocol):
-    """Interface of an engine, which loads models and predicts all rows of a dataset."""
+    """Interface of an engine that loads models and predicts datasets."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Validate dtype and device before the run starts, if the engine can; None is the default.
+        """Validate the dtype and device before the run starts. None stands for the default.
 
         Raises:
             ValueError: If the dtype or device does not exist.
         """
         ...
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
-        """Load a predictor and its display name, as `model_loading.load_predictor` does."""
+    def load_predictor(self, model: Model, **options: Any) -> tuple[Predictor, str]:
+        """Load a predictor and its display name, like `model_loading.load_predictor`."""
         ...
 
     def predict_rows(
         self, rows: "datasets.Dataset", predictor: Any, folder: str | Path, *, progress: Progress | None = None
     ) -> StoredPredictions:
-        """Predict all rows with a predictor of this engine, as `inference.runner.predict_rows` does."""
+        """Predict all rows, like `inference.runner.predict_rows`. The predictor must come from this engine."""
         ...
 
 
 class InProcessEngine:
-    """Engine for a single process, or for the processes of a launcher."""
+    """Engine that runs models in the current process, also under a launcher such as `torchrun`."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Validate dtype and device in the current process."""
+        """Validate the dtype and device on this machine."""
         if dtype is not None or device is not None:
             from unbag.inference.transformer import resolve_device  # imports torch, so only if needed
 
             resolve_device(dtype or "float32", device)
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[Predictor, str]:
+    def load_predictor(self, model: Model, **options: Any) -> tuple[Predictor, str]:
         """Load the model in the current process."""
         return load_predictor(model, **options)
 
@@ -65,7 +65,7 @@ class InProcessEngine:
 
 
 def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
-    """Validate the engine and the options that are incompatible with it.
+    """Validate the name of the engine and its combination with other options.
 
     Raises:
         ValueError: If the engine does not exist, if `num_gpus` is given without an engine, or if a launcher or a
@@ -74,9 +74,11 @@ def validate_backend(name: str | None, num_gpus: float | None, shard: str | None
     if name not in (None, RAY):
         raise ValueError(f"--engine: expected {RAY!r} or no value, got {name!r}")
     if name is None and num_gpus is not None:
-        raise ValueError(f"--num-gpus: expected --engine {RAY}, got none; use --device to choose a device")
+        raise ValueError(f"--num-gpus: expected --engine {RAY}, got no engine; use --device to choose a device")
     if name and shard is not None:
-        raise ValueError("--engine: expected no --shard, which also distributes the run, got both; omit one of them")
+        raise ValueError(
+            "--engine: expected no --shard, which also distributes the run, got both options; omit one of them"
+        )
     if name and is_distributed():
         raise ValueError(
             f"--engine {RAY}: expected a single process, got a launcher; run without torchrun or accelerate launch"
@@ -85,7 +87,7 @@ def validate_backend(name: str | None, num_gpus: float | None, shard: str | None
 
 @contextmanager
 def open_backend(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
-    """Open an engine within a block; without a name, the engine of the current process.
+    """Open an engine as a context manager. Without a name, models run in the current process.
 
     Raises:
         ImportError: If the engine is not installed.

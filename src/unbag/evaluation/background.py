@@ -27,7 +27,7 @@ _POLL: Final = 0.1  # seconds between two looks at the progress of the fit
 
 
 class BackgroundBuild:
-    """Process that fits a lexical model, then builds sets from the last to the first.
+    """Background process that fits a lexical model, then builds challenge sets in reverse order.
 
     The first process builds its sets from the first to the last, so that both rarely need the same set. `datasets`
     locks a set that is being built. The process ends with the first process, even if that is killed.
@@ -76,7 +76,7 @@ class BackgroundBuild:
         return self._fit.is_running
 
     def wait_until_fitted(self, progress: Progress | None = None) -> Path | None:
-        """Wait until the lexical model is fitted, or the process has ended.
+        """Wait until the lexical model is fitted or the process has ended.
 
         Args:
             progress: Callback with the number of processed training pairs and the total.
@@ -137,7 +137,7 @@ def _report(value: Any) -> None:
 
 
 def main() -> None:
-    """Fit and build what the parent requests on standard input."""
+    """Fit the lexical model and build the sets that the parent process requests on standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     recipe, requests = pickle.load(sys.stdin.buffer)  # written by our own parent
     threading.Thread(target=_exit_with_parent, daemon=True).start()

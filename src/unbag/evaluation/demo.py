@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.demo_reader import ReaderPredictor, words
+from unbag.baselines.demo_reader import ReaderPredictor, tokenize_words
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import BuiltSet, SetRequest, read_exported_set
@@ -32,7 +32,7 @@ _TEST_SIZE: Final = 1_000  # pairs that are hardest for a bag of words: fifty in
 
 
 def build_requests(output_dir: Path) -> list[SetRequest]:
-    """Build requests for the sets that the demo builds, in the order of the suite.
+    """Build the requests for all challenge sets that the demo builds itself, in suite order.
 
     Args:
         output_dir: Folder where `run` writes the pairs and the word vectors.
@@ -57,7 +57,7 @@ def build_requests(output_dir: Path) -> list[SetRequest]:
 
 
 def build_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
-    """List all sets on the demo pairs, in the order of the suite.
+    """List all challenge sets of the demo, in suite order.
 
     Args:
         output_dir: See `requests`.
@@ -74,7 +74,7 @@ def run_demo(
     progress_callback: OnProgress | None = None,
     on_result: OnResult | None = None,
 ) -> list[Result]:
-    """Evaluate the reader and the bag-of-words models on all sets, built from the demo pairs.
+    """Evaluate the demo network and the bag-of-words models on all challenge sets of the demo.
 
     Pairs and results are written to a folder. The process does not access the network after this call.
 
@@ -101,7 +101,7 @@ def run_demo(
 
 
 def build_training_options(output_dir: Path) -> dict[str, Any]:
-    """Build the training options of the bag-of-words models, for `model_loading.load_predictor`.
+    """Build the training options of the demo's bag-of-words models, for `model_loading.load_predictor`.
 
     Args:
         output_dir: See `requests`.
@@ -110,7 +110,7 @@ def build_training_options(output_dir: Path) -> dict[str, Any]:
 
 
 def write_demo_data(output_dir: Path) -> None:
-    """Write the pairs and the word vectors to the output folder, so that users can inspect and reuse them."""
+    """Write the demo's pairs and word vectors to the output folder, so that users can inspect and reuse them."""
     for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         with atomic_write(output_dir / path.name) as tmp:
             shutil.copyfile(path, tmp)
@@ -135,7 +135,7 @@ class LabelPrediction(NamedTuple):
 
 
 class DisputedPair(NamedTuple):
-    """Pair that the reader predicts correctly and the bag of words does not, with both predictions."""
+    """Pair on which the demo network is correct and the bag of words is wrong, with both predictions."""
 
     pair: Example
     reader: LabelPrediction
@@ -143,7 +143,7 @@ class DisputedPair(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """Disagreement of two models on the same pairs.
+    """Disagreement of the demo network and the bag of words on the same pairs.
 
     Attributes:
         pairs: Number of pairs.
@@ -163,7 +163,7 @@ class Disagreement(NamedTuple):
 
 
 def find_disagreement(output_dir: Path) -> Disagreement:
-    """Compare the reader and the bag of words on the unchanged validation pairs of the demo.
+    """Compare the demo network with the bag of words on the demo's validation pairs.
 
     Args:
         output_dir: Folder that `run` filled.
@@ -191,4 +191,4 @@ def _label_prediction(probabilities: NDArray[np.floating[Any]]) -> LabelPredicti
 
 
 def _only_in_one(pair: Example) -> int:
-    return len({*words(pair.premise)} ^ {*words(pair.hypothesis)})
+    return len({*tokenize_words(pair.premise)} ^ {*tokenize_words(pair.hypothesis)})

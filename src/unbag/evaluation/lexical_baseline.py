@@ -22,8 +22,8 @@ PAIRS: Final = {
     "en": ("snli", 20_000, PIPELINES["en"]),
     "zh": ("ocnli", 10_000, ALL),
 }
-"""Default training data by language: corpus, number of training pairs, and the tagger that selects words. All Chinese
-words are used: segmentation depends on word order, so that words of an unordered bag cannot be tagged."""
+"""Default training data by language: corpus, number of training pairs, and tagger for word selection. All Chinese
+words are used: segmentation depends on word order, so an unordered bag of words cannot be tagged."""
 
 FITTING: Final = "fitting the lexical model"
 """Name of the progress stage for fitting."""
@@ -32,14 +32,14 @@ logger = logging.getLogger(__name__)
 
 
 class BaselinePredictions(NamedTuple):
-    """Predictions and identity of the lexical baseline on a set. Both are None if the baseline was not evaluated."""
+    """Predictions of the lexical baseline on a set, with its identity. Both are None without a baseline."""
 
     answers: SetPredictions | None = None
     identity: Mapping[str, str] | None = None
 
 
 class LexicalBaseline:
-    """The built-in model `lexical`, fitted to 20,000 SNLI pairs by default and evaluated on each set in turn.
+    """Bag-of-words baseline of the skill score: the model `lexical`, by default fitted to 20,000 SNLI pairs.
 
     Elsewhere the model `lexical` is fitted to all of SNLI and MNLI by default, which takes half an hour of tagging.
 
@@ -60,11 +60,11 @@ class LexicalBaseline:
 
     @property
     def is_fitting(self) -> bool:
-        """Whether another process is fitting the model, so that `predict` would wait."""
+        """Whether a background process is still fitting the model. If so, `predict` blocks."""
         return self.background is not None and self.background.is_fitting
 
     def predict(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
-        """Predict a set. If the model cannot be fitted, logs a warning once and returns no predictions.
+        """Predict a set. If the model cannot be fitted, a warning is logged once and no predictions are returned.
 
         Args:
             built: Set to predict.
@@ -82,8 +82,8 @@ class LexicalBaseline:
         answers = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
-    def recipe(self, language: str) -> LexicalRecipe | None:
-        """Build the recipe of the model for a language; None for a language without training data.
+    def build_recipe(self, language: str) -> LexicalRecipe | None:
+        """Build the training options for a language. Return None if the language has no training data.
 
         Raises:
             ValueError: If an option has an invalid value.
@@ -99,7 +99,7 @@ class LexicalBaseline:
     def _fit(self, language: str) -> Predictor | None:
         progress = self._progress(FITTING)
         try:
-            if (recipe := self.recipe(language)) is None:
+            if (recipe := self.build_recipe(language)) is None:
                 return None
             if self.background is not None and self.background.recipe == recipe:
                 if (folder := self.background.wait_until_fitted(progress)) is not None:

@@ -41,18 +41,18 @@ class PredictionTable:
     def __len__(self) -> int:
         return sum(len(part.rows) for part in self._parts)
 
-    def add(self, result: Result, rows: Any, answers: SetPredictions) -> None:
+    def add(self, result: Result, rows: Any, predictions: SetPredictions) -> None:
         """Add the predictions of one model on one set.
 
         Args:
             result: Result of the model on the set.
             rows: The n rows of the set, a `datasets.Dataset`.
-            answers: Predictions for the rows, as scored.
+            predictions: Predictions for the rows, as scored.
         """
-        self._parts.append(_Part(result, rows, answers))
+        self._parts.append(_Part(result, rows, predictions))
 
     def write(self, path: Path) -> None:
-        """Write the table as UTF-8. Cells with a comma, a quote or a line break are quoted (RFC 4180)."""
+        """Write the table as a UTF-8 CSV file (RFC 4180)."""
         spaces = [part.answers.label_space for part in self._parts if part.answers.has_probabilities]
         labels = [label for label in (*LABELS, NOT_ENTAILMENT) if any(label in space for space in spaces)]
         with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:

@@ -25,7 +25,7 @@ def list_run_requirements(
     lexical_baseline: bool = False,
     model_file: str | None = None,
 ) -> list[Requirement]:
-    """List the requirements for evaluating models on challenge sets, without duplicates.
+    """List the downloads that evaluating models on challenge sets requires, without duplicates.
 
     Args:
         requests: Requests for the sets.
@@ -53,7 +53,7 @@ def iter_model_requirements(
     train_data: Sequence[str] | None = None,
     model_file: str | None = None,
 ) -> Iterator[Requirement]:
-    """Iterate over the requirements of a model: its files, or the training data or lexicon of a built-in model."""
+    """Iterate over the downloads that a model requires, such as model files, training data or WordNet."""
     from unbag.baselines.lexical.fitting import DEFAULT_TRAINING
     from unbag.baselines.lexical.predictors import BASELINES
 
@@ -82,7 +82,7 @@ def iter_model_requirements(
 
 
 def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
-    """Iterate over the requirements of a language's lexical baseline. See `evaluation.lexical_baseline`."""
+    """Iterate over the downloads that the lexical baseline of a language requires."""
     from unbag.baselines.lexical.words import ALL
     from unbag.evaluation.lexical_baseline import PAIRS
 
@@ -94,7 +94,7 @@ def iter_baseline_requirements(language: str) -> Iterator[Requirement]:
 
 
 def list_training_requirements(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
-    """List the requirements for training a model: its files, and the splits of the corpora."""
+    """List the downloads that training a model requires: model files and corpora."""
     return [
         *iter_model_requirements(model, revision=revision),
         *requirements.iter_train_split_requirements(corpora),
@@ -107,10 +107,10 @@ def list_training_requirements(model: str, corpora: Sequence[str], *, revision: 
     ]
 
 
-def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
-    """Fetch requirements. Returns the error messages of those that cannot be fetched, by name."""
+def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
+    """Download all requirements. Returns the error message of each failed download, by requirement name."""
     reasons = {}
-    for each in wanted:
+    for each in requirements:
         try:
             _quietly(each.get)
         except (ValueError, ImportError, OSError) as error:
@@ -118,13 +118,13 @@ def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
     return reasons
 
 
-def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
-    """Validate, offline, that all requirements are available locally.
+def validate_offline_requirements(requirements: Iterable[Requirement]) -> None:
+    """Validate that all requirements are available offline.
 
     Raises:
         MissingError: If any requirement is missing; the message lists all of them.
     """
-    if lacking := fetch_requirements(wanted):
+    if lacking := fetch_requirements(requirements):
         raise MissingResourceError(
             f"expected all files to be available offline, got {len(lacking)} missing: {'; '.join(lacking)}; download "
             "them while online with `unbag prefetch` and the same arguments"
@@ -133,10 +133,10 @@ def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
 
 def _exported_files(model: str, revision: str | None, model_file: str | None) -> Path:
     """Download an exported model with its config and tokenizer. Returns the path of the model."""
-    from unbag.inference.exported_files import fetch_exported
+    from unbag.inference.exported_files import fetch_exported_model
     from unbag.inference.hub_files import resolve_origin
 
-    return fetch_exported(resolve_origin(model, revision), model_file)[1]
+    return fetch_exported_model(resolve_origin(model, revision), model_file)[1]
 
 
 def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -> Path:

@@ -1,4 +1,4 @@
-"""Spread of a language model's numbers over several prompts."""
+"""Spread of a language model's metrics over several prompts."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from unbag.scoring.significance import compute_seed_spread
 
 
 class PromptSpread(NamedTuple):
-    """One number of a model over its prompts.
+    """Mean and spread of one metric of a model over several prompts.
 
     The standard deviation over prompts is no sampling error of the examples: all prompts have the same examples.
 
@@ -36,21 +36,21 @@ class PromptSpread(NamedTuple):
 
     @property
     def lowest(self) -> str:
-        """Name of the prompt with the lowest value; the first one of several."""
+        """Name of the prompt with the lowest value. Ties go to the first prompt."""
         return min(self.values, key=self.values.__getitem__)
 
     @property
     def highest(self) -> str:
-        """Name of the prompt with the highest value; the first one of several."""
+        """Name of the prompt with the highest value. Ties go to the first prompt."""
         return max(self.values, key=self.values.__getitem__)
 
     def as_json(self) -> dict[str, Any]:
-        """Convert the spread to a JSON object."""
+        """Convert the result to a JSON object."""
         return {**self._asdict(), "lowest": self.lowest, "highest": self.highest}
 
 
-def spread_over_prompts(results: Sequence[Result]) -> list[PromptSpread]:
-    """Compute the spread of each compared number of models that were evaluated with several prompts.
+def compute_prompt_spreads(results: Sequence[Result]) -> list[PromptSpread]:
+    """Compute the spread of each metric for all models that were evaluated with several prompts.
 
     Numbers of the role "compared" (`challenge_sets`) are included if at least two prompts have a value.
     """

@@ -15,11 +15,11 @@ SCORE_NAME: Final = "score"
 """Name of the skill score among the metrics of a set."""
 
 CHANGED_LABELS: Final = Quantity("changed_labels", "changed labels", higher_is_better=False)
-"""The number of two runs that a gate limits (`evaluation.parity`). The scores of one run do not contain it."""
+"""Metric of a pair of runs for gates (`evaluation.parity`). The scores of a single run do not contain it."""
 
 
 class MetricValue(NamedTuple):
-    """Metric of a result, with its value.
+    """Metric of a result with its value and interval.
 
     Attributes:
         name: Name in gates and exports.
@@ -37,7 +37,7 @@ class MetricValue(NamedTuple):
 
 
 def describe_metrics(set_name: str) -> dict[str, Quantity]:
-    """Collect the descriptions of a challenge set's metrics by name: `score`, and the metrics of its `SET`.
+    """Collect the definitions of a challenge set's metrics, by metric name.
 
     Raises:
         ValueError: If the set does not exist.
@@ -48,7 +48,7 @@ def describe_metrics(set_name: str) -> dict[str, Quantity]:
 
 
 def collect_metrics(result: Result) -> dict[str, MetricValue]:
-    """Collect the metrics of a result by name. For a set that is not installed, these are its top-level scores.
+    """Collect the metrics of a result, by metric name. If the set is not installed, use its top-level scores.
 
     The skill score is included for every set that defines it, even if its value is None.
     """
@@ -64,12 +64,12 @@ def collect_metrics(result: Result) -> dict[str, MetricValue]:
 
 
 def compute_verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
-    """Compute the verdicts on each model, by model name."""
+    """Compute the verdicts for each model, by model name."""
     return {name: compute_model_verdict(of_one) for name, of_one in group_by_model(results).items()}
 
 
 def build_metric_records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
-    """Convert the metrics of the models' results to flat records.
+    """Convert the metrics of all models to flat records, one per metric.
 
     `standing` is set only for the skill score (`verdict`).
 
@@ -101,7 +101,7 @@ def build_metric_records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[d
 
 
 def summarize_verdicts(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str, Any]:
-    """Build the JSON summary of runs: all metrics by name, and each model's verdict as a sentence."""
+    """Build a JSON summary with all metrics, and each model's verdict as a sentence."""
     sentences = {name: format_verdict(of_one) for name, of_one in verdicts.items()}
     return {"numbers": build_metric_records(verdicts), "verdicts": sentences}
 

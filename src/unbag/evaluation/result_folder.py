@@ -19,7 +19,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import StorageFolder, is_url, open_local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
-"""Files that later runs extend, besides those in `evaluation.samples.FOLDER`."""
+"""Files that later runs extend, in addition to the files in `evaluation.samples.FOLDER`."""
 
 _VERSION: Final = ("revision", "sha256", "prompt")
 """Keys of a model's record that identify its weights, its file of predictions, or its prompt."""
@@ -28,7 +28,7 @@ _REMEDY: Final = "use another --output-dir"
 
 
 class FolderEntry(NamedTuple):
-    """Result in a results folder.
+    """Result with its previous index in a results folder.
 
     Attributes:
         result: The result.
@@ -40,7 +40,7 @@ class FolderEntry(NamedTuple):
 
 
 def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
-    """Read the results and the skipped sets of a folder. Both are empty without a results file.
+    """Read the results and skipped sets of a folder. Both are empty if there is no results file.
 
     Raises:
         ValueError: If the results file cannot be read.
@@ -55,7 +55,7 @@ def read_result_folder(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
 
 
 def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] | None], sets: Collection[str]) -> None:
-    """Validate that a run neither loses results of a folder nor mixes results of different weights.
+    """Validate that a run can write to a folder without losing results or mixing model versions.
 
     Args:
         folder: Output folder of the run.
@@ -91,7 +91,7 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
 
 
 def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[FolderEntry]:
-    """Combine the results of a folder with the results of another run of its models.
+    """Combine earlier results in a folder with the results of a new run.
 
     Args:
         earlier: Results in the folder.
@@ -116,7 +116,7 @@ def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[Fo
 
 
 def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
-    """Describe the earlier results that a run replaces even though rows, options or weights differ."""
+    """Describe the earlier results that a run replaces although their rows, options or weights differ."""
     described = []
     for result in new:
         before = [each for each in earlier if _slot(each) == _slot(result)]
@@ -127,34 +127,34 @@ def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) 
 
 
 @contextmanager
-def open_local_result_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
-    """Provide a local folder for a run. Files at a URL are downloaded first, and uploaded at the end.
+def open_local_result_folder(location: str, *, extra_files: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield a local folder for a run. If `location` is a URL, files are downloaded first and uploaded at the end.
 
     Args:
-        place: Path or URL of the folder.
-        further: Names of additional files that a run extends.
+        location: Path or URL of the folder.
+        extra_files: Names of additional files that a run extends.
     """
-    with open_local_copy(place, last=results.FILE) as folder:
-        if is_url(place):
-            download_result_folder(place, folder, further=further)
+    with open_local_copy(location, last_file=results.FILE) as folder:
+        if is_url(location):
+            download_result_folder(location, folder, extra_files=extra_files)
         yield folder
 
 
-def download_result_folder(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
-    """Download the files of earlier runs from a URL to a local folder, so that another run can extend them.
+def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str] = ()) -> None:
+    """Download the results of earlier runs from a URL to a local folder, so that a new run can extend them.
 
     Args:
-        place: The URL.
+        url: The URL.
         folder: The local folder.
-        further: Names of additional files to download.
+        extra_files: Names of additional files to download.
     """
-    root = StorageFolder(place)
-    names = root.names()
+    root = StorageFolder(url)
+    names = root.list_names()
     if results.FILE not in names:
         return
     samples = root / paired_samples.FOLDER
-    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *further)]
-    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.names()]
+    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *extra_files)]
+    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.list_names()]
     for source, target, name in copies:
         target.write(name, source.read(name))
 

@@ -22,7 +22,7 @@ from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_s
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import Scored, score_predictions, write_results
+from unbag.evaluation.scoring import ScoredResult, score_predictions, write_results
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
 from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
@@ -49,7 +49,7 @@ class _Turn(NamedTuple):
 
 
 class ShardedEvaluation:
-    """One process of a sharded evaluation.
+    """Evaluation in one of several processes that share the predictions.
 
     Args:
         shard: Index of this process and number of processes.
@@ -69,7 +69,7 @@ class ShardedEvaluation:
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
-        for name in set(tasks.names()) - {_file(place) for place in places}:  # tasks of an earlier command
+        for name in set(tasks.list_names()) - {_file(place) for place in places}:  # tasks of an earlier command
             tasks.remove(name)
 
     def begin(
@@ -83,7 +83,9 @@ class ShardedEvaluation:
         *,
         is_own_control: bool = False,
     ) -> None:
-        """Store a task, and predict the chunk shards that no other process has leased, without waiting.
+        """Store the task of one model and set, and predict the chunk shards that no other process has leased.
+
+        Does not wait for other processes.
 
         Args:
             place: Indices of model and set.
@@ -122,7 +124,9 @@ class ShardedEvaluation:
         on_result: Callable[[Result], None] | None,
         on_failure: Callable[[str, Exception, str | None], None],
     ) -> list[Result]:
-        """Wait for all predictions, complete those of stopped processes, and score unless another process does.
+        """Wait for all predictions, complete those of stopped processes, and score them.
+
+        Only one process scores.
 
         Args:
             output_dir: Folder for the results.
@@ -165,7 +169,7 @@ class ShardedEvaluation:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """Stored task: one model on one set.
+    """Stored description of a task: one model on one challenge set.
 
     Attributes:
         request: Fields of the set's `SetRequest`.
@@ -188,12 +192,12 @@ class StoredTask:
 
     @classmethod
     def read(cls, folder: StorageFolder, name: str) -> "StoredTask":
-        """Load a stored task.
+        """Read a task from its file.
 
         Raises:
             ValueError: If the file does not contain a task of this version.
         """
-        what = f"{folder.where(name)}: expected a task of `unbag evaluate --shard`"
+        what = f"{folder.get_location(name)}: expected a task written by `unbag evaluate --shard`"
         try:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
@@ -222,7 +226,7 @@ def score_sharded_predictions(
     on_result: Callable[[Result], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> list[Result]:
-    """Score the predictions of all shards without loading the models. Writes `results.json` and the examples.
+    """Score the stored predictions of all shards, without loading models. Writes `results.json` and the examples.
 
     Args:
         predictions: Folder of the predictions.
@@ -238,13 +242,13 @@ def score_sharded_predictions(
     Raises:
         ValueError: If the folder has no tasks, or predictions are missing.
     """
-    names = (predictions / _TASKS).names()
+    names = (predictions / _TASKS).list_names()
     if not names:
         raise ValueError(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
-            "tasks; pass the --output-dir of that command"
+            "tasks; pass the --output-dir of `unbag evaluate`"
         )
-    done: list[Scored] = []
+    done: list[ScoredResult] = []
     failures = list(skipped)
     items = dict(built_sets or {})
     baselines: dict[str, LexicalBaseline] = {}
@@ -271,7 +275,12 @@ def score_sharded_predictions(
                     BaselinePredictions() if task.fitted_to is None else baseline.predict(item, str(predictions))
                 )
             each = score_predictions(
-                item, predicted, task.model, threshold=task.threshold, words=words[request, fitted_to], control=control
+                item,
+                predicted,
+                task.model,
+                threshold=task.threshold,
+                baseline=words[request, fitted_to],
+                control=control,
             )
         except Exception as error:
             if on_failure is None:
@@ -293,8 +302,8 @@ def _validate_complete(store: PredictionStore, rows: Any) -> None:
     """
     if len(rows) != store.rows:
         raise StoreError(
-            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,}; build "
-            "the set from the same pairs"
+            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,} rows; "
+            "build the set from the same pairs"
         )
     hashes = compute_chunk_hashes(select_model_columns(rows), store)
     missing = [chunk for chunk, sha256 in enumerate(hashes) if not store.has_chunk(chunk, sha256)]

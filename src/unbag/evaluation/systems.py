@@ -23,7 +23,7 @@ _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result'
 
 @dataclass(frozen=True)
 class LocatedResult:
-    """Result with its location.
+    """Result with the file that contains it.
 
     Attributes:
         result: The result.
@@ -39,12 +39,12 @@ class LocatedResult:
 
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
-        """The examples behind the metrics; None if the run stored none."""
+        """Samples of each metric, by path. None if the run stored none."""
         return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
-    def task(self) -> str:
-        """Key of the task. Results with equal keys can be compared pair by pair."""
+    def task_key(self) -> str:
+        """Key of the task (set, data, options and labels). Results with equal keys can be compared pair by pair."""
         data = {name: self.result.data.get(name) for name in _SAME}
         return json.dumps([self.result.set, data, to_json(self.result.config), self._labels], sort_keys=True)
 
@@ -53,7 +53,7 @@ class LocatedResult:
         return self.result.scores.get("labels")
 
     def describe_difference(self, other: "LocatedResult") -> str:
-        """List the fields in which the tasks of two results differ."""
+        """List the task fields that differ between two results."""
         ours, theirs = (
             {f"data {name}": run.result.data.get(name) for name in _SAME}
             | dict(to_json(run.result.config))
@@ -66,7 +66,7 @@ class LocatedResult:
 
 @dataclass(frozen=True)
 class ComparedSystem:
-    """Model, or recipe trained with several seeds.
+    """Model, or group of models that differ only in the training seed.
 
     Attributes:
         letter: Letter that stands for the system in tables.
@@ -80,10 +80,10 @@ class ComparedSystem:
 
     @property
     def seeds(self) -> list[str]:
-        """Sorted training seeds; empty if the model's name has none."""
+        """Training seeds without duplicates. Empty if the model names contain no seed."""
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
-    def tasks(self) -> dict[str, list[LocatedResult]]:
+    def group_by_task(self) -> dict[str, list[LocatedResult]]:
         """Group the runs by task.
 
         Raises:
@@ -91,7 +91,7 @@ class ComparedSystem:
         """
         by_task: dict[str, list[LocatedResult]] = {}
         for run in self.runs:
-            same = by_task.setdefault(run.task, [])
+            same = by_task.setdefault(run.task_key, [])
             if any(run.seed == other.seed for other in same):
                 what = "" if run.seed is None else f", seed {run.seed}"
                 raise ValueError(
@@ -103,19 +103,19 @@ class ComparedSystem:
 
 
 def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]]:
-    """Read results and group them by system. Returns each system with the path from which it was read.
+    """Read results and group them by system. Returns the path and the system of each group.
 
     Raises:
         ValueError: If there are no paths, no results, or an argument is not a path.
     """
     if not paths:
         raise ValueError(
-            f"expected the results of at least two models to compare, got none; pass results folders or {results.FILE} "
-            "files"
+            "expected the results of at least two models to compare, got none; pass result folders or "
+            f"{results.FILE} files"
         )
     for path in paths:
         if not isinstance(path, str | PathLike):
-            raise ValueError(f"expected the path of a results folder or file, got {path!r}")
+            raise ValueError(f"expected the path of a result folder or file, got {path!r}; pass a path")
     systems: dict[tuple[str, str], ComparedSystem] = {}
     for path in map(Path, paths):
         for file in _files(path):
@@ -127,12 +127,12 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]
                 system = systems.setdefault(key, ComparedSystem("", title))
                 system.runs.append(LocatedResult(result, file, number, seeded["seed"] if seeded else None))
     if not systems:
-        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty results files; evaluate again")
+        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty result files; evaluate again")
     return [(where, system) for (where, _), system in systems.items()]
 
 
 def assign_letters(systems: Sequence[tuple[str, ComparedSystem]]) -> list[ComparedSystem]:
-    """Assign a letter to each system. Systems with equal names get their path in the name."""
+    """Assign a letter to each system. If several systems have the same name, the path is added to the name."""
     names = [system.name for _, system in systems]
     return [
         replace(
@@ -153,21 +153,23 @@ def _files(path: Path) -> list[Path]:
             return [file]
     if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # the layout that training.seeds writes
         return seeds
-    raise ValueError(f"expected a {results.FILE} file or a results folder of `unbag evaluate`, got {path}")
+    raise ValueError(
+        f"expected a {results.FILE} file or a folder written by `unbag evaluate`, got {path}; check the path"
+    )
 
 
 def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
-    """Load the only system of a path. Baselines are ignored unless there are no other models."""
+    """Load the single system of a path. Baselines count only if there is no other model."""
     systems = [(system.name, system.runs[0].result, system) for _, system in load_systems([path])]
     return str(path), select_single_model(systems, str(path))
 
 
-def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> T:
-    """Select the item of the only model. Baselines are ignored unless there are no other models.
+def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
+    """Select the item of the single model. Baselines count only if there is no other model.
 
     Args:
         models: Name, one result and the item of each model.
-        where: Path of the results, for error messages.
+        path: Path of the results, for error messages.
 
     Raises:
         ValueError: If there are several models.
@@ -179,7 +181,7 @@ def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> 
     if len(selected) != 1:
         names = ", ".join(name for name, *_ in selected) or "none"
         raise ValueError(
-            f"{where}: expected the results of one model, got results of {names}; evaluate each model into a separate "
+            f"{path}: expected the results of one model, got results of {names}; evaluate each model into a separate "
             "folder"
         )
     [(*_, one)] = selected

@@ -53,7 +53,7 @@ def plan_collection(namespace: str, publications: Sequence[Publication]) -> Coll
     """
     with explain_hub_errors(namespace, _KIND):
         found = read_from_hub(
-            f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, unreachable=True
+            f"the collections of {namespace}", lambda: _find(namespace), tries=TRIES, retry_connection_errors=True
         )
     wanted = [(publication.kind, publication.repo) for publication in publications]
     present = {(item.item_type, item.item_id) for item in found.items} if found else set()

@@ -354,7 +354,7 @@ all for decisions about people.
 
 def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
     """Fill in the placeholders in a card's example: repository, owner, published config and split."""
-    evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATED
+    evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATION_SPLIT
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
     card = load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)

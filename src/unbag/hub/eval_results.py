@@ -1,8 +1,9 @@
 """Results in a model repository: the files `.eval_results/*.yaml` and the `model-index` of the card.
 
 `.eval_results` is the source of a benchmark leaderboard. It contains one score per dataset and task (higher is better),
-with the commit of the dataset, the date and the library. Only results on a complete, published set are written there,
-as the set's score (`ChallengeSet.score`). The older `model-index` contains all quoted metrics with their options, also
+with the commit of the dataset, the date and the library. The optional key `evaluation_framework` is omitted, because
+only results that the Hub has verified need it. Only results on a complete, published set are written there, as the
+set's score (`ChallengeSet.score`). The older `model-index` contains all quoted metrics with their options, also
 for samples of the examples.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measurement
+from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import compute_model_verdict, describe_scale
 from unbag.hub import cards
@@ -135,7 +136,7 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             metric_args=_interval(estimate),
         )
         for target, result in by_target.items()
-        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_measurements(
+        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_metric_values(
             result.scores, "quoted"
         )
     ]
@@ -211,7 +212,7 @@ def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask |
     return None
 
 
-def _build_notes(result: Result, main: Measurement) -> str:
+def _build_notes(result: Result, main: MeasuredMetric) -> str:
     """Build the notes of an entry: metric, interval, skill score, model, rows and version."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]

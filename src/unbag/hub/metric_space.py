@@ -63,6 +63,6 @@ def build_metric_space(name: str, repo: str) -> Publication:
 def _related_sets(name: str, repo: str) -> str:
     """Build the sentence with links to the challenge sets that provide the columns of a metric."""
     owner = repo.rpartition("/")[0]
-    related = [each for each in challenge_sets.list_in_evaluation_order() if name in each.metrics]
+    related = [each for each in challenge_sets.list_challenge_sets() if name in each.metrics]
     links = ", ".join(f"[{each.title}](https://huggingface.co/datasets/{owner}/{each.name})" for each in related)
     return f"The metric reads the columns of {links}. The card of the set has a complete example."

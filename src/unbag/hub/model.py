@@ -218,7 +218,7 @@ def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
 def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
     """Validate that the config has the label order of the training record, and that `id2label` matches `label2id`."""
     config = _read_config(folder)
-    with schemas.explain_damaged_records(folder / _CONFIG):
+    with schemas.convert_record_errors(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_output_labels(id2label))
     if order != list(record["label_order"]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measurement
+from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import format_interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
@@ -16,11 +16,11 @@ from unbag.hub import eval_results
 from unbag.hub.cards import collect_arxiv_tags, describe_package
 from unbag.hub.licenses import OTHER, derive_license
 from unbag.hub.ownership import FOLDER
-from unbag.reports.training import interpolation_section
+from unbag.reports.training import build_interpolation_section
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
-from unbag.training.reproduce import command
+from unbag.training.reproduce import build_train_command
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -251,7 +251,7 @@ def _training(content: ModelCardContent) -> str:
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
     several = f", {record['processes']} processes" if record["processes"] > 1 else ""
-    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['pairs_per_epoch']:,} pairs"
+    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['count_pairs_per_epoch']:,} pairs"
     rows = {
         "steps": steps,
         "device": f"{record['device']}{several}",
@@ -271,7 +271,7 @@ def _training(content: ModelCardContent) -> str:
             _table(["setting", "value"], [[name, value.replace("|", "\\|")] for name, value in rows.items()]),
             "Evaluation on the held-out pairs:",
             _curve(record),
-            *filter(None, [interpolation_section(record)]),
+            *filter(None, [build_interpolation_section(record)]),
         ]
     )
 
@@ -439,8 +439,8 @@ def _by_metric(result: Result | None) -> dict[str, Estimate]:
     return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted_measurements(result)}
 
 
-def _quoted_measurements(result: Result) -> list[Measurement]:
-    return challenge_sets.get_challenge_set(result.set).list_measurements(result.scores, "quoted")
+def _quoted_measurements(result: Result) -> list[MeasuredMetric]:
+    return challenge_sets.get_challenge_set(result.set).list_metric_values(result.scores, "quoted")
 
 
 def _cell(estimate: Estimate | None) -> str:
@@ -496,7 +496,7 @@ def _reproduce(content: ModelCardContent) -> str:
     return f"""## Reproduction
 
 ```
-{command(content.record)}
+{build_train_command(content.record)}
 ```
 
 Versions: unbag {environment["unbag"]}{commit}, {versions}. The complete record is in `training.json`.{needs}"""

@@ -155,7 +155,9 @@ def _describe_error(error: Exception, repo: str) -> str:
             return f"too many requests (429: {text}); rerun the command {when}; {_RESUMES}"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return f"server error of the Hub ({status}: {text}); rerun the command later; {_RESUMES}"
-    return f"the Hub rejected the request ({status}: {text}); correct the cause"
+    # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.benchmark_file`).
+    omitted = choose_advice("omit eval.yaml with --no-benchmark") if "evaluation_framework" in text else ""
+    return f"the Hub rejected the request ({status}: {text}); {omitted or 'correct the cause'}"
 
 
 def _is_proposal_possible(refused: "HfHubHTTPError") -> bool:
@@ -277,7 +279,7 @@ def fetch_remote(repo: str, kind: RepoType, revision: str = "main") -> RemoteRep
 
 def _read(repo: str, kind: RepoType, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
-    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, unreachable=True)
+    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, retry_connection_errors=True)
 
 
 _MAIN: Final = "main"
@@ -468,7 +470,7 @@ def _open_pull_request(publication: Publication) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = read_from_hub("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
+    author = read_from_hub("your account", api.whoami, tries=TRIES, retry_connection_errors=True)["name"]
     try:
         discussions = read_from_hub(
             f"{publication.kind} {publication.repo}",
@@ -482,7 +484,7 @@ def _open_pull_request(publication: Publication) -> str | None:
                 )
             ),
             tries=TRIES,
-            unreachable=True,
+            retry_connection_errors=True,
         )
     except RepositoryNotFoundError:
         return None

@@ -179,7 +179,7 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
             "higher_is_better": quantity.higher_is_better,
             "is_score": quantity is SCORE,
         }
-        for quantity, estimate in described.list_measurements(result.scores, "quoted")
+        for quantity, estimate in described.list_metric_values(result.scores, "quoted")
     ]
 
 

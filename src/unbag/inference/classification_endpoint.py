@@ -27,23 +27,25 @@ from unbag.inference.llm.connection import (
 )
 from unbag.inference.llm.endpoint import CONCURRENCY, EndpointResponse, EndpointUsage
 from unbag.inference.predictor import collect_batches, group_equal_pairs, validate_probabilities
-from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedOutputs, parse_threshold
+from unbag.inference.single_output import BREAK_EVEN, Threshold, ThresholdedPredictor, parse_threshold
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
 KIND: Final = "classification-endpoint"
-"""Kind of these models in records."""
+"""Value of `kind` for these models in run records."""
 
 BATCH_PAIRS: Final = 32
-"""Maximum number of pairs per request: the default limit of text-embeddings-inference. A smaller limit is found."""
+"""Maximum number of pairs per request: the default limit of text-embeddings-inference. Smaller limits are detected."""
 
 _TIMEOUT: Final = 120.0  # seconds
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
 
 
-class ClassificationEndpointPredictor(ThresholdedOutputs):
-    """Predictor of a classifier behind a route of `classification_routes.ROUTES`; built by `load`.
+class ClassificationEndpointPredictor(ThresholdedPredictor):
+    """Predictor that queries a classification endpoint. Build it with `load`.
+
+    The supported routes are in `classification_routes.ROUTES`.
 
     Attributes:
         label_space: Labels of the columns of `predict`. With a threshold, these are two.
@@ -102,7 +104,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         spending: EndpointUsage | None = None,
         cache: Path | None = None,
     ) -> "ClassificationEndpointPredictor":
-        """Connect to an endpoint, and resolve the labels of its model.
+        """Connect to an endpoint and resolve the labels of its model.
 
         The key is read from the environment variable `OPENAI_API_KEY`, and is sent to no other host.
 
@@ -126,11 +128,14 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             ValueError: If `concurrency` is below 1.
         """
         if concurrency < 1:
-            raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
+            raise ValueError(
+                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
+                "or more"
+            )
         route = find_route(base_url)
         if route is None:
             raise EndpointError(
-                f"--base-url: expected the URL of a route, such as http://localhost:8080/predict, got {base_url!r}"
+                f"--base-url: expected the URL with a route, such as http://localhost:8080/predict, got {base_url!r}"
             )
         if route.is_text and not separator:
             raise EndpointError(
@@ -139,7 +144,8 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             )
         if separator and not route.is_text:
             raise EndpointError(
-                f"--separator: expected none, since /{route.name} takes pairs, got {separator!r}; omit it"
+                f"--separator: expected no separator, since /{route.name} takes pairs, got {separator!r}; omit "
+                "--separator"
             )
         return cls(
             model,
@@ -154,7 +160,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
         Raises:
             EndpointError: If a request fails after all retries; the outputs so far stay in the cache.
@@ -169,7 +175,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over requests as they are answered: positions of b pairs, shape (b,), and their probabilities.
+        """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives.
 
         Raises:
             EndpointError: As `predict`.
@@ -229,7 +235,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
             if error.status_code in _TOO_LARGE and len(pairs) > 1:
                 half = len(pairs) // 2
                 return self._send(pairs[:half]) + self._send(pairs[half:])
-            refusal = self._connection.describe_refusal(self.model, error, ending=f"/{self._route.name}")
+            refusal = self._connection.describe_error_response(self.model, error, url_suffix=f"/{self._route.name}")
             raise EndpointError(refusal) from None
         except openai.OpenAIError as error:
             raise EndpointError(
@@ -251,8 +257,8 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         where = f"{self._connection.base_url}, {self.model}"
         if self._n_outputs == 1 and threshold is None:
             raise EndpointError(
-                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from its "
-                f"card, such as 0.5, or {BREAK_EVEN}"
+                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from the "
+                f"model card, such as 0.5, or {BREAK_EVEN}"
             )
 
     def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:
@@ -264,8 +270,8 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         if lacking and label_map is None:
             raise LabelError(
                 f"{self._connection.base_url} names only the labels that {self.model} predicts: expected names of "
-                f"{self._n_outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the order on the "
-                "model's card and pass it, e.g. --label-map contradiction,entailment,neutral"
+                f"{self._n_outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the label order "
+                "in the model card and pass it, for example --label-map contradiction,entailment,neutral"
             )
         names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
         return resolve_output_labels(names, label_map)
@@ -274,8 +280,8 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""
         if {len(each.values) for each in outputs} != {self._n_outputs}:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self._n_outputs} outputs per pair, as for the first pairs, "
-                "got another number; check that the server runs one model"
+                f"{self._connection.base_url}: expected {self._n_outputs} outputs per pair, as for the first "
+                "pairs, got a different number; check that the server runs a single model"
             )
         values = np.array([each.values for each in outputs], dtype=np.float64)
         if self.threshold is None:
@@ -283,7 +289,7 @@ class ClassificationEndpointPredictor(ThresholdedOutputs):
         if not ((values >= 0) & (values <= 1)).all():
             raise EndpointError(
                 f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
-                "serve a cross-encoder with one output and its sigmoid"
+                "serve a cross-encoder with one output and a sigmoid"
             )
         values = values[:, [self._positive_output()]]
         # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.

@@ -14,7 +14,7 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
-from unbag.inference.exported_files import fetch_exported, hash_exported
+from unbag.inference.exported_files import fetch_exported_model, hash_exported_model
 from unbag.inference.hub_files import resolve_origin
 from unbag.inference.loading import Classifier, build_classifier, is_causal_lm, load_config, load_tokenizer
 from unbag.inference.pair_classifier import PairClassifier
@@ -34,7 +34,7 @@ _DYNAMIC_OPERATORS: Final = (b"DynamicQuantizeLinear", b"DynamicQuantizeMatMul",
 
 
 class ExportedPredictor(PairClassifier):
-    """Predictor of an exported sequence classifier on the CPU; built by `load`.
+    """Predictor that runs an exported (ONNX or OpenVINO) sequence classifier on the CPU. Build it with `load`.
 
     A dynamically quantized ONNX model computes the range of its activations over a batch, so that the probabilities of
     a pair depend on the other pairs of the batch. Such a model runs one pair at a time, unless `batch_tokens` is given.
@@ -61,7 +61,7 @@ class ExportedPredictor(PairClassifier):
             "model": classifier.name,
             "revision": classifier.revision,
             "model_file": file,
-            "file_hash": hash_exported(path),
+            "file_hash": hash_exported_model(path),
             "label_order": ",".join(self.order),
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
@@ -103,8 +103,10 @@ class ExportedPredictor(PairClassifier):
         origin = resolve_origin(model, revision)
         config = load_config(origin)
         if is_causal_lm(config):
-            raise ModelError(f"{origin}: expected a sequence classifier, got a causal language model; export another")
-        file, path = fetch_exported(origin, model_file)
+            raise ModelError(
+                f"{origin}: expected a sequence classifier, got a causal language model; export a sequence classifier"
+            )
+        file, path = fetch_exported_model(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         name, commit = origin.get_identity()
@@ -128,7 +130,10 @@ class ExportedPredictor(PairClassifier):
         try:
             logits = torch.tensor(self._run(arrays), dtype=torch.float32)
         except Exception as error:  # the errors of the engines have no common type
-            raise ModelError(f"the exported model cannot run a batch: {extract_first_line(error)}") from error
+            raise ModelError(
+                f"exported model: expected to run a batch, got an error ({extract_first_line(error)}); export the "
+                "model again"
+            ) from error
         if logits.shape != (len(rows), self._n_outputs):
             raise ModelError(
                 f"exported model: expected logits of shape {(len(rows), self._n_outputs)}, got {tuple(logits.shape)}; "
@@ -138,7 +143,7 @@ class ExportedPredictor(PairClassifier):
 
 
 def is_dynamically_quantized(path: Path) -> bool:
-    """Check whether an ONNX file has operators that compute the range of their input at run time."""
+    """Check whether an ONNX model is dynamically quantized, so that input ranges are computed at run time."""
     # In the protocol buffer, an operator is field 4 of a node: its key, the length and the text. A node's name has
     # another key. The package onnx, which parses the file, is no dependency.
     fields = [bytes([4 << 3 | 2, len(operator)]) + operator for operator in _DYNAMIC_OPERATORS]
@@ -151,12 +156,12 @@ def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     try:
         import onnxruntime
     except ImportError as error:
-        raise ImportError("running an ONNX model needs onnxruntime: pip install 'unbag[onnx]'") from error
+        raise ImportError("running an ONNX model requires onnxruntime: pip install 'unbag[onnx]'") from error
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the errors of onnxruntime derive from Exception directly
         raise ModelError(
-            f"{path.name}: expected an ONNX model, got {extract_first_line(error)}; export it again"
+            f"{path.name}: expected an ONNX model, got an error ({extract_first_line(error)}); export the model again"
         ) from error
     types = {each.name: np.int32 if each.type == "tensor(int32)" else np.int64 for each in session.get_inputs()}
     names = [each.name for each in session.get_outputs()]
@@ -187,13 +192,14 @@ def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     try:
         import openvino
     except ImportError as error:
-        raise ImportError("running an OpenVINO model needs openvino: pip install 'unbag[openvino]'") from error
+        raise ImportError("running an OpenVINO model requires openvino: pip install 'unbag[openvino]'") from error
     try:
         # Without the hint, openvino computes in bfloat16 on processors that have it.
         compiled = _openvino_core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     except Exception as error:
         raise ModelError(
-            f"{path.name}: expected an OpenVINO model, got {extract_first_line(error)}; export it again"
+            f"{path.name}: expected an OpenVINO model, got an error ({extract_first_line(error)}); export the "
+            "model again"
         ) from error
     outputs = [each for each in compiled.outputs if "logits" in each.get_names()] or list(compiled.outputs)
 

@@ -1,4 +1,4 @@
-"""Predictor from a function of the user: an API, an ensemble, a rule, a model of another framework."""
+"""Predictor for a user-provided function: an API, an ensemble, a rule, or a model of another framework."""
 
 import inspect
 import sys
@@ -24,7 +24,7 @@ from unbag.utils.hashing import hash_file
 from unbag.utils.user_code import build_user_code_error
 
 Kind = Literal["names", "dicts", "ids", "rows"]
-"""Kind of a function's outputs; see `CallablePredictor`."""
+"""Type of the outputs of a function; see `CallablePredictor`."""
 
 NAMES: Final = "names"
 DICTS: Final = "dicts"
@@ -33,10 +33,10 @@ ROWS: Final = "rows"
 
 
 class OutputCountError(LabelError):
-    """Error for a function whose number of outputs differs from its number of labels.
+    """Error for a function whose number of outputs differs from the number of labels.
 
     Attributes:
-        n_outputs: Number of outputs: the columns of its rows, or 1 for a score per pair.
+        n_outputs: Number of outputs: columns per row, or 1 for a single score per pair.
     """
 
     def __init__(self, order: Sequence[str], n_outputs: int, fitting: Sequence[str] | None = None) -> None:
@@ -48,29 +48,29 @@ class OutputCountError(LabelError):
     def __reduce__(self) -> tuple[Any, ...]:  # the default would pass the message to the constructor
         return type(self), (self._order, self.n_outputs)
 
-    def with_order(self, fitting: Sequence[str] | None) -> "OutputCountError":
-        """Build the error with the label order that fits the outputs; None if no order fits."""
-        return OutputCountError(self._order, self.n_outputs, fitting)
+    def with_suggested_order(self, suggested_order: Sequence[str] | None) -> "OutputCountError":
+        """Copy the error and suggest a label order that fits the outputs (None: no order fits)."""
+        return OutputCountError(self._order, self.n_outputs, suggested_order)
 
     def _remedy(self, fitting: Sequence[str] | None) -> str:
         of_three = [tuple(LABELS)] if self.n_outputs == len(LABELS) else []
         orders = of_three or list_two_label_orders() if self.n_outputs <= len(LABELS) else []
         choices = " or ".join(",".join(order) for order in orders)
         if not orders:
-            return f"return a column for each of {', '.join(LABELS)}"
-        order = f'{choices} (label_map="…" in Python), by the meaning of its outputs'
+            return f"return one column for each of {', '.join(LABELS)}"
+        order = f'{choices} (label_map="…" in Python), depending on the meaning of the outputs'
         if of_three:
-            order = f'an order of {choices} (label_map="…" in Python), that of its columns'
+            order = f'an order of {choices} (label_map="…" in Python), the order of the columns'
         if fitting is not None:
             labels = ",".join(fitting)
-            order = f'{labels} (label_map="{labels}" in Python), by which it answers the obvious pairs right'
+            order = f'{labels} (label_map="{labels}" in Python), with which it passes the label probe'
         if self.n_outputs > 1:
             return f"pass --label-map {order}"
-        return f"return the columns [score, 1 - score], the score from 0 to 1, and pass --label-map {order}"
+        return f"return the columns [score, 1 - score], with scores from 0 to 1, and pass --label-map {order}"
 
 
 class CallablePredictor:
-    """Predictor that calls a function.
+    """Predictor that calls a user-defined function.
 
     Args:
         fn: Function of the list of premises and the list of hypotheses. For each pair, in order, it returns one of
@@ -127,7 +127,7 @@ class CallablePredictor:
 
     @property
     def source(self) -> Mapping[str, str] | None:
-        """Name of the function, hash of its file and the label order; see the class."""
+        """Name of the function, hash of its source file, and label order. None if the function has no source file."""
         name = _name(self._fn)
         try:
             file = inspect.getsourcefile(inspect.unwrap(self._fn))
@@ -155,7 +155,10 @@ class CallablePredictor:
         answers = self.call_function(premises, hypotheses)
         kinds = {"a name" if isinstance(a, str) else "a dict" if isinstance(a, Mapping) else "numbers" for a in answers}
         if len(kinds) > 1:
-            raise ValueError(f"expected outputs of one kind, the function returned {' and '.join(sorted(kinds))}")
+            raise ValueError(
+                f"the function: expected outputs of one type, got {' and '.join(sorted(kinds))}; return one type "
+                "for all pairs"
+            )
         if kinds == {"a name"}:
             self.output_kind = NAMES
             return self._one_hot([self._column(name) for name in answers])
@@ -173,7 +176,7 @@ class CallablePredictor:
         return rows[:, [self.order.index(label) for label in self.label_space]]
 
     def call_function(self, premises: list[str], hypotheses: list[str]) -> Any:
-        """Call the function and validate that it returns a list or an array with one output per pair.
+        """Call the function, and validate that it returns a list or array with one output per pair.
 
         Raises:
             ValueError: If it returns anything else. `UserCodeError` if the function raises an error.
@@ -183,11 +186,13 @@ class CallablePredictor:
         except Exception as error:
             if isinstance(error, TypeError):
                 _validate_signature(self._fn)
-            expected = f"the function {_display_name(self._fn)}: expected an answer for each of {len(premises)} pairs"
+            expected = (
+                f"the function {_display_name(self._fn)}: expected a prediction for each of {len(premises)} pairs"
+            )
             raise build_user_code_error(expected, error, "correct the function") from error
         if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
             raise ValueError(
-                f"expected the function to return a list or an array with an answer for each pair, got a "
+                "expected the function to return a list or an array with one prediction per pair, got a "
                 f"{type(answers).__name__}; convert a generator with list() first"
             )
         if isinstance(answers, list | tuple) and len(answers) == 1 and getattr(answers[0], "ndim", 0) == 2:
@@ -209,13 +214,13 @@ class CallablePredictor:
     def _column_of_id(self, number: int) -> int:
         if self._order is None:
             raise LabelError(
-                f"the function: expected label names, got label ids such as {number}; return names, or pass the labels "
-                "of ids 0, 1, 2 as label_map (--label-map), e.g. " + ",".join(LABELS)
+                f"the function: expected label names, got label ids such as {number}; return names, or pass the "
+                "label names for ids 0, 1, 2 as label_map (--label-map), for example " + ",".join(LABELS)
             )
         if not 0 <= number < len(self._order):
             raise ValueError(
-                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), got {number}; list the "
-                "label of every id in --label-map (label_map in Python)"
+                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), got {number}; list "
+                "the label for every id in --label-map (label_map in Python)"
             )
         return self.label_space.index(self._order[number])
 
@@ -254,7 +259,8 @@ def _validate_signature(fn: Callable[..., Any]) -> None:
         signature.bind([], [])
     except TypeError as error:
         raise ValueError(
-            f"expected a function of a list of premises and a list of hypotheses, got {_display_name(fn)}{signature} "
+            "expected a function that takes a list of premises and a list of hypotheses, got "
+            f"{_display_name(fn)}{signature} "
             f"({error}); wrap it: lambda premises, hypotheses: …"
         ) from None
 

@@ -1,4 +1,4 @@
-"""Origin of a model (a folder, or a Hub repository at one commit), hashes of its files, and its custom code.
+"""Origin of a model (a folder, or a Hub repository at one commit), file hashes, and custom code.
 
 Code of a repository runs only if the user allows it, and its hash is recorded.
 """
@@ -38,12 +38,12 @@ _FILES: Final = (
     "added_tokens.json",
     "special_tokens_map.json",
 )
-"""Files that transformers reads to build the model and its tokenizer. A card, results or a trainer's state beside them
-do not change a prediction, so they are not hashed."""
+"""Files that transformers reads to build the model and its tokenizer. Model cards, results and trainer states in the
+same folder do not affect predictions, so they are not hashed."""
 
 
 def compute_folder_revision(folder: Path) -> str:
-    """Compute `sha256:` and a hash of the names and contents of the model's and its tokenizer's files.
+    """Compute a hash, with prefix `sha256:`, of the names and contents of all model and tokenizer files.
 
     The path of the folder is not part of the hash: a copy is the same model.
     """
@@ -52,12 +52,12 @@ def compute_folder_revision(folder: Path) -> str:
 
 
 def is_model_file(name: str) -> bool:
-    """Check whether a file at the top of a folder belongs to the model or its tokenizer, by its name."""
+    """Check whether a file in a model folder belongs to the model or its tokenizer, based on its name."""
     return any(fnmatchcase(name, pattern) for pattern in _FILES)
 
 
 def combine_hashes(hashes: Mapping[str, str]) -> str:
-    """Combine the sha256 hashes of files, by file name, to one hash with the prefix `sha256:`."""
+    """Combine a mapping from file names to sha256 hashes into one hash with the prefix `sha256:`."""
     digest = hashlib.sha256()
     for name in sorted(hashes):
         digest.update(f"{name}\0{hashes[name]}\n".encode())
@@ -65,12 +65,12 @@ def combine_hashes(hashes: Mapping[str, str]) -> str:
 
 
 def has_custom_code(folder: Path) -> bool:
-    """Check whether a model's files name custom code for transformers to run (`auto_map`)."""
+    """Check whether a model needs custom code, declared as `auto_map` in its config files."""
     return bool(_auto_maps(folder))
 
 
 def find_external_code(folder: Path) -> str | None:
-    """Find the first class of a model whose code is in another repository, at an unknown commit.
+    """Find the first class in `auto_map` whose code is in another repository. Return None if there is none.
 
     >>> find_external_code(Path("/nowhere")) is None
     True
@@ -80,7 +80,10 @@ def find_external_code(folder: Path) -> str | None:
 
 
 def compute_code_revision(folder: Path) -> str:
-    """Compute `sha256:` and a hash of the code beside a model's config, to record which code the user trusted."""
+    """Compute a hash, with prefix `sha256:`, of the Python files in a model folder.
+
+    The hash records which code the user trusted.
+    """
     return combine_hashes({path.name: hash_file(path) for path in folder.glob("*.py")})
 
 
@@ -104,7 +107,7 @@ def _classes(auto_map: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class ModelOrigin:
-    """Source of a model: a Hub repository at one commit, or a local folder.
+    """Origin of a model: a Hub repository at one commit, or a local folder.
 
     Config, weights and tokenizer are read from one commit, even if the branch moves meanwhile.
 
@@ -122,7 +125,7 @@ class ModelOrigin:
         return self.source
 
     def download(self, *, weights: bool = False) -> Path:
-        """Download the files if they are on the Hub, and return their folder.
+        """Get the folder of the model's files. Files of a Hub model are downloaded.
 
         Args:
             weights: Whether to download the weights (default: no), not only config and tokenizer.
@@ -146,17 +149,16 @@ class ModelOrigin:
         except (HfHubHTTPError, OSError) as error:
             absent = describe_missing_repo(error, "model", self.source)
             raise ModelError(
-                absent or f"cannot fetch {self.source} from the Hub: {extract_first_line(error)}"
+                absent or f"cannot download {self.source} from the Hub: {extract_first_line(error)}"
             ) from error
         if not (folder / "config.json").is_file():
             raise ModelError(
-                f"expected a model of transformers in {self.source}, got a repository without config.json; check the "
-                "name"
+                f"expected a transformers model in {self.source}, got a repository without config.json; check the name"
             )
         return folder
 
     def build_loading_options(self) -> dict[str, Any]:
-        """Build the keyword arguments of `from_pretrained`: cached files only, custom code only if trusted."""
+        """Build keyword arguments for `from_pretrained`. Hub models are loaded from the cache only."""
         return {
             "revision": self.commit,
             "local_files_only": self.commit is not None,
@@ -164,7 +166,7 @@ class ModelOrigin:
         }
 
     def get_identity(self) -> tuple[str, str]:
-        """Build the name and the revision that identify the model."""
+        """Get the name and the revision that identify the model. The revision of a folder is a hash of its files."""
         return (
             ("folder", compute_folder_revision(Path(self.source)))
             if self.commit is None
@@ -172,12 +174,12 @@ class ModelOrigin:
         )
 
     def compute_code_hash(self) -> str | None:
-        """Compute a hash of the repository's code if that is run, else None."""
+        """Compute a hash of the repository's custom code. Return None if the code is not trusted."""
         return compute_code_revision(self.download(weights=True)) if self.trust else None
 
 
 def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> ModelOrigin:
-    """Find a model, and resolve its revision to a commit.
+    """Locate a model and resolve its revision to a commit.
 
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -199,17 +201,20 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
     if not path.is_dir():
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
             raise ModelError(
-                f"expected a folder with a model or a Hub id such as org/name, got {model}, which does not exist"
+                f"expected a model folder or a Hub id such as org/name, got {model}, which does not exist; check "
+                "the name"
             )
         return None
     if not (path / "config.json").is_file():
         entries = sorted(entry.name for entry in path.iterdir())[:10]
-        raise ModelError(f"expected a model from save_pretrained in {path}, got no config.json but {entries}")
+        raise ModelError(
+            f"{path}: expected a folder from save_pretrained, got no config.json but {entries}; pass a model folder"
+        )
     for entry in path.iterdir():
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
-            raise ModelError(f"{entry}: expected a file of a model, got a named pipe, a socket or a device")
+            raise ModelError(f"{entry}: expected a regular file, got a named pipe, a socket or a device; remove it")
     if revision is not None:
-        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; omit the revision")
+        raise ModelError(f"{path}: expected no revision for a folder, got {revision!r}; omit the revision")
     return path
 
 
@@ -218,17 +223,21 @@ def _commit(source: str, revision: str | None) -> str:
     try:
         with use_cache_if_unreachable() as unreachable:
             return read_from_hub(
-                f"the model {source}", lambda: resolve_revision(source, revision=revision), unreachable=not unreachable
+                f"the model {source}",
+                lambda: resolve_revision(source, revision=revision),
+                retry_connection_errors=not unreachable,
             ).resolved
     except RevisionNotFoundError as error:
-        raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
+        raise ModelError(
+            f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
+        ) from error
     except RepositoryNotFoundError as error:
         raise ModelError(describe_missing_repo(error, "model", source)) from error
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
         if unreachable:
-            raise ModelError(f"the model {source} is not on this machine, and {unreachable}") from error
+            raise ModelError(f"the model {source} is not in the local cache, and {unreachable}") from error
         if missing := describe_missing_repo(error, "model", source):
             raise ModelError(missing) from error
         raise ModelError(f"cannot look up {source} on the Hub: {extract_first_line(error)}") from error

@@ -1,4 +1,4 @@
-"""Predictors from loaded classifiers: a CrossEncoder of sentence-transformers, or a pipeline of transformers.
+"""Predictors for loaded classifiers: a sentence-transformers CrossEncoder, or a transformers pipeline.
 
 They are recognized by the names of their classes, so that neither library is imported for other models.
 """
@@ -30,7 +30,7 @@ def is_classifier(model: object) -> bool:
 
 
 def find_model_name(model: Any) -> str:
-    """Find the name that a classifier was loaded by: the Hub id, or the last part of its folder's path."""
+    """Get the name of a classifier: the Hub id, or the name of the folder from which it was loaded."""
     from unbag.data.readers import is_hub_id
 
     loaded = str(getattr(model.model.config, "_name_or_path", "") or "")
@@ -45,7 +45,7 @@ def build_classifier_predictor(
     batch_tokens: int | None = None,
     threshold: "Threshold | None" = None,
 ) -> "TransformerPredictor":
-    """Build a predictor from the network and the tokenizer of a `CrossEncoder` or a text-classification pipeline.
+    """Build a predictor from a loaded `CrossEncoder` or text-classification pipeline.
 
     Its probabilities equal those of the object up to rounding: a softmax over the outputs, or the sigmoid of a single
     output. The network runs on its device and in its dtype. The exception is float16 weights on a CPU: few processors
@@ -74,7 +74,7 @@ def build_classifier_predictor(
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"expected the {kind} to contain a sequence classifier of transformers (…ForSequenceClassification), got "
+            f"expected the {kind} to contain a transformers sequence classifier (…ForSequenceClassification), got "
             f"{architecture}; pass a function that calls the model"
         )
     if _has_extra_modules(model):
@@ -89,8 +89,8 @@ def build_classifier_predictor(
     tokenizer = copy.deepcopy(model.tokenizer)
     if converts:
         logger.warning(
-            "the %s has float16 weights on a CPU, which is slow in float16: a copy in float32 is evaluated; load it "
-            "with dtype=torch.float32 to save the copy, or on a GPU to evaluate it in float16",
+            "the %s has float16 weights, which are slow on a CPU: evaluating a float32 copy; load the model with "
+            "dtype=torch.float32 to avoid the copy, or on a GPU to evaluate it in float16",
             kind,
         )
         network = network.float()

@@ -33,17 +33,17 @@ logger = logging.getLogger(__name__)
 
 
 class LeaseManager:
-    """Leases of one process. A context manager: a thread sends heartbeats within it, and its end releases the leases.
+    """Context manager that holds and renews the leases of one process. Exiting it releases all leases.
 
     Args:
         folder: Folder of the leases.
-        who: Name of the process for messages: `shard 0/3`.
+        owner: Name of the process for messages: `shard 0/3`.
         lease: Seconds without a heartbeat after which a lease has expired (default: 60). The same in all processes.
     """
 
-    def __init__(self, folder: StorageFolder, who: str, lease: float = LEASE) -> None:
+    def __init__(self, folder: StorageFolder, owner: str, lease: float = LEASE) -> None:
         self._folder, self._lease = folder, lease
-        self._record = {"owner": uuid4().hex, "who": who, "host": socket.gethostname(), "pid": os.getpid()}
+        self._record = {"owner": uuid4().hex, "who": owner, "host": socket.gethostname(), "pid": os.getpid()}
         self._beat = 0
         self._held: set[str] = set()
         self._last_content: dict[str, tuple[bytes, float]] = {}  # of others' leases, with the time of the first sight
@@ -63,7 +63,7 @@ class LeaseManager:
                 self.release(name)
 
     def take(self, name: str) -> bool:
-        """Take the lease of a unit of work.
+        """Acquire the lease of a unit of work, unless another live process holds it.
 
         Returns:
             Whether this process now holds the lease; False while another live process holds it.
@@ -91,7 +91,7 @@ class LeaseManager:
         return self._take_over(name)
 
     def release(self, name: str) -> None:
-        """Release a lease of this process; does nothing to a lease that another process has taken over."""
+        """Release a lease. Does nothing if another process has taken over the lease."""
         with self._lock:
             if self._is_mine(name):
                 self._folder.remove(f"{name}.json")
@@ -123,12 +123,12 @@ class LeaseManager:
                         if name in self._held and self._is_mine(name):
                             self._folder.write(f"{name}.json", self._content())
                 except Exception as error:  # each file system has its own error classes; the next one may succeed
-                    logger.warning("the lease of %s could not be renewed (%s)", name, error)
+                    logger.warning("could not renew the lease of %s (%s)", name, error)
 
 
-def describe_lease(claim: bytes) -> str:
-    """Describe the owner of a lease, for messages."""
-    record = _parse(claim)
+def describe_lease(content: bytes) -> str:
+    """Describe the process that holds a lease, for messages."""
+    record = _parse(content)
     return f"{record['who']} (process {record['pid']} on {record['host']})" if record else "another process"
 
 

@@ -1,4 +1,4 @@
-"""Evaluation of a classifier during its training, without a change to its state."""
+"""Evaluation of a classifier during training, without changing its state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from unbag.inference.tokenization import (
 
 
 class LiveClassifier:
-    """Sequence classifier in training, with its tokenizer.
+    """Sequence classifier that is being trained, with its tokenizer.
 
     Every process of the training must call `predict`. Where each process holds only a part of the weights (FSDP,
     DeepSpeed), all of them call the model equally often. Batches do not depend on the number of processes, so neither
@@ -64,11 +64,11 @@ class LiveClassifier:
         self._columns = [order.index(label) for label in self.label_space]
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
-        """Tokenize pairs. The token ids stay valid while the model's weights change."""
+        """Tokenize pairs once, for repeated calls of `predict` during training."""
         return encode_pairs(self._tokenizer, *validate_pairs(premises, hypotheses), self._limit)
 
     def predict(self, pairs: EncodedPairs) -> SetPredictions:
-        """Predict all pairs; every process gets all predictions.
+        """Predict all pairs. Every process returns the predictions for all pairs.
 
         Raises:
             ValueError: If the model returns NaN or infinite values, for example after its training has diverged.
@@ -77,10 +77,10 @@ class LiveClassifier:
         group = connect_process_group()
         mine: list[tuple[Any, Any]] = []
         with _evaluation_mode(self._model):
-            for rows, is_new in iter_process_batches(batches, group.world, group.rank):
+            for rows, is_new in iter_process_batches(batches, group.world_size, group.rank):
                 # Several processes must call the model equally often, so one alone must not split a batch.
-                if group.world == 1:
-                    mine += self._splitter.predict_in_batches(rows, pairs.lengths, partial(self._probabilities, pairs))
+                if group.world_size == 1:
+                    mine += self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs))
                 elif is_new:
                     mine.append((rows, self._probabilities(pairs, rows)))
                 else:
@@ -102,7 +102,7 @@ class LiveClassifier:
 
 
 def unwrap_model(model: Any) -> Any:
-    """Unwrap a classifier from the wrappers of distributed training and adapters."""
+    """Remove the wrappers of distributed training and PEFT adapters from a model."""
     from accelerate.utils import extract_model_from_parallel  # type: ignore[import-untyped, unused-ignore]
 
     network = extract_model_from_parallel(model)

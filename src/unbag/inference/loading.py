@@ -1,4 +1,4 @@
-"""Loading of models from the Hub or a folder, with validation that their predictions are meaningful.
+"""Loading of models from the Hub or a folder, with checks that the predictions are meaningful.
 
 transformers reads config, network and tokenizer. The tokenizer must have a padding token, know ordinary words, and fit
 the model's embedding table.
@@ -50,8 +50,8 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
     if origin.trust and (name := find_external_code(folder)):
         repository, _, module = name.partition("--")
         raise ModelError(
-            f"{origin} runs code of another repository, {repository} ({module}), without a fixed commit; copy the code "
-            "to the folder of the model, and refer to it in auto_map without the repository"
+            f"{origin} runs code from another repository, {repository} ({module}), without a fixed commit; copy "
+            "the code to the model folder, and refer to it in auto_map without the repository"
         )
     validate_config_counts(folder / "config.json")
     config: PretrainedConfig
@@ -67,7 +67,10 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
         ) from error
     names = config.architectures or ()
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise ModelError(f"expected a list of names as architectures in the config of {origin}, got {names!r:.100}")
+        raise ModelError(
+            f"expected a list of names as architectures in the config of {origin}, got {names!r:.100}; correct "
+            "config.json"
+        )
     return config
 
 
@@ -83,11 +86,11 @@ def has_classification_head(config: "PretrainedConfig") -> bool:
     return any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
 
 
-def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
-    """Load a network.
+def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+    """Load a network, and list the weights that are missing from its files.
 
     Args:
-        kind: Auto class, one of `_KINDS`.
+        auto_class: Auto class, one of `_KINDS`.
         origin: Origin of the model.
         dtype: Data type of the weights.
         options: Further options of `from_pretrained`.
@@ -101,16 +104,16 @@ def load_network(kind: Any, origin: ModelOrigin, dtype: torch.dtype, **options: 
     folder = origin.download(weights=True)
     kwargs = origin.build_loading_options() | options
     try:
-        network, info = kind.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
+        network, info = auto_class.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **kwargs)
     except Exception as error:  # a wrong shape, a truncated file, a Git LFS pointer in place of a weight file, …
         _raise_if_untrusted_code(origin, folder)
-        raise ModelError(f"cannot load {origin} as {_KINDS[kind]}: {_reason(error)}") from error
+        raise ModelError(f"cannot load {origin} as {_KINDS[auto_class]}: {_reason(error)}") from error
     return network, sorted(info["missing_keys"])
 
 
 def build_missing_weights_message(missing: Sequence[str], origin: ModelOrigin) -> str:
-    """Build the message for a model whose files lack weights."""
-    return f"the files of {origin} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
+    """Build the error message for missing weights."""
+    return f"the files of {origin} contain no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
@@ -130,7 +133,7 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
 
 
 def validate_config_counts(path: Path) -> None:
-    """Validate that a config has at most `_MOST_PARTS` layers, groups, blocks or labels, before any is built.
+    """Validate that the numbers of layers, groups, blocks and labels in a config are at most `_MOST_PARTS`.
 
     transformers creates an object for each, before it reads a weight, so a billion of them would never end. A large
     width costs nothing before it is compared with the shapes of the weights.
@@ -163,10 +166,10 @@ def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise the error for a model that needs custom code which the user has not trusted; do nothing for others."""
     if not origin.trust and has_custom_code(folder):
         raise ModelError(
-            f"{origin} needs code of its own repository, which is not trusted; "
+            f"{origin} requires code from its own repository, which is not trusted; "
             + choose_advice(
-                "read the code at a commit, then pass that commit as --revision, and --trust-remote-code",
-                "`unbag evaluate --trust-remote-code` runs it; this command does not",
+                "review the code at a commit, then pass --trust-remote-code and this commit as --revision",
+                "`unbag evaluate --trust-remote-code` runs this code; the current command does not",
             )
         ) from None
 
@@ -178,12 +181,12 @@ def _reason(error: Exception) -> str:
 
 
 _KNOWN_WORDS: Final = 0.25
-"""Minimum share of the probe's words that a tokenizer must know. Usual tokenizers know all words of one language; a
-tokenizer with special tokens only knows none."""
+"""Minimum share of common words that a tokenizer must cover. Usual tokenizers cover all words of one language; a
+tokenizer with only special tokens covers none."""
 
 
 def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a model has a padding token; if only the tokenizer has one, set it in the network's config.
+    """Validate that a model has a padding token. If only the tokenizer has one, copy it to the network's config.
 
     Raises:
         ModelError: If neither has one.
@@ -196,10 +199,11 @@ def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source:
         )
 
 
-def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that a tokenizer distinguishes words, unlike one that was created without its vocabulary files.
+def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+    """Validate that a tokenizer has a usable vocabulary, by encoding the words of the label probe.
 
-    It must know the share `_KNOWN_WORDS` of the words of the label probe, in the language of which it knows most.
+    A tokenizer that was created without its vocabulary files knows no words. The fraction of known words must be at
+    least `_KNOWN_WORDS` in the best language.
 
     Raises:
         ModelError: If it knows fewer.
@@ -214,14 +218,14 @@ def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) 
     language = max(shares, key=shares.__getitem__)
     if shares[language] < _KNOWN_WORDS:
         raise ModelError(
-            f"the tokenizer of {source} knows {shares[language]:.0%} of ordinary words ({language}), so that all pairs "
-            "would look alike to the model; check that its files (tokenizer.json, vocab.txt, …) exist and belong to "
-            "this model"
+            f"the tokenizer of {source} covers {shares[language]:.0%} of common words ({language}), so all pairs "
+            "would have nearly the same tokens; check that its files (tokenizer.json, vocab.txt, …) exist and "
+            "belong to this model"
         )
 
 
 def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
-    """Validate that the model has an embedding for every token of the tokenizer, before a training.
+    """Validate that the model has an embedding for every token in the tokenizer's vocabulary.
 
     A training would fail only when a text has such a token, possibly after hours.
 
@@ -232,14 +236,15 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
     token, number = max(tokenizer.get_vocab().items(), key=lambda each: each[1], default=("", -1))
     if vectors is not None and number >= vectors:
         raise ModelError(
-            f"{source}: expected a vector for every token, got {vectors:,} vectors and a tokenizer with token "
+            f"{source}: expected an embedding for every token, got {vectors:,} embeddings and a tokenizer with "
+            "token "
             f"{number:,} ({token!r:.40}); use the tokenizer of this model, or resize the embeddings "
             "(resize_token_embeddings)"
         )
 
 
 def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
-    """Validate that the model has an embedding for every token id of some texts.
+    """Validate that the model has an embedding for every token id in the given texts.
 
     On a GPU, an index outside the table would end the process's use of the device, not only this call.
 
@@ -272,12 +277,12 @@ def _known_share(tokenizer: "PreTrainedTokenizerBase", language: str) -> float:
 
 
 # transformers initializes missing weights at random, with a warning only.
-_RANDOM: Final = "so these and every prediction would be random"
+_RANDOM: Final = "so these weights and all predictions would be random"
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """Model with its tokenizer and its provenance."""
+    """Model with its tokenizer, name and revision."""
 
     network: Any  # a `PreTrainedModel` on the CPU, in evaluation mode; the types of transformers' methods are wrong
     tokenizer: "PreTrainedTokenizerBase"
@@ -286,7 +291,7 @@ class LoadedModel:
     code: str | None = field(default=None, kw_only=True)  # hash of the repository's code, if trusted
 
     def resolve_max_length(self, max_length: int | None) -> int | None:
-        """Compute the maximum number of tokens: `max_length` if set, else the model's limit; None without a limit.
+        """Return `max_length`, or by default the model's limit (None: no limit), in tokens.
 
         Raises:
             ModelError: If `max_length` is less than 1 or exceeds the model's limit.
@@ -299,7 +304,7 @@ class LoadedModel:
 
 @dataclass(frozen=True)
 class Classifier(LoadedModel):
-    """Sequence classifier.
+    """Sequence classifier with its label order.
 
     `order` has the label of each output. For a model of one output, which needs a `threshold`, `order` has the labels
     above and below it.
@@ -310,7 +315,7 @@ class Classifier(LoadedModel):
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs of the network."""
+        """Number of outputs (logits) of the network."""
         return int(self.network.config.num_labels)
 
 
@@ -323,7 +328,7 @@ def load_classifier(
     threshold: Threshold | None = None,
     trust_remote_code: bool = False,
 ) -> Classifier:
-    """Load a sequence classifier and its tokenizer, both of the same commit.
+    """Load a sequence classifier and its tokenizer from the same commit.
 
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -344,7 +349,7 @@ def load_classifier(
     if is_causal_lm(config):
         raise ModelError(
             f"{origin} is a causal language model ({', '.join(config.architectures or ())}), which has no "
-            f"classification head; causal:{origin} prompts it and scores the likelihood of each label's word"
+            f"classification head; pass causal:{origin} to prompt it and compare the likelihoods of the label words"
         )
     threshold = _threshold(config, threshold, origin.source)
     if has_classification_head(config):
@@ -353,12 +358,11 @@ def load_classifier(
     if missing:
         raise ModelError(
             f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; expected a model fine-tuned for "
-            "classification, "
-            "not a pre-trained one without a head"
+            "classification, not a pre-trained model without a head"
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_words(tokenizer, origin.source)
+    validate_tokenizer_vocabulary(tokenizer, origin.source)
     return Classifier(
         network.eval(),
         tokenizer,
@@ -396,14 +400,14 @@ def build_classifier(
     """
     threshold = _threshold(network.config, threshold, source)
     validate_padding(network, tokenizer, source)
-    validate_tokenizer_words(tokenizer, source)
+    validate_tokenizer_vocabulary(tokenizer, source)
     return Classifier(network.eval(), tokenizer, name, revision, _order(network.config, label_map), threshold)
 
 
 def load_causal_lm(
     model: str | Path, *, revision: str | None, dtype: torch.dtype, trust_remote_code: bool = False
 ) -> LoadedModel:
-    """Load a causal language model and its tokenizer, both of the same commit.
+    """Load a causal language model and its tokenizer from the same commit.
 
     Args:
         model: As for `load_classifier`.
@@ -432,7 +436,7 @@ def load_causal_lm(
 def load_for_training(
     model: str | Path, *, revision: str | None, label_map: Mapping[str, str] | None, seed: int
 ) -> Classifier:
-    """Load a model for training, in float32: an NLI classifier, or a pre-trained model with a new head.
+    """Load an NLI classifier, or a pre-trained model with a new classification head, for training in float32.
 
     A new head has the three labels in the order of `LABELS`, and its config names them.
 
@@ -457,7 +461,10 @@ def load_for_training(
     if not new_head:
         order = _order(config, label_map)
         if sorted(order) != sorted(LABELS):
-            raise ModelError(f"{origin} predicts {', '.join(order)}; expected a classifier of {', '.join(LABELS)}")
+            raise ModelError(
+                f"{origin}: expected a classifier with the labels {', '.join(LABELS)}, got {', '.join(order)}; use "
+                "another model"
+            )
     if new_head or label_map is not None:  # so that the published config defines the label of each output
         config.id2label = dict(enumerate(order))
         config.label2id = {label: output for output, label in enumerate(order)}
@@ -469,11 +476,12 @@ def load_for_training(
     lacking = [name for name in missing if not new_head or (name.startswith(base) and "pooler" not in name)]
     if lacking:
         raise ModelError(
-            f"{build_missing_weights_message(lacking, origin)}; expected a pre-trained model that lacks a head only"
+            f"{build_missing_weights_message(lacking, origin)}; expected a pre-trained model in which only the "
+            "head is missing"
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
-    validate_tokenizer_words(tokenizer, origin.source)
+    validate_tokenizer_vocabulary(tokenizer, origin.source)
     validate_embedding_table(network, tokenizer, origin.source)
     return Classifier(network, tokenizer, *origin.get_identity(), order)
 
@@ -484,11 +492,11 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
         if config.num_labels != 1:
             return None
         raise ModelError(
-            f"{source} has one output, like models that rank, check facts or score similarity; "
+            f"{source} has one output, like rerankers, fact checkers and similarity models; "
             + choose_advice(
-                "pass the threshold for entailment from its card, --threshold 0.5 (applied to the sigmoid of the "
-                f"output), or, if it is unknown, --threshold {BREAK_EVEN}",
-                "`unbag evaluate --threshold` sets the threshold for entailment; this command needs a model with "
+                "pass the entailment threshold from its card, such as --threshold 0.5 (applied to the sigmoid of "
+                f"the output), or --threshold {BREAK_EVEN} if the threshold is unknown",
+                "`unbag evaluate --threshold` sets the entailment threshold; this command requires a model with "
                 "several outputs",
             )
         )
@@ -500,5 +508,8 @@ def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> t
         return resolve_single_output_labels(next(iter((config.id2label or {}).values()), ""), label_map)
     names = config.id2label or {}
     if not isinstance(names, dict) or not all(str(output).isdecimal() for output in names):
-        raise ModelError(f"expected id2label in config.json to name each output by its number, got {names!r:.100}")
+        raise ModelError(
+            f"expected id2label in config.json to map output numbers to label names, got {names!r:.100}; correct "
+            "config.json"
+        )
     return resolve_output_labels({int(output): str(label) for output, label in names.items()}, label_map)

@@ -1,4 +1,4 @@
-"""Premises that are longer than a model reads: predictions for their parts, and the maximum over them.
+"""Premises longer than the maximum input length: predictions for chunks, and the maximum over the chunks.
 
 A verifier is often used on documents. `truncate` cuts the document, as the model does without this module. `any-chunk`
 and `every-sentence` run the model on parts of the document and take the part that supports the hypothesis most: a claim
@@ -31,7 +31,7 @@ _FULL_WIDTH_END: Final = re.compile(r"(?<=[。！？])(?![。！？”’」』�
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences with spaCy's rule-based sentencizer, which needs no model.
+    """Split a text into sentences with spaCy's rule-based sentencizer.
 
     >>> split_sentences("A man sleeps. A dog barks at him!")
     ['A man sleeps.', 'A dog barks at him!']
@@ -72,15 +72,15 @@ def pack_sentences(sentences: Sequence[str], lengths: Sequence[int], limit: int)
 
 
 class LongPremisePredictor:
-    """Predictor that applies another predictor to the chunks of each premise, and selects the best-supporting chunk.
+    """Predictor that splits long premises into chunks and returns the prediction for the best-supporting chunk.
 
-    The probabilities of a pair are those of the part in which entailment is most probable (contradiction, for a model
-    that tells contradiction from the rest); the first of equal parts. A premise of one part gives the predictions of
-    the model itself.
+    The probabilities of a pair are those of the chunk in which entailment is most probable (contradiction, for a
+    contradiction classifier). If several chunks are equal, the first is used. A premise of one chunk gives the
+    predictions of the model itself.
 
     Attributes:
         identity: That of the model, with the mode; None if the model has none.
-        truncated: Number of pairs so far with a part that is longer than the model reads.
+        truncated: Number of pairs so far with a chunk that is longer than the maximum input length.
     """
 
     def __init__(self, predictor: Predictor, mode: LongPremise) -> None:
@@ -99,11 +99,11 @@ class LongPremisePredictor:
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """Labels of the columns that `predict` returns."""
+        """Label of each column of the probabilities."""
         return self._predictor.label_space
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space))."""
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space))."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         parts = [self._split(premise, hypothesis) for premise, hypothesis in zip(premises, hypotheses, strict=True)]
         found = np.empty((len(premises), len(self.label_space)), dtype=np.float32)

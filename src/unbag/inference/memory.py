@@ -23,7 +23,7 @@ class OutOfMemoryError(ValueError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Check whether an error means that a GPU or the machine has no memory left."""
+    """Check whether an error means that the GPU or CPU is out of memory."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, Exception) and bool(should_reduce_batch_size(error))
@@ -37,7 +37,7 @@ def free_memory() -> None:
 
 
 class BatchSplitter:
-    """Splitter of batches that exceed the memory. It halves such batches, and remembers the limit for later batches.
+    """Batch runner that halves batches that do not fit into memory, and remembers the limit for later batches.
 
     The predictions of a pair depend on the other pairs of its batch only up to rounding (see `TransformerPredictor`).
     """
@@ -45,10 +45,10 @@ class BatchSplitter:
     def __init__(self) -> None:
         self._too_many: float = math.inf  # tokens of the smallest batch that did not fit, padding included
 
-    def predict_in_batches(
+    def run_in_parts(
         self, rows: NDArray[np.intp], lengths: Sequence[int] | NDArray[Any], run: Callable[[NDArray[np.intp]], T]
     ) -> Iterator[tuple[NDArray[np.intp], T]]:
-        """Predict the rows of a batch in parts that fit into memory.
+        """Run a batch, split into parts that fit into memory. Yields the rows and outputs of each part.
 
         Args:
             rows: Positions of the batch's rows, shape (b,).
@@ -76,8 +76,8 @@ class BatchSplitter:
     def _warn_once(self, pairs: int, longest: int) -> None:
         if self._too_many == math.inf:
             logger.warning(
-                "no memory for a batch of %d pairs of up to %d tokens; continuing with smaller batches, of half as "
-                "many pairs or fewer",
+                "not enough memory for a batch of %d pairs with up to %d tokens; continuing with at most half as "
+                "many pairs per batch",
                 pairs,
                 longest,
             )
@@ -96,7 +96,7 @@ def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longe
         if len(rows) > 1:
             return False, None
         raise OutOfMemoryError(
-            f"no memory for a single pair of {longest} tokens; "
+            f"not enough memory for a single pair with {longest} tokens; "
             + join_advice(
                 "shorten the pairs (--max-length)",
                 "compute in half precision (--dtype bfloat16)",

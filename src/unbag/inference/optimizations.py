@@ -1,4 +1,4 @@
-"""Optimizations of BERT-like classifiers, and the check that an optimized network still gives the same logits.
+"""Optimizations for BERT-like classifiers, and a check that an optimized network returns the same logits.
 
 First token: the last layer is computed only for the token that the head reads. A classification head of the BERT family
 reads the first position only. So the last layer needs the keys and values of all positions, but the query, the
@@ -20,8 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
 _TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""Maximum difference of a logit from the unmodified network's. Half precision rounds each sum to 3 (float16) or 2
-(bfloat16) digits in any order of summation; a layer of another layout is wrong in the first digit."""
+"""Maximum difference from a logit of the unmodified network. Half precision rounds each sum to 3 (float16) or 2
+(bfloat16) digits, whatever the order of summation; a layer with another layout is wrong in the first digit."""
 
 
 def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
@@ -32,7 +32,7 @@ def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
 
 
 def are_logits_equal(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
-    """Check whether the logits of two networks that compute in `dtype` are equal up to rounding; False for NaN."""
+    """Check whether two tensors of logits are equal up to the rounding errors of `dtype`. False for NaN."""
     return bool((expected - actual).abs().max() <= _TOLERANCE[dtype])
 
 
@@ -56,14 +56,14 @@ def _attend(layer_input: Tensor, query: Any, key: Any, value: Any, size: int, ma
 
 
 class FirstTokenBertLayer(nn.Module):
-    """Layer of the BERT family that computes position 0 only."""
+    """BERT layer that computes only the output of the first token."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: object, **__: object) -> Tensor:
-        """Map (b, t, hidden) to (b, 1, hidden)."""
+        """Compute the output of the first token, shape (b, 1, hidden), from hidden states of shape (b, t, hidden)."""
         layer: Any = self.layer
         attention = layer.attention.self
         gathered = _attend(
@@ -79,14 +79,14 @@ class FirstTokenBertLayer(nn.Module):
 
 
 class FirstTokenDistilBertLayer(nn.Module):
-    """Layer of DistilBERT that computes position 0 only."""
+    """DistilBERT layer that computes only the output of the first token."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, *_: object, **__: object) -> Tensor:
-        """Map (b, t, hidden) to (b, 1, hidden)."""
+        """Compute the output of the first token, shape (b, 1, hidden), from hidden states of shape (b, t, hidden)."""
         layer: Any = self.layer
         attention = layer.attention
         gathered = _attend(
@@ -102,8 +102,10 @@ class FirstTokenDistilBertLayer(nn.Module):
         return result
 
 
-def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
-    """Restrict the model's last layer to the first token in place, if its layout is known and the logits stay the same.
+def shorten_last_layer(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
+    """Replace the last layer in place by one that computes only the first token, if the logits stay equal.
+
+    A model with an unknown layout is not changed.
 
     Args:
         model: Sequence classifier in evaluation mode.
@@ -137,7 +139,7 @@ _PACKABLE: Final = (torch.float32, torch.bfloat16)
 
 
 class PackedLinear(nn.Linear):
-    """Linear layer with weights in oneDNN's layout, which only its own product can read.
+    """Linear layer whose weights are packed in oneDNN's memory layout.
 
     Args:
         layer: Linear layer on the CPU; it is not changed.
@@ -150,7 +152,7 @@ class PackedLinear(nn.Linear):
         self.weight = nn.Parameter(_packed(layer.weight.detach(), rows), requires_grad=False)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Map (…, in_features) to (…, out_features)."""
+        """Apply the layer to inputs of shape (…, in_features). Returns shape (…, out_features)."""
         return _product(input, self.weight, self.bias)
 
 
@@ -165,8 +167,8 @@ def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
     return product
 
 
-def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
-    """Pack the weights of a model's linear layers in place, if its logits stay the same.
+def pack_linear_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
+    """Pack the weights of all linear layers in place (see `PackedLinear`), if the logits stay equal.
 
     Args:
         model: Sequence classifier in evaluation mode.

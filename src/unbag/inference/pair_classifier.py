@@ -1,4 +1,4 @@
-"""Base class of the predictors that run a sequence classifier on tokenized pairs."""
+"""Base class for predictors that run a sequence classifier on tokenized pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import ThresholdedOutputs, compute_threshold_logit
+from unbag.inference.single_output import ThresholdedPredictor, compute_threshold_logit
 from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, select_batches
 
 
-class PairClassifier(ThresholdedOutputs, ABC):
-    """Predictor of a sequence classifier with its tokenizer. A subclass computes the logits of a batch.
+class PairClassifier(ThresholdedPredictor, ABC):
+    """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch.
 
     Attributes:
         tokenizer: Tokenizer of the model.
@@ -43,7 +43,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         self._splitter = BatchSplitter()
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)).
 
         Raises:
             ValueError: If the numbers of premises and hypotheses differ, a sentence is not text, or the model returns
@@ -59,7 +59,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
         Raises:
             ValueError: As `predict`.
@@ -71,9 +71,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, share):
-            for subset, values in self._splitter.predict_in_batches(
-                rows, pairs.lengths, partial(self._probabilities, pairs)
-            ):
+            for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     @abstractmethod

@@ -19,7 +19,7 @@ _BATCH: Final = 10_000  # ids at a time
 
 
 class FilePredictions(NamedTuple):
-    """Predictions in the order of a set's rows."""
+    """Predictions from a file, in the order of a set's rows."""
 
     probabilities: NDArray[np.float32]  # (n, labels)
     label_space: tuple[str, ...]
@@ -28,7 +28,7 @@ class FilePredictions(NamedTuple):
 
 
 def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
-    """Read a predictions file, and order the predictions by the row ids of a set.
+    """Read a predictions file, and arrange the predictions in the order of a set's row ids.
 
     Args:
         path: A csv, tsv, jsonl or parquet file with the column `id`, and either `prediction` (a label's name) or a
@@ -57,7 +57,10 @@ def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
     missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
     if len(missing):
         first = ids[int(missing[0])].as_py()
-        raise DataError(f"{path}: {len(missing):,} of the set's {len(ids):,} rows have no prediction, first {first!r}")
+        raise DataError(
+            f"{path}: expected a prediction for each of {len(ids):,} rows, got none for {len(missing):,}, such as "
+            f"{first!r}; add them"
+        )
     return FilePredictions(probabilities, tuple(label_space or LABELS), label_space is not None, file.sha256())
 
 
@@ -73,7 +76,7 @@ class _Positions:
         self._next = 0
 
     def find(self, name: str) -> int | None:
-        """Find the position of an id; None if the set does not have it."""
+        """Find the row position of an id. Return None if the set has no such row."""
         position = self._next if self._is_at(self._next, name) else self._look_up(name)
         if position is not None:
             self._next = position + 1
@@ -106,7 +109,7 @@ def _hash(name: str) -> int:
 
 
 def detect_label_space(path: Path) -> tuple[str, ...] | None:
-    """Find the label space of a file's probabilities; None if the file has label names.
+    """Find the label space of the probability columns in a file. Return None if the file has label names instead.
 
     Raises:
         DataError: If it is not a file of predictions.
@@ -132,7 +135,7 @@ def _one_hot(row: DataRow) -> NDArray[np.float32]:
         return np.array([label == name for name in LABELS], dtype=np.float32)
     except LabelError:
         value = str(get_cell(row, "prediction"))
-        hint = "; replace label ids by names" if value.strip().isdigit() else ""
+        hint = "; replace label ids with names" if value.strip().isdigit() else ""
         raise DataError(
             f"{row.location}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
         ) from None

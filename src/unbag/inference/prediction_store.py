@@ -1,6 +1,6 @@
 """Stored predictions, in chunks that are written atomically.
 
-    <folder>/<key>/manifest.json        the material of the key, for people and for the reader
+    <folder>/<key>/manifest.json        the key_fields of the key, for people and for the reader
     <folder>/<key>/part-00000.parquet   the first `chunk_rows` rows: id, source_id, a probability for each label
     <folder>/<key>/part-00001.parquet   the next chunk
     <folder>/<key>/unfinished/00002.parquet   predictions for some rows of a chunk; removed when the chunk is stored
@@ -34,7 +34,7 @@ from unbag.utils.storage import StorageFolder
 
 
 class ChunkRows(NamedTuple):
-    """Rows of a chunk.
+    """Rows of a chunk with their hash.
 
     Attributes:
         table: Columns `MODEL_COLUMNS` of its r rows.
@@ -46,7 +46,7 @@ class ChunkRows(NamedTuple):
 
 
 class ChunkShard(NamedTuple):
-    """Unit of work for a process: a chunk or a shard of a chunk.
+    """Unit of work for one process: a chunk, or a shard of a chunk.
 
     A chunk is split into batches, and shard j of s consists of every s-th batch from batch j on. So no batch, and no
     prediction, depends on the number of shards.
@@ -70,7 +70,9 @@ class ChunkShard(NamedTuple):
 
 @dataclass(frozen=True)
 class PartialPredictions:
-    """Predictions for some of the r rows of a chunk, from a killed process or a shard of the chunk.
+    """Predictions for some rows of an unfinished chunk.
+
+    They come from a killed process, or from a shard of the chunk.
 
     Attributes:
         probabilities: Probabilities, shape (r, labels), NaN where there is no prediction yet.
@@ -84,13 +86,13 @@ class PartialPredictions:
 
     @property
     def is_predicted(self) -> NDArray[np.bool_]:
-        """Which rows have a prediction, shape (r,)."""
+        """Mask of the rows that have a prediction, shape (r,)."""
         # NaN is free as a marker: validated probabilities are never NaN.
         is_predicted: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
         return is_predicted
 
     def merge(self, other: "PartialPredictions") -> "PartialPredictions":
-        """Fill the rows without a prediction from another record of the same chunk."""
+        """Fill rows without a prediction with those of `other`, for the same chunk."""
         return PartialPredictions(
             np.where(self.is_predicted[:, np.newaxis], self.probabilities, other.probabilities),
             self.has_probabilities and other.has_probabilities,
@@ -99,13 +101,13 @@ class PartialPredictions:
 
 
 SCHEMA: Final = 1
-"""Version of the layout and of the meaning of the numbers; part of the key."""
+"""Version of the layout and of the meaning of the values; part of the key."""
 
 PREDICTIONS: Final = "predictions"
-"""Folder of all stores within the folder of a run, or within the user's cache."""
+"""Folder for all stores, in a run folder or in the user's cache."""
 
 CHUNK_ROWS: Final = 4096
-"""Rows per chunk: seconds of work for a small model, and enough rows of each length for batches with little padding."""
+"""Rows per chunk: a few seconds for a small model, and enough rows of each length for batches with little padding."""
 
 ID_COLUMNS: Final = ("id", "source_id")
 """Columns that a chunk copies from the data."""
@@ -119,12 +121,12 @@ _ABANDONED_AFTER: Final = 3600.0  # seconds; no chunk takes that long to write, 
 
 
 class StoreError(ValueError):
-    """Error for stored predictions that are missing, corrupted or from other data."""
+    """Error for stored predictions that are missing, corrupted, or made on different data."""
 
 
 @dataclass(frozen=True)
 class PredictionStore:
-    """Stored predictions of one predictor on one data set.
+    """Storage for the predictions of one predictor on one data set, in chunks.
 
     Attributes:
         folder: Folder of the chunks.
@@ -142,36 +144,40 @@ class PredictionStore:
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks; 1 for a data set without rows, so that the columns are recorded."""
+        """Number of chunks. An empty data set has one chunk, which stores the column names."""
         return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
-    def compute_span(self, chunk: int) -> tuple[int, int]:
-        """Compute the first row of a chunk and the row after its last."""
+    def compute_row_range(self, chunk: int) -> tuple[int, int]:
+        """Compute the range of a chunk's rows: the first index, and the last index + 1."""
         return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
     def list_chunk_shards(self, chunks: Sequence[int], shards: int = 1) -> list[ChunkShard]:
-        """List the shards of some chunks, `shards` of each."""
+        """List the shards of the given chunks, with `shards` shards per chunk."""
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
-    def is_stored(self, work: ChunkShard) -> bool:
+    def is_stored(self, chunk_shard: ChunkShard) -> bool:
         """Check whether a chunk shard is stored."""
-        return self.folder.has(_chunk_file(work.chunk)) or (work.shards > 1 and self._unfinished.has(_shard_file(work)))
+        return self.folder.exists(_chunk_file(chunk_shard.chunk)) or (
+            chunk_shard.shards > 1 and self._unfinished.exists(_shard_file(chunk_shard))
+        )
 
-    def select_missing(self, work: Sequence[ChunkShard]) -> list[ChunkShard]:
-        """Select the chunk shards that are not stored, by the names of the files."""
+    def select_missing(self, chunk_shards: Sequence[ChunkShard]) -> list[ChunkShard]:
+        """Select the chunk shards that are not stored, based on file names only."""
         # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
-        chunks, shards = set(self.folder.names()), set(self._unfinished.names())
-        return [each for each in work if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards]
+        chunks, shards = set(self.folder.list_names()), set(self._unfinished.list_names())
+        return [
+            each for each in chunk_shards if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards
+        ]
 
     @property
     def _unfinished(self) -> StorageFolder:
         """Folder of unfinished chunks. It is separate because it has few files, so that a listing is fast."""
         return self.folder / "unfinished"
 
-    def write_manifest(self, material: Mapping[str, Any]) -> None:
-        """Write the manifest, unless it exists with this content."""
-        if not self._has_manifest({"key": self.key, **material}):
-            manifest = {"key": self.key, **material, "created": datetime.now(UTC).isoformat(timespec="seconds")}
+    def write_manifest(self, key_fields: Mapping[str, Any]) -> None:
+        """Write the manifest, unless a manifest with the same content exists."""
+        if not self._has_manifest({"key": self.key, **key_fields}):
+            manifest = {"key": self.key, **key_fields, "created": datetime.now(UTC).isoformat(timespec="seconds")}
             self.folder.write(MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
 
     def write(
@@ -183,7 +189,7 @@ class PredictionStore:
         has_probabilities: bool,
         truncated: int,
     ) -> None:
-        """Write a chunk atomically, then remove the partial files of its shards.
+        """Write a complete chunk atomically, then remove the partial files of its shards.
 
         Args:
             chunk: Number of the chunk.
@@ -200,7 +206,7 @@ class PredictionStore:
 
     def write_partial(
         self,
-        work: ChunkShard,
+        chunk_shard: ChunkShard,
         rows: ChunkRows,
         probabilities: NDArray[np.float32],
         *,
@@ -208,10 +214,10 @@ class PredictionStore:
         truncated: int = 0,
         is_complete: bool = False,
     ) -> None:
-        """Write the predictions so far for an unfinished chunk, atomically.
+        """Write the current predictions of an unfinished chunk atomically.
 
         Args:
-            work: Chunk shard of this process.
+            chunk_shard: Chunk shard of this process.
             rows: The r rows of the whole chunk.
             probabilities: Probabilities, shape (r, len(label_space)), NaN where there is no prediction yet.
             has_probabilities: As for `write`.
@@ -219,13 +225,13 @@ class PredictionStore:
             is_complete: Whether the whole shard is predicted (default: no).
         """
         fields = {"has_probabilities": has_probabilities, "truncated": truncated, "unfinished": True}
-        name = _shard_file(work) if is_complete else f"{work}.parquet"
-        self._unfinished.write(name, self._encode(work.chunk, rows, probabilities, fields))
+        name = _shard_file(chunk_shard) if is_complete else f"{chunk_shard}.parquet"
+        self._unfinished.write(name, self._encode(chunk_shard.chunk, rows, probabilities, fields))
         if is_complete:
-            self._unfinished.remove(f"{work}.parquet")
+            self._unfinished.remove(f"{chunk_shard}.parquet")
 
     def read_partial(self, chunk: int, rows: ChunkRows) -> PartialPredictions | None:
-        """Load the valid predictions of an unfinished chunk with these rows; None if there are none."""
+        """Load the valid predictions of an unfinished chunk. Return None if there are none for these rows."""
         merged: PartialPredictions | None = None
         for name in self._unfinished_files(chunk):
             try:
@@ -242,7 +248,7 @@ class PredictionStore:
         return merged
 
     def read(self, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
-        """Load a chunk's rows and its metadata.
+        """Load the table and the metadata of a chunk.
 
         Raises:
             StoreError: If it is missing, unreadable, damaged, or has another key or number.
@@ -250,16 +256,18 @@ class PredictionStore:
         try:
             return self._load(self.folder, _chunk_file(chunk), chunk)
         except FileNotFoundError:
-            file = self.folder.where(_chunk_file(chunk))
-            raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
+            file = self.folder.get_location(_chunk_file(chunk))
+            raise StoreError(
+                f"{file} is missing, because the run has not finished; run the command again to continue"
+            ) from None
 
     def list_missing_chunks(self) -> list[int]:
-        """List the chunks that are not stored, by the names of the files."""
-        names = set(self.folder.names())
+        """List the chunks that are not stored, based on file names only."""
+        names = set(self.folder.list_names())
         return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
 
     def _unfinished_files(self, chunk: int) -> list[str]:
-        return [name for name in self._unfinished.names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
+        return [name for name in self._unfinished.list_names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
 
     def _encode(
         self, chunk: int, rows: ChunkRows, probabilities: NDArray[np.float32], fields: Mapping[str, Any]
@@ -286,7 +294,7 @@ class PredictionStore:
             return False
 
     def _load(self, folder: StorageFolder, name: str, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
-        file = folder.where(name)
+        file = folder.get_location(name)
         try:
             table = pq.read_table(pa.BufferReader(folder.read(name)))
             meta = json.loads(table.schema.metadata[_META])
@@ -297,7 +305,7 @@ class PredictionStore:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read ({error}); run the command again to recompute it") from error
-        first, end = self.compute_span(chunk)
+        first, end = self.compute_row_range(chunk)
         if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
@@ -308,7 +316,7 @@ class PredictionStore:
         return table, meta
 
     def has_chunk(self, chunk: int, sha256: str) -> bool:
-        """Check whether a valid chunk is stored for rows whose ids and texts have the given hash."""
+        """Check whether a valid chunk is stored whose rows have the given hash."""
         try:
             _, meta = self.read(chunk)
         except StoreError:
@@ -354,7 +362,7 @@ def build_key_fields(
     chunk_rows: int,
     label_space: Sequence[str],
 ) -> dict[str, Any]:
-    """Build the material of a key, everything that determines stored predictions; the manifest records it.
+    """Build the fields from which a store key is computed. They determine the predictions, and the manifest lists them.
 
     Args:
         identity: Identity of the predictor.
@@ -373,16 +381,19 @@ def build_key_fields(
     }
 
 
-def compute_store_key(material: Mapping[str, Any]) -> str:
-    """Compute a key from `build_key_fields`; random for a predictor without an identity, to prevent reuse."""
-    if material["identity"] is None:
+def compute_store_key(key_fields: Mapping[str, Any]) -> str:
+    """Compute a store key from `build_key_fields`. Predictors without an identity get a random key.
+
+    A random key prevents the reuse of predictions.
+    """
+    if key_fields["identity"] is None:
         return f"once-{uuid.uuid4().hex}"
-    return hashlib.sha256(json.dumps(material, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(key_fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class StoredPredictions:
-    """Completed predictions, which are read on demand.
+    """Complete predictions on disk, which are loaded on demand.
 
     Attributes:
         store: Store of the predictions.
@@ -394,7 +405,7 @@ class StoredPredictions:
 
     @classmethod
     def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
-        """Open the folder of one store.
+        """Open the predictions in a store's folder.
 
         Raises:
             StoreError: If it has no manifest of this version.
@@ -415,7 +426,7 @@ class StoredPredictions:
 
     @property
     def path(self) -> Path:
-        """Folder of the chunks.
+        """Local folder of the chunks.
 
         Raises:
             ValueError: If it is not on this machine.
@@ -424,7 +435,7 @@ class StoredPredictions:
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """Labels of the probability columns."""
+        """Label of each probability column."""
         return self.store.label_space
 
     def __len__(self) -> int:
@@ -432,7 +443,10 @@ class StoredPredictions:
 
     @property
     def has_probabilities(self) -> bool:
-        """False if the model only predicts labels. Its probabilities are then 0 or 1 and do not express confidence."""
+        """Whether the probabilities express confidence. False if the model predicts labels only.
+
+        Without confidence, all probabilities are 0 or 1.
+        """
         return all(meta["has_probabilities"] for meta in self._metadata)
 
     @property
@@ -458,7 +472,7 @@ class StoredPredictions:
             yield table if columns is None else table.select(list(columns))
 
     def load_table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Load all rows in order.
+        """Load all rows in order as a table.
 
         Args:
             columns: Names of the columns (default: all).
@@ -484,7 +498,7 @@ class StoredPredictions:
 
 
 def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Load the predictions in the folder of one store: `id`, `source_id` and a float32 column for each label.
+    """Load predictions from a store's folder, with columns `id`, `source_id` and one float32 column per label.
 
     Args:
         path: Folder with the manifest, or its address.

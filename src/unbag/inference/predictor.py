@@ -1,4 +1,4 @@
-"""The interface of every predictor, from pairs to one probability per label, and the validation of its results."""
+"""Interface of all predictors, from pairs to one probability per label, and validation of their outputs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ _SUM_TOLERANCE = 1e-3  # the sum of float16 probabilities, or of three printed d
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Interface of a model of natural language inference.
+    """Interface of an NLI model.
 
     A predictor that predicts bare labels has an attribute `has_probabilities = False`. Without the attribute, its
     probabilities count as a measure of confidence.
@@ -22,12 +22,12 @@ class Predictor(Protocol):
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """Labels of the columns that `predict` returns: one of `labels.LABEL_SPACES`."""
+        """Label of each column of the probabilities, one of `labels.LABEL_SPACES`."""
         ...
 
     @property
     def identity(self) -> Mapping[str, str] | None:
-        """Everything that determines the probabilities (weights, dtype, lengths, …), by name; None if unknown.
+        """All settings that determine the probabilities (weights, dtype, maximum length, …). None if unknown.
 
         Two predictors with equal identities give the same probabilities, so they share stored predictions. Predictions
         of a predictor without an identity are never reused.
@@ -35,13 +35,13 @@ class Predictor(Protocol):
         ...
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs in their order, shape (n, len(label_space)); each row sums to 1."""
+        """Predict the label probabilities of n pairs, in input order, shape (n, len(label_space)). Rows sum to 1."""
         ...
 
 
 @runtime_checkable
 class BatchPredictor(Predictor, Protocol):
-    """Interface of a predictor that yields batches in its own order, so that progress can be shown and stored."""
+    """Interface of a predictor that yields predictions in batches, so that progress can be displayed and saved."""
 
     def batches(
         self,
@@ -51,7 +51,7 @@ class BatchPredictor(Predictor, Protocol):
         done: NDArray[np.bool_] | None = None,
         share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Iterate over batches: positions of b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
+        """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
         The split into batches must depend neither on `done` nor on `share`, so that a resumed or distributed run gives
         the same predictions to the last bit.
@@ -69,7 +69,7 @@ class BatchPredictor(Predictor, Protocol):
 def collect_batches(
     predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]
 ) -> NDArray[np.float32]:
-    """Collect the batches of a predictor in the order of the n pairs, shape (n, len(label_space))."""
+    """Run a predictor on all batches, and collect the probabilities in input order, shape (n, len(label_space))."""
     probabilities = np.empty((len(premises), len(predictor.label_space)), dtype=np.float32)
     for rows, values in predictor.batches(premises, hypotheses):
         probabilities[rows] = values
@@ -77,7 +77,7 @@ def collect_batches(
 
 
 def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Validate pairs, and return both sides as lists.
+    """Validate pairs, and return the premises and hypotheses as lists.
 
     Raises:
         ValueError: If their lengths differ, or a sentence is not text.
@@ -95,7 +95,7 @@ def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[
 
 
 def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dict[tuple[str, str], list[int]]:
-    """Validate pairs, and list the positions of each distinct pair, in the order of its first occurrence.
+    """Map each distinct pair to its row positions, in order of first occurrence.
 
     Raises:
         ValueError: As `validate_pairs`.
@@ -109,10 +109,10 @@ def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dic
     return rows_of
 
 
-def one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
-    """Build the probabilities for a bare label: 1 for it and 0 for the others; for None (no label), all equal.
+def build_one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
+    """Build the probabilities for a predicted label: 1 for this label, 0 for the others. None gives a uniform row.
 
-    >>> one_hot_probabilities("neutral")
+    >>> build_one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]
     """
     if label is None:
@@ -121,7 +121,7 @@ def one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS
 
 
 def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
-    """Validate probabilities, and convert them to float32.
+    """Validate probabilities and convert them to float32.
 
     Args:
         values: Anything that NumPy converts to numbers.
@@ -141,13 +141,13 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
-            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); give one "
+            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); return one "
             "probability per label"
         ) from None
     if array.shape != (rows, len(label_space)):
         raise ValueError(
-            f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
-            f"{list(label_space)}, got shape {array.shape}"
+            f"expected probabilities of shape {(rows, len(label_space))}, with one row per pair and one column for "
+            f"each of {list(label_space)}, got shape {array.shape}; return this shape"
         )
     inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # False for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)

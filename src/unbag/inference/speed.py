@@ -1,4 +1,4 @@
-"""Measurement of a predictor's speed: pairs per second, and the time until a pair has its prediction."""
+"""Measurement of a predictor's speed: throughput in pairs per second, and latency per pair."""
 
 import math
 import time
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from unbag.inference.predictor import Predictor
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Numbers of pairs per call that are measured."""
+"""Measured numbers of pairs per call."""
 
 ROUNDS: Final = 3
 PAIRS: Final = 256
@@ -17,7 +17,7 @@ _WARM_UP: Final = 32  # pairs before the measurement, so that lazy initializatio
 
 
 class SpeedTiming(NamedTuple):
-    """Speed with a number of pairs per call.
+    """Speed of a predictor for one number of pairs per call.
 
     Attributes:
         pairs_per_call: Number of pairs that are predicted in one call: the batch size of a service.
@@ -47,7 +47,7 @@ def measure_speed(
     rounds: int = ROUNDS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[SpeedTiming]:
-    """Measure the speed of a predictor with several numbers of pairs per call.
+    """Measure the speed of a predictor for several numbers of pairs per call.
 
     The time of a call includes tokenization. All sizes take turns in each round, so that other load on the machine
     affects them equally. A pair waits for the whole call that contains it.

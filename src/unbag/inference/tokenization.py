@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CPU_BATCH_TOKENS: Final = 1024
 """Tokens per batch on a CPU. With MiniLM-L6 on two cores (27 tokens per pair), the speed relative to this value was
 0.71 with 128 tokens, 0.84 with 256, 0.97 with 512, 1.00 with 2,048 and 0.91 with 4,096. Smaller batches leave the
-kernels idle, larger ones do not fit into the cache."""
+kernels idle, and larger batches do not fit into the cache."""
 
 GPU_BATCH_TOKENS: Final = 16_384
 """Tokens per batch on other devices: enough to fill a GPU, and at most 0.4 GB of activations per layer of a large
@@ -56,7 +56,7 @@ def build_token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray
 def select_batches(
     batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, share: tuple[int, int] | None
 ) -> Iterator[NDArray[np.intp]]:
-    """Iterate over the batches that `done` and `share` select; see `predictor.BatchPredictor.batches`.
+    """Yield the batches that are not done and belong to the given share. See `predictor.BatchPredictor.batches`.
 
     >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
     >>> [batch.tolist() for batch in select_batches(iter(batches), np.array([True, False, True, False]), (0, 2))]
@@ -70,28 +70,28 @@ def select_batches(
 
 
 def iter_process_batches(
-    batches: Sequence[NDArray[np.intp]], world: int, rank: int
+    batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Iterate over the batches of one process, and whether each batch is new or repeated.
+    """Yield the batches of one process, each with a flag that is False for repeated batches.
 
     Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
     batches for the last round, some processes repeat the last batch and ignore its predictions.
 
     Args:
         batches: Batches of all processes.
-        world: Number of processes.
+        world_size: Number of processes.
         rank: Rank of this process.
 
     >>> batches = [np.array([row]) for row in range(3)]
-    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world=2, rank=1)]
+    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world_size=2, rank=1)]
     [([1], True), ([2], False)]
     """
-    for number in range(rank, rank + len(batches), world):
+    for number in range(rank, rank + len(batches), world_size):
         yield batches[min(number, len(batches) - 1)], number < len(batches)
 
 
 def pad_sequences(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
-    """Pad sequences with `value` to one array, shape (n, longest).
+    """Pad n sequences with `value` to equal length, shape (n, longest).
 
     >>> pad_sequences([[5, 6], [7]], value=0, side="right").tolist()
     [[5, 6], [7, 0]]
@@ -111,7 +111,7 @@ _NO_LIMIT = 1_000_000  # `model_max_length` of a tokenizer without a limit is 1e
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Token ids of n pairs, special tokens included, without padding."""
+    """Token ids of n pairs, including special tokens, without padding."""
 
     input_ids: list[list[int]]
     token_type_ids: list[list[int]] | None  # None if the tokenizer has none
@@ -119,12 +119,12 @@ class EncodedPairs:
 
     @property
     def lengths(self) -> list[int]:
-        """Tokens of each pair, shape (n,)."""
+        """Number of tokens in each pair, shape (n,)."""
         return [len(ids) for ids in self.input_ids]
 
 
 def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
-    """Compute the maximum number of tokens that the model reads, special tokens included; None without a limit.
+    """Compute a model's maximum input length in tokens, including special tokens. Return None if it is unlimited.
 
     It is the smaller one of the tokenizer's limit and the model's number of positions. Models of the RoBERTa family
     count positions from the padding id + 1, so 514 positions are 512 tokens. They are recognized by the padding row of
@@ -147,7 +147,7 @@ def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTraine
 def encode_pairs(
     tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], limit: int | None
 ) -> EncodedPairs:
-    """Tokenize pairs, and truncate the longer side of those above `limit` tokens.
+    """Tokenize pairs. If a pair has more than `limit` tokens, its longer sentence is truncated.
 
     A saved tokenizer may have truncation settings left over from training (`max_length` in its config, a `truncation`
     section in tokenizer.json), which would silently truncate pairs that the model can read. So all pairs are first
@@ -184,7 +184,7 @@ def encode_pairs(
 
 @dataclass(frozen=True)
 class BatchPadding:
-    """Padding of a batch for a model.
+    """Padding settings of a model.
 
     Attributes:
         pad_id: Token id of the padding.
@@ -198,7 +198,7 @@ class BatchPadding:
 
     @classmethod
     def from_model(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "BatchPadding":
-        """Read the padding of a model and its tokenizer."""
+        """Read the padding settings of a model and its tokenizer."""
         side: Literal["left", "right"] = "left" if tokenizer.padding_side == "left" else "right"
         pad_id = model.config.pad_token_id
         pad_id = tokenizer.pad_token_id if pad_id is None else pad_id
@@ -207,7 +207,7 @@ class BatchPadding:
     def build_arrays(
         self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None
     ) -> dict[str, NDArray[np.int64]]:
-        """Build the model's arguments for b pairs, each of shape (b, longest of them)."""
+        """Build the padded model inputs for b pairs, arrays of shape (b, longest)."""
         arrays = {
             "input_ids": pad_sequences(input_ids, self.pad_id, self.side),
             "attention_mask": pad_sequences([[1] * len(tokens) for tokens in input_ids], 0, self.side),
@@ -217,7 +217,7 @@ class BatchPadding:
         return arrays
 
     def build_pair_arrays(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
-        """Build the model's arguments for b of the pairs, each of shape (b, longest of them)."""
+        """Build the padded model inputs for the pairs at `rows`, arrays of shape (b, longest)."""
         types = pairs.token_type_ids
         return self.build_arrays(
             [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]

@@ -1,4 +1,4 @@
-"""Predictor for the sequence classifiers of the Hub."""
+"""Predictor for sequence classifiers on the Hub."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ try:
     import torch
     import transformers
 except ImportError as error:
-    raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
-from unbag.inference.optimizations import use_first_token, use_packed_weights
+from unbag.inference.optimizations import pack_linear_weights, shorten_last_layer
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
 from unbag.inference.single_output import Threshold
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class TransformerPredictor(PairClassifier):
-    """Predictor of a sequence classifier with its tokenizer; built by `load`.
+    """Predictor that runs a sequence classifier from transformers. Build it with `load`.
 
     The probabilities of a pair depend on that pair alone up to rounding: the other pairs of its batch change them by
     less than 1e-5 in float32. The same pairs together give the same bits on the same machine.
@@ -65,8 +65,8 @@ class TransformerPredictor(PairClassifier):
         validate_token_ids(encoded.input_ids, self.model, self.tokenizer)
         batch = self._inputs(encoded, range(len(premises)))
         # Both change the rounding, so `identity` records whether they apply to this model and machine.
-        shortened = use_first_token(self.model, batch)
-        packed = use_packed_weights(self.model, batch, self.batch_tokens)
+        shortened = shorten_last_layer(self.model, batch)
+        packed = pack_linear_weights(self.model, batch, self.batch_tokens)
         self.identity: Mapping[str, str] = {
             "kind": "transformer",
             "model": classifier.name,
@@ -102,7 +102,7 @@ class TransformerPredictor(PairClassifier):
         threshold: Threshold | None = None,
         trust_remote_code: bool = False,
     ) -> "TransformerPredictor":
-        """Load a model from the Hub or a folder. Code of the repository is run only if it is trusted.
+        """Load a sequence classifier from the Hub or a folder.
 
         Args:
             model: Hub id such as `org/name`, or folder from `save_pretrained`.
@@ -180,7 +180,7 @@ class TransformerPredictor(PairClassifier):
 
 
 def resolve_device(dtype: Dtype, device: str | None) -> str:
-    """Choose the device, and validate that this machine has it.
+    """Choose the device, and validate that it is available and supports the dtype.
 
     Raises:
         ModelError: If there is no such dtype or device.

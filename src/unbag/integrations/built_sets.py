@@ -17,7 +17,7 @@ from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
-"""Number of source examples of a set requested by name. An evaluation of a small model takes seconds."""
+"""Number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
 
 SKILL_NO_LEXICAL: Final = "skill_no_lexical"
 """Name of the skill score without a lexical baseline. 0 is the best of chance, a constant prediction and, in a training
@@ -29,17 +29,17 @@ BOUNDS: Final = ("low", "high")
 
 @dataclass(frozen=True)
 class BuiltChallengeSet:
-    """Challenge set with its rows.
+    """Challenge set with its description and rows.
 
     Attributes:
-        described: Description of the set.
+        challenge_set: Description of the set.
         rows: Rows, a `datasets.Dataset`.
         decisive: Rows of the skill score (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
         control: Decisive rows with shuffled words, one draw after the other
             (`challenge_sets.request.BuiltSet.control`); None without a control.
     """
 
-    described: ChallengeSet
+    challenge_set: ChallengeSet
     rows: Any
     decisive: NDArray[np.bool_] | None = None
     control: Any = None
@@ -49,7 +49,7 @@ class BuiltChallengeSet:
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
-        """Premises and hypotheses of all rows, followed by those of the control."""
+        """Premises and hypotheses of all rows, followed by those of the rows with shuffled words."""
         parts = (self.rows,) if self.control is None else (self.rows, self.control)
         premises, hypotheses = (
             [text for rows in parts for text in read_column(rows, side).to_pylist()]
@@ -57,8 +57,8 @@ class BuiltChallengeSet:
         )
         return premises, hypotheses
 
-    def numbers(self, predictions: SetPredictions) -> dict[str, float]:
-        """Compute the metrics quoted in model cards, by name, with their intervals.
+    def compute_metrics(self, predictions: SetPredictions) -> dict[str, float]:
+        """Compute the metrics for model cards and their interval bounds, by name.
 
         For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted.
 
@@ -74,21 +74,21 @@ class BuiltChallengeSet:
                 draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
                 draws.append(scatter_predictions(draw, self.decisive))
         values_by_name: dict[str, float] = {}
-        scores = self.described.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.described.list_measurements(scores, "quoted"):
+        scores = self.challenge_set.score_rows(self.rows, own, shuffled=draws)
+        for quantity, estimate in self.challenge_set.list_metric_values(scores, "quoted"):
             values = dict(zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
         return values_by_name
 
 
 def build_metric_names(quantity: Quantity) -> tuple[str, str, str]:
-    """Build the names of a metric and of the ends of its interval."""
+    """Build the names of a metric and of its interval's lower and upper bound."""
     name = SKILL_NO_LEXICAL if quantity is SCORE else quantity.name
     return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
 
 
 def iter_logged_quantities(requests: Sequence[SetRequest]) -> Iterator[tuple[str, Quantity]]:
-    """Iterate over all `<set>_<metric>` names that may be logged, including interval ends, with their quantities."""
+    """Yield the name `<set>_<metric>` and the definition of each metric and interval bound that may be logged."""
     for request in requests:
         for quantity in challenge_sets.get_challenge_set(request.name).list_quantities_with_role("quoted"):
             for name in build_metric_names(quantity):
@@ -96,7 +96,7 @@ def iter_logged_quantities(requests: Sequence[SetRequest]) -> Iterator[tuple[str
 
 
 def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_examples: int) -> list[SetRequest]:
-    """Convert names of challenge sets to requests.
+    """Convert names of challenge sets to requests. Requests are unchanged.
 
     Args:
         sets: Names, which request a sample of `max_examples` source examples, and requests, which are unchanged.
@@ -106,7 +106,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
         ValueError: If a set is unknown or given twice, or no set is given.
     """
     if max_examples < 1:
-        raise ValueError(f"max_examples: expected at least 1 per set, got {max_examples}")
+        raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")
     listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
         each
@@ -124,7 +124,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
 
 
 def build_set(request: SetRequest) -> BuiltChallengeSet:
-    """Build a set or load it from the cache.
+    """Build a challenge set, or load it from the cache.
 
     Raises:
         ValueError: As in `challenge_sets.request.build_requested_set`.
@@ -134,7 +134,7 @@ def build_set(request: SetRequest) -> BuiltChallengeSet:
 
 
 def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[BuiltChallengeSet]:
-    """Build sets with at most `max_rows` rows in total, including rows with shuffled words.
+    """Build challenge sets with at most `max_rows` rows in total, including rows with shuffled words.
 
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
 
@@ -175,7 +175,7 @@ def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> Bu
 
 
 def get_output_labels(network: Any) -> tuple[str, ...]:
-    """Look up the labels of a classifier's outputs, in output order, in its config.
+    """Get the NLI label of each output of a classifier from its config.
 
     Raises:
         ValueError: If the config has no label names. `data.labels.LabelError` if the names are not NLI labels.
@@ -190,7 +190,7 @@ def get_output_labels(network: Any) -> tuple[str, ...]:
 
 
 def resolve_label_names(id2label: Mapping[int, str]) -> tuple[str, ...]:
-    """Resolve a model's label names to NLI labels, in output order.
+    """Convert a model's label names to NLI labels, in output order.
 
     Raises:
         labels.LabelError: If the names are not NLI labels, as for a new head.

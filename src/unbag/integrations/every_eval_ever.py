@@ -50,7 +50,7 @@ _SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
 
 @dataclass(frozen=True)
 class EvaluationAuthor:
-    """Author of the evaluation.
+    """Author of an evaluation.
 
     Attributes:
         organization: Name of the person or organization that ran the evaluation.
@@ -70,7 +70,7 @@ def export_records(
     hub: str | None = None,
     evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> list[str]:
-    """Write one record per model and challenge set. Returns the paths relative to the folder.
+    """Write one JSON record per model and challenge set. Returns the paths relative to the folder.
 
     Args:
         results: Results of any models.
@@ -120,7 +120,7 @@ def build_record(
     hub: str | None = None,
     evaluator: EvaluationAuthor = EvaluationAuthor(),
 ) -> dict[str, Any]:
-    """Build the record of one model on one challenge set.
+    """Build the JSON record of one model on one challenge set.
 
     Args:
         results: Results of the model on the set, at least one.
@@ -290,7 +290,7 @@ def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _meanings(result: Result) -> dict[int, str]:
     """Map the estimates in a result's scores, by identity, to their descriptions in the report."""
-    measures = challenge_sets.get_challenge_set(result.set).import_set_module("figures").iter_set_measures
+    measures = challenge_sets.get_challenge_set(result.set).import_set_module("figures").iter_set_metrics
     return {id(estimate): f"{label}: {meaning}" for label, meaning, estimate in measures(result.scores)}
 
 

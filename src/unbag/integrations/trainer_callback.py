@@ -8,7 +8,9 @@ from typing import Any, Final
 try:
     from transformers import EarlyStoppingCallback, TrainerCallback
 except ImportError as error:
-    raise ImportError("UnbagCallback: expected PyTorch and transformers; pip install 'unbag[models]'") from error
+    raise ImportError(
+        "UnbagCallback: expected PyTorch and transformers, got none; install them: pip install 'unbag[models]'"
+    ) from error
 
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group
@@ -86,7 +88,7 @@ class UnbagCallback(TrainerCallback):
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
-            validate_int("max_rows", max_rows, least=1)
+            validate_int("max_rows", max_rows, minimum=1)
         self._requests = parse_requests(sets, max_examples)
         self._check(trainer.model)
         group = connect_process_group()
@@ -96,19 +98,19 @@ class UnbagCallback(TrainerCallback):
         self._last: tuple[int, dict[str, float]] | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Validate the settings before the first step, and log the cost of one evaluation."""
+        """Validate the settings before the first step, and log the estimated duration of an evaluation."""
         self._check(kwargs.get("model"))
         self._training, self._last = True, None
         self._log_cost(kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Discard the last metrics, since the model may now be another one with the same step, such as the best one."""
+        """Discard the cached metrics, because the Trainer may load the weights of the best step."""
         self._training, self._last = False, None
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: dict[str, float] | None = None, **kwargs: Any
     ) -> None:
-        """Evaluate the model on the sets, log the results, and add them to the metrics.
+        """Evaluate the model on the challenge sets, log the scores, and add them to `metrics`.
 
         Raises:
             ValueError: If the model's outputs are not finite.
@@ -133,10 +135,10 @@ class UnbagCallback(TrainerCallback):
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
         if connect_process_group().rank == 0:
             logger.warning(
-                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; set "
-                "max_rows=… to limit it",
+                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; "
+                "set max_rows=… to limit this time",
                 f"{rows:,}",
-                ", ".join(each.described.name for each in self._sets),
+                ", ".join(each.challenge_set.name for each in self._sets),
                 f"{rows / speed:,.1f}",
                 f"{speed:,.0f}",
             )
@@ -150,8 +152,8 @@ class UnbagCallback(TrainerCallback):
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.predict(pairs)
             # One process scores and broadcasts, so that all processes select the same best model.
-            values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
-            numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
+            values = group.broadcast(each.compute_metrics(predictions) if group.rank == 0 else {})
+            numbers |= {f"{PREFIX}{each.challenge_set.name}_{name}": value for name, value in values.items()}
         return numbers
 
     def _classifier(self, model: Any) -> LiveClassifier:
@@ -180,6 +182,6 @@ class UnbagCallback(TrainerCallback):
         early = [place for place, each in enumerate(callbacks) if isinstance(each, EarlyStoppingCallback)]
         if self in callbacks and early and early[0] < callbacks.index(self):
             raise ValueError(
-                f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got it before; "
-                "add both with trainer.add_callback, UnbagCallback first"
+                f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got the "
+                "reverse order; add both with trainer.add_callback, UnbagCallback first"
             )

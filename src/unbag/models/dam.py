@@ -43,7 +43,7 @@ class IntraAttention(CustomInitModule):
         self.distance = distance
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Concatenate each word with the words that it attends to, [a; a'], shape (b, t, 2 size)."""
+        """Concatenate each word vector with its self-attention output, [a; a'], shape (b, t, 2 size)."""
         f = self.project(vectors)
         places = torch.arange(vectors.shape[1], device=vectors.device)
         apart = (places[:, None] - places[None, :]).clamp(-self.distance, self.distance) + self.distance

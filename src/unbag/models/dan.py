@@ -25,7 +25,7 @@ class DanConfig(PairConfig):
 
 
 class DanForSequenceClassification(SentenceEncoder):
-    """Feed-forward layers over the mean word embedding of each sentence.
+    """Deep averaging network: feed-forward layers over the mean word embedding of each sentence.
 
     Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification"
     (https://aclanthology.org/P15-1162), section 3, with word dropout (section 3.1). The paper classifies single texts;
@@ -41,7 +41,7 @@ class DanForSequenceClassification(SentenceEncoder):
         self.post_init()
 
     def encode(self, side: SentenceBatch) -> Tensor:
-        """Compute the mean word embedding of each sentence, shape (b, d); zeros for a sentence without words."""
+        """Compute the mean word embedding of each sentence, shape (b, d). Sentences without words get zeros."""
         words = side.words
         if self.training and self.config.word_dropout:
             words = words & (torch.rand(words.shape, device=words.device) >= self.config.word_dropout)

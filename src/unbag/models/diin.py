@@ -47,7 +47,7 @@ class DiinConfig(PairConfig):
 
 
 class DiinForSequenceClassification(PairNetwork):
-    """Word encoder with lexical features, and a DenseNet over the interaction tensor of all word pairs.
+    """Densely interactive inference network: a DenseNet over the interactions of all word pairs.
 
     Gong et al. 2018, "Natural Language Inference over Interaction Space" (https://arxiv.org/abs/1709.04348), section 3.
     The features of a word are its embedding, a convolution over its characters (here: its UTF-8 bytes), its part of
@@ -140,14 +140,14 @@ class HighwayLayer(nn.Module):
         self.change, self.gate = nn.Linear(size, size), nn.Linear(size, size)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Apply the layer; input and output have shape (…, size)."""
+        """Apply the layer to values of shape (…, size). The output has the same shape."""
         gate = self.gate(values).sigmoid()
         mapped: Tensor = gate * self.change(values).relu() + (1 - gate) * values
         return mapped
 
 
 class FusedAttention(nn.Module):
-    """Self-attention with a fuse gate: p̃ = r ⊙ p + f ⊙ z, from a word p and the words that it attends to.
+    """Self-attention with a fuse gate, p̃ = r ⊙ p + f ⊙ z, for a word vector p.
 
     The attention score of two words is w · [pᵢ; pⱼ; pᵢ ⊙ pⱼ]. The term of pᵢ is omitted, because the softmax over j
     cancels it.
@@ -159,7 +159,7 @@ class FusedAttention(nn.Module):
         self.new, self.keep, self.add = (nn.Linear(2 * size, size) for _ in range(3))
 
     def forward(self, words: Tensor, mask: Tensor) -> Tensor:
-        """Encode words, shape (b, t, size); zeros at padding."""
+        """Encode words, shape (b, t, size). Padding gets zeros."""
         scores = self.other(words).transpose(1, 2) + self.both(words) @ words.transpose(1, 2)
         pair = torch.cat([words, compute_attention(scores, mask) @ words], dim=-1)
         z, r, f = self.new(pair).tanh(), self.keep(pair).sigmoid(), self.add(pair).sigmoid()

@@ -13,7 +13,7 @@ RELATIONS: Final = 5
 
 
 class WordEmbeddings(nn.Module):
-    """Embedding table, with tables of lexical features of the words in the vocabulary.
+    """Embedding table with lexical features for each word in the vocabulary.
 
     The lexical features are buffers and are saved with the weights. A model that was created with a tagger or WordNet
     therefore loads without them.
@@ -44,7 +44,7 @@ class WordEmbeddings(nn.Module):
         self.freeze()
 
     def freeze(self) -> None:
-        """Freeze the embeddings unless the config trains them. Required after loading weights."""
+        """Freeze the embeddings unless `train_embeddings` is set. Required after loading weights."""
         self.words.weight.requires_grad_(self._trained)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -57,8 +57,10 @@ class WordEmbeddings(nn.Module):
         vectors: Tensor = self.words(ids)
         return vectors
 
-    def relations(self, first: Tensor, second: Tensor) -> Tensor:
-        """Look up the relation features of all word pairs of two sentences, shape (b, m, n, 5); zeros for no relation.
+    def look_up_relations(self, first: Tensor, second: Tensor) -> Tensor:
+        """Look up the relation features of all word pairs of two sentences, shape (b, m, n, 5).
+
+        Word pairs without a relation get zeros.
 
         Args:
             first: Token ids, shape (b, m).
@@ -74,12 +76,14 @@ class WordEmbeddings(nn.Module):
 
     @property
     def table(self) -> nn.Embedding:
-        """Embedding layer of the word embeddings."""
+        """Embedding layer with the word embeddings."""
         return self.words
 
 
 class EncoderEmbeddings(nn.Module):
-    """Last hidden states of a frozen pre-trained transformer, computed for each sentence separately.
+    """Contextual embeddings: the last hidden states of a frozen pre-trained transformer.
+
+    They are computed for each sentence separately.
 
     These contextual embeddings replace the ELMo embeddings of ELMo-DAM.
     """

@@ -35,7 +35,9 @@ class GTlstmConfig(PairConfig):
 
 
 class GTlstmForSequenceClassification(SentenceEncoder):
-    """Tree-LSTM that repeatedly merges two adjacent nodes, chosen by a query vector, until one node is left.
+    """Gumbel tree-LSTM, which learns to merge adjacent nodes until one node is left.
+
+    A trained query vector chooses the nodes.
 
     Choi et al. 2018, "Learning to Compose Task-Specific Tree Structures" (https://arxiv.org/abs/1707.02786). The leaves
     are the states of an LSTM over the sentence. A tree-LSTM computes a candidate parent of every two adjacent nodes,
@@ -64,8 +66,8 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         """Compute the state of the root of each tree, shape (b, hidden)."""
         return self._merged(side)[0]
 
-    def trees(self, side: SentenceBatch) -> list[Merges]:
-        """Compute the induced binary tree of each sentence."""
+    def build_trees(self, side: SentenceBatch) -> list[Merges]:
+        """Compute the binary tree that the model builds for each sentence."""
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
         chosen = torch.stack(steps, dim=1).tolist() if (steps := self._merged(side)[1]) else [[]] * len(lengths)
         trees: list[Merges] = []
@@ -127,7 +129,7 @@ def _replaced(parent: Tensor, left: Tensor, right: Tensor, before: Tensor, choic
 
 
 class LeafLstm(nn.Module):
-    """Left-to-right LSTM that returns h and c of every token, for the leaves of a tree.
+    """Left-to-right LSTM that returns the states h and c of every token, for the leaves of a tree.
 
     The cell runs step by step over all sentences at once, because `torch.nn.LSTM` returns c of the last token only.
     """
@@ -137,7 +139,7 @@ class LeafLstm(nn.Module):
         self.cell = nn.LSTMCell(inputs, hidden)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> NodeStates:
-        """Compute h and c of each token, shape (b, t, hidden) each."""
+        """Compute the states h and c of each token, shape (b, t, hidden) each."""
         state = None
         steps = []
         for place in range(vectors.shape[1]):
@@ -147,7 +149,7 @@ class LeafLstm(nn.Module):
 
 
 class QueryScorer(CustomInitModule):
-    """Scores of nodes by dot products with a trained query vector.
+    """Layer that scores nodes by dot products with a trained query vector.
 
     Args:
         size: Number of features of a node.

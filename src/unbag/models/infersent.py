@@ -52,7 +52,7 @@ class InferSentForSequenceClassification(SentenceEncoder):
 
 
 class BiLstmLastConfig(InferSentConfig):
-    """Configuration of a BiLSTM whose last states are the sentence embedding."""
+    """Configuration of a BiLSTM encoder that uses the last states as sentence embedding."""
 
     model_type = "unbag-bilstm-last"
 
@@ -79,7 +79,7 @@ class HypothesisOnlyConfig(InferSentConfig):
 
 
 class HypothesisOnlyForSequenceClassification(PairNetwork):
-    """InferSent encoder with a classifier over the hypothesis only; the premise is ignored.
+    """InferSent encoder with a classifier over the hypothesis only. The premise is ignored.
 
     Poliak et al. 2018, "Hypothesis Only Baselines in Natural Language Inference" (https://aclanthology.org/S18-2023),
     section 3.

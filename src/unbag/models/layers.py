@@ -13,7 +13,7 @@ State = tuple[Tensor, Tensor]
 
 
 class TokenEncoderOutput(NamedTuple):
-    """Output of a `TokenEncoder` for b sentences.
+    """Output of a `TokenEncoder` for a batch of b sentences.
 
     Attributes:
         outputs: Output at each token, shape (b, t, 2 hidden); zeros at padding.
@@ -25,7 +25,7 @@ class TokenEncoderOutput(NamedTuple):
 
 
 class TokenEncoder(Protocol):
-    """Encoder with one output per token: an LSTM, or a layer on each token independently."""
+    """Interface of encoders with one output per token: an LSTM, or a layer on each token."""
 
     def __call__(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
         """Encode b sentences, shape (b, t, inputs), starting from a state."""
@@ -59,7 +59,7 @@ class BiLstm(nn.Module):
 
 
 class PositionWise(nn.Module):
-    """Fully connected layer with ReLU on each token, with the output size of the `BiLstm` that it replaces.
+    """Fully connected layer with ReLU on each token. It has the output size of `BiLstm`, which it replaces.
 
     It is used in the bag-of-words variants of Nie et al. 2019, section 3.2 and table 3: "replacing their RNNs with
     fully-connected layers".
@@ -70,33 +70,33 @@ class PositionWise(nn.Module):
         self.linear = nn.Linear(inputs, 2 * hidden)
 
     def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> TokenEncoderOutput:
-        """Encode each token of b sentences independently; there is no state."""
+        """Encode each token of b sentences independently. The returned state is None."""
         return TokenEncoderOutput(self.linear(vectors).relu() * mask[..., None], None)
 
 
 def build_token_encoder(inputs: int, hidden: int, *, bag_of_words: bool) -> nn.Module:
-    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWise` layer for a bag-of-words variant."""
+    """Build a `TokenEncoder`: a `BiLstm`, or a `PositionWise` layer for a bag-of-words model."""
     return PositionWise(inputs, hidden) if bag_of_words else BiLstm(inputs, hidden)
 
 
 def max_pool(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Compute the maximum of each feature over the tokens of b sentences, shape (b, d)."""
+    """Compute the maximum over the tokens of each sentence, shape (b, d)."""
     # The smallest finite number instead of -inf, so that a sentence without tokens has no infinite features.
     return vectors.masked_fill(~mask[..., None], torch.finfo(vectors.dtype).min).amax(dim=1)
 
 
 def mean_pool(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Compute the mean of each feature over the tokens of b sentences, shape (b, d); zeros without tokens."""
+    """Compute the mean over the tokens of each sentence, shape (b, d). Sentences without tokens get zeros."""
     return sum_pool(vectors, mask) / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def sum_pool(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Compute the sum of each feature over the tokens of b sentences, shape (b, d)."""
+    """Compute the sum over the tokens of each sentence, shape (b, d)."""
     return (vectors * mask[..., None]).sum(dim=1)
 
 
 def compute_attention(scores: Tensor, mask: Tensor) -> Tensor:
-    """Compute attention weights: the softmax of scores over the last dimension, without masked positions.
+    """Compute attention weights: the softmax over the last dimension. Masked positions get 0.
 
     Args:
         scores: Attention scores, shape (b, m, n).
@@ -134,9 +134,9 @@ def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) 
     return Alignment(compute_attention(scores, hypothesis), compute_attention(scores.transpose(1, 2), premise))
 
 
-def build_comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
+def build_comparison_features(tokens: Tensor, aligned_tokens: Tensor) -> Tensor:
     """Compute [a; ã; a − ã; a ⊙ ã] from tokens and their aligned tokens (Chen et al. 2017, equations 14 and 15)."""
-    return torch.cat([own, counterpart, own - counterpart, own * counterpart], dim=-1)
+    return torch.cat([tokens, aligned_tokens, tokens - aligned_tokens, tokens * aligned_tokens], dim=-1)
 
 
 class Mlp(nn.Sequential):

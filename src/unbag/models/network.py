@@ -17,7 +17,7 @@ SPREAD: Final = 0.3
 
 
 class PairNetwork(PreTrainedModel):
-    """Base class of sentence-pair classifiers. Subclasses implement `logits` over the embeddings of both sentences.
+    """Base class of sentence-pair classifiers. Subclasses implement `logits`.
 
     The embeddings are the base model in terms of transformers. A repository that contains only embeddings is a
     pre-trained model without a head. All other layers are the head, which is newly initialized for training.
@@ -37,7 +37,7 @@ class PairNetwork(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
-        """Load a network as transformers does, and freeze embeddings that its config does not train."""
+        """Load a network like transformers, and freeze its embeddings unless the config trains them."""
         loaded = super().from_pretrained(*arguments, **options)
         network = loaded[0] if isinstance(loaded, tuple) else loaded  # with `output_loading_info`
         network.embeddings.freeze()
@@ -66,7 +66,7 @@ class PairNetwork(PreTrainedModel):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any
     ) -> SequenceClassifierOutput:
-        """Compute the logits of b pairs, shape (b, labels), and the mean cross-entropy if labels are given.
+        """Compute the logits of b pairs, shape (b, labels), and the mean cross-entropy if `labels` is given.
 
         Args:
             input_ids: Token ids of pairs from the tokenizer, shape (b, t).
@@ -84,7 +84,7 @@ class PairNetwork(PreTrainedModel):
         raise NotImplementedError
 
     def extra_identity(self) -> dict[str, str]:
-        """Get further inputs of the logits besides config and weights, by name (default: none)."""
+        """Get additional inputs that affect the logits, besides config and weights, by name (default: none)."""
         return {}
 
     def embed(self, side: SentenceBatch) -> Tensor:
@@ -122,12 +122,12 @@ class CustomInitModule(nn.Module):
     """Module with a custom initialization of its parameters."""
 
     def init_parameters(self) -> None:
-        """Initialize the parameters with functions of `transformers.initialization`, which skip loaded parameters."""
+        """Initialize the parameters with `transformers.initialization`, which skips loaded parameters."""
         raise NotImplementedError
 
 
 class SentenceEncoder(PairNetwork):
-    """Base class of networks that encode each sentence separately and classify features of both embeddings."""
+    """Base class of networks that encode each sentence separately and classify the two embeddings."""
 
     classifier: nn.Module
 

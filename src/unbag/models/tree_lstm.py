@@ -42,7 +42,7 @@ class TreeLstmCell(nn.Module):
         self.of_input = nn.Linear(inputs, 4 * hidden) if inputs else None  # i, o, u, f
         self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
 
-    def leaves(self, inputs: Tensor) -> NodeStates:
+    def compute_leaves(self, inputs: Tensor) -> NodeStates:
         """Compute the states of n leaves from their inputs, shape (n, inputs)."""
         assert self.of_input is not None
         i, o, u, _ = self.of_input(inputs).chunk(4, dim=-1)
@@ -50,18 +50,20 @@ class TreeLstmCell(nn.Module):
         return NodeStates(o.sigmoid() * c.tanh(), c)
 
     def merge(self, left: NodeStates, right: NodeStates, inputs: Tensor | None = None) -> NodeStates:
-        """Compute the states of parent nodes from their children and, optionally, inputs of shape (…, inputs)."""
-        added = None if inputs is None else self.added(inputs)
-        return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
+        """Compute the states of parent nodes from their children and, optionally, from inputs."""
+        added = None if inputs is None else self.compute_input_gates(inputs)
+        return self.compute_parents(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
-    def added(self, inputs: Tensor) -> Tensor:
-        """Compute the contribution of inner-node inputs, shape (…, inputs), to the gates, shape (…, 5 hidden)."""
+    def compute_input_gates(self, inputs: Tensor) -> Tensor:
+        """Compute the contribution of inputs, shape (…, inputs), to the gates of inner nodes, shape (…, 5 hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates
 
-    def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> NodeStates:
-        """Compute the states of parent nodes from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and the output of `added`."""
+    def compute_parents(
+        self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None
+    ) -> NodeStates:
+        """Compute the states of parent nodes from their children's h, shape (…, 2 hidden), and c."""
         gates = self.of_children(children)
         if added is not None:
             gates = gates + added
@@ -73,7 +75,7 @@ class TreeLstmCell(nn.Module):
 
 @dataclass(frozen=True)
 class TreeBatch:
-    """Trees of a batch, with all nodes in order of computation: leaves first, then level by level.
+    """Trees of a batch of sentences. Nodes are in order of computation: leaves first, then level by level.
 
     Attributes:
         leaves: Sentence index and token position of each leaf, shape (leaves, 2).
@@ -92,7 +94,7 @@ class TreeBatch:
 
     @classmethod
     def from_trees(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "TreeBatch":
-        """Create a forest from the trees of sentences with the given lengths, each at least 1."""
+        """Create a batch from the trees and lengths of sentences. Each length is at least 1."""
         heights = [_heights(merges, n) for merges, n in zip(trees, lengths, strict=True)]
         height = np.concatenate(heights)
         sentence = np.repeat(np.arange(len(trees)), [len(each) for each in heights])
@@ -123,8 +125,8 @@ class TreeBatch:
         levels = tuple(tensor(children[level]) for level in by_height[1:])
         return cls(tensor(leaves), levels, tensor(places), tensor(mask), tensor(roots))
 
-    def states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
-        """Compute h of all nodes in the order of the forest, shape (nodes, hidden).
+    def compute_states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
+        """Compute the states h of all nodes in order of computation, shape (nodes, hidden).
 
         Args:
             cell: Tree-LSTM cell.
@@ -133,22 +135,24 @@ class TreeBatch:
             inner: Shared input of all inner nodes, shape (inputs,). Required if `inputs` covers only the leaves.
         """
         n = len(self.leaves)
-        nodes = cell.leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
-        added = cell.added(inner if inner is not None else inputs[n:])  # one matrix product for all levels
+        nodes = cell.compute_leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
+        added = cell.compute_input_gates(
+            inner if inner is not None else inputs[n:]
+        )  # one matrix product for all levels
         for level in self.levels:
             h, c = (each.index_select(0, level.flatten()).view(len(level), 2, -1) for each in nodes)
             start = len(nodes.h) - n
             own = added if inner is not None else added[start : start + len(level)]
-            made = cell.above(h.flatten(1), c[:, 0], c[:, 1], own)
+            made = cell.compute_parents(h.flatten(1), c[:, 0], c[:, 1], own)
             nodes = NodeStates(torch.cat([nodes.h, made.h]), torch.cat([nodes.c, made.c]))
         return nodes.h
 
-    def by_sentence(self, nodes: Tensor) -> Tensor:
+    def group_by_sentence(self, nodes: Tensor) -> Tensor:
         """Group the values of nodes by sentence, padded with zeros, shape (b, 2 t − 1, …)."""
         return nodes[self.places] * self.mask[..., None]
 
-    def in_order(self, values: Tensor) -> Tensor:
-        """Flatten values by sentence, shape (b, 2 t − 1, d), to the order of the forest, shape (nodes, d)."""
+    def flatten(self, values: Tensor) -> Tensor:
+        """Flatten values from shape (b, 2 t − 1, d) to order of computation, shape (nodes, d)."""
         flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
         flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()
         return values.flatten(0, 1)[flat]

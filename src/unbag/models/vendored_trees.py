@@ -9,12 +9,12 @@ import spacy
 from huggingface_hub import snapshot_download
 from spacy.tokens import Doc
 
-from unbag.models.binary_trees import binarise_parse
+from unbag.models.binary_trees import binarize_parse
 from unbag.models.tree_lstm import Merges
 
 
 class PlainTreeParser:
-    """Parser of tokenized sentences, based on a spaCy pipeline, without a cache.
+    """Parser of tokenized sentences that runs a spaCy pipeline, without a cache.
 
     Attributes:
         identity: Name and version of the pipeline.
@@ -25,13 +25,13 @@ class PlainTreeParser:
         self._nlp: Any = spacy.load(folder, exclude=["ner", "senter", "lemmatizer", "attribute_ruler"])
         self.identity = f"{self._nlp.meta['lang']}_{self._nlp.meta['name']} {self._nlp.meta['version']}"
 
-    def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
+    def parse_trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
         """Parse each sentence to a binary tree over its words."""
         docs = (Doc(self._nlp.vocab, words=list(words)) for words in sentences)
-        return [binarise_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
+        return [binarize_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
 
 
 @lru_cache(maxsize=2)
 def load_tree_parser(pipeline: str) -> PlainTreeParser:
-    """Load a spaCy pipeline as a parser, once per process."""
+    """Load a spaCy pipeline as a parser. Repeated calls return the same object."""
     return PlainTreeParser(pipeline)

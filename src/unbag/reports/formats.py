@@ -51,7 +51,7 @@ _FORMULAS: Final = {
     "β": r"\beta",
 }
 _ACCENTS: Final = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
-"""Accents that the oldest font encoding (OT1) can combine with a letter."""
+"""Accents that the font encoding OT1 can combine with a letter."""
 _INDEXED: Final = re.compile(
     r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)"
 )  # Ω_max, P^c, CS_0.7
@@ -59,7 +59,7 @@ _MINUS: Final = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 
 
 def escape_latex(value: str) -> str:
-    r"""Escape text for LaTeX. Characters that 8-bit engines do not support become their code points.
+    r"""Escape text for LaTeX. Characters that 8-bit engines do not support are replaced by their code points.
 
     >>> print(escape_latex("50 % of a_b & 中"))
     50 \% of a\_b \& \texttt{U+4E2D}
@@ -68,7 +68,7 @@ def escape_latex(value: str) -> str:
 
 
 def format_latex_cell(value: str) -> str:
-    r"""Format a table cell for LaTeX, with formulas for indices such as Ω_max and for minus signs.
+    r"""Format a table cell for LaTeX. Indices such as Ω_max and minus signs become formulas.
 
     >>> print(format_latex_cell("P^c, Ω_max: -0.1 [-0.2, 0.0]"))
     $P^{\mathrm{c}}$, $\Omega_{\mathrm{max}}$: $-$0.1 {[}$-$0.2, 0.0{]}
@@ -112,7 +112,7 @@ _MARKS: Final = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")  # an underscore inside
 
 @dataclass(frozen=True)
 class GroupedTable:
-    """Table of formatted cells in groups of rows.
+    """A table of formatted cells whose rows are arranged in groups.
 
     Attributes:
         title: Title of the table.
@@ -133,13 +133,13 @@ class GroupedTable:
     notes: tuple[str, ...] = ()
 
     def has_numbers(self, column: int) -> bool:
-        """Check whether a column contains numbers."""
+        """Check whether a column is a column of numbers."""
         return self.words <= column < len(self.columns) - self.words_last
 
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """Output of a command for export to all formats.
+    """The output of a command in a form that can be exported to all formats.
 
     Attributes:
         tables: Tables for Markdown and LaTeX.
@@ -152,7 +152,7 @@ class ExportedTable:
     as_json: Any
 
     def text(self, form: Format) -> str:
-        """Format the output as text that ends with a newline."""
+        """Format the output in the given format, with a final newline."""
         if form == "json":
             return json.dumps(self.as_json, ensure_ascii=False) + "\n"
         if form == "csv":

@@ -15,7 +15,7 @@ DEVIATION: Final = " ±"
 
 
 def format_cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
-    """Format the column names and rows of a table. Standard deviations are joined to their means."""
+    """Format the column names and rows of a table. Standard deviations are shown in the column of their means."""
     names = [*table.keys, *table.values]
     decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
     columns = [name for name in names if not name.endswith(DEVIATION)]
@@ -28,7 +28,7 @@ def format_cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
 
 
 def build_paper_view(table: PaperTable) -> RenderableType:
-    """Build a terminal table that fits into 80 columns."""
+    """Build a terminal view of a paper's table that fits into 80 columns."""
     names, rows = format_cells(table)
     title = f"{table.source} · {table.about}{format_unit(table.units)}"
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -43,7 +43,7 @@ def build_paper_view(table: PaperTable) -> RenderableType:
 
 
 def convert_tables_to_json(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
-    """Convert tables to JSON objects. Each row is an object whose keys are the column names."""
+    """Convert tables to JSON objects. Each row becomes an object whose keys are the column names."""
     return [
         {
             "source": table.source,
@@ -58,7 +58,7 @@ def convert_tables_to_json(tables: Sequence[PaperTable]) -> list[dict[str, Any]]
 
 
 def format_unit(units: Mapping[str, str]) -> str:
-    """Format the unit of a table as a suffix of its title; empty for fractions."""
+    """Format the unit of a table as a suffix of its title. Return an empty string for fractions."""
     return ", in percent" if "percent" in units.values() else ""
 
 

@@ -25,7 +25,7 @@ _WIDTH = 80  # characters, as in the file that `unbag evaluate` writes
 
 
 class Report(Sequence[Result]):
-    """Results of a model on challenge sets. A report is also a sequence of results: `[result] = report`.
+    """The results of a model on challenge sets. A report is also a sequence of results: `[result] = report`.
 
     Attributes:
         results: One result per set, in the requested order. Empty in all processes except the first one.
@@ -55,11 +55,11 @@ class Report(Sequence[Result]):
 
     @property
     def verdict(self) -> str:
-        """Verdict as a sentence, with the sets on which the model is better than its baseline."""
+        """Verdict in one sentence, which lists the sets on which the model is better than its baseline."""
         return verdict.format_verdict(verdict.compute_model_verdict(self.results))
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Convert the metrics of all sets to a data frame with one row per metric.
+        """Convert the metrics of all sets to a pandas data frame with one row per metric.
 
         Returns:
             A data frame with the columns `set`, `data` (corpus), `number` (metric name, as in gates), `label`, `value`,
@@ -83,7 +83,7 @@ class Report(Sequence[Result]):
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})
 
     def save(self, folder: Path | str) -> Path:
-        """Save the run to a folder as `unbag evaluate` does, for `unbag compare`, `report` and `publish`.
+        """Save the run to a folder that `unbag compare`, `unbag report` and `unbag publish` can read.
 
         Args:
             folder: Output folder; created if it does not exist.
@@ -107,7 +107,7 @@ class Report(Sequence[Result]):
         return target
 
     def to_html(self, path: Path | str) -> Path:
-        """Write the HTML report as `unbag report` does.
+        """Write the HTML report. It is the same as that of `unbag report`.
 
         Returns:
             Path of the HTML file.
@@ -136,7 +136,7 @@ class Report(Sequence[Result]):
     def _require_results(self) -> None:
         if not self.results:
             reason = _listed(self.skipped) or "no set was evaluated"
-            raise ValueError(f"report: expected at least one result to write, got none ({reason})")
+            raise ValueError(f"report: expected at least one result, got none ({reason}); evaluate a set")
 
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:

@@ -35,7 +35,7 @@ _SWITCHES: Final = {
 
 
 class ReproduceCommand(NamedTuple):
-    """Command that reproduces a result, or the reason why there is none.
+    """A command that reproduces a result, or the reason why no command can.
 
     Attributes:
         command: Command line; empty if no command reproduces the result.
@@ -51,16 +51,14 @@ class _NoCommandError(ValueError):
 
 
 def build_reproduce_command(result: Result) -> ReproduceCommand:
-    """Build the command that reproduces a result, bit for bit on the same machine with the same versions.
+    """Build the command that reproduces a result, bit by bit on the same machine and software versions.
 
     The command includes the commit of the model and all non-default options that affect the metrics. The device is
     omitted, although results on different devices have different rounding errors. A predictor with a custom command has
     this command as `command` in its identity.
     """
     if command := result.model.get("command"):
-        return ReproduceCommand(
-            str(command), "Only this command evaluates the model. It evaluates all sets that it builds."
-        )
+        return ReproduceCommand(str(command), "Only this command evaluates the model, on all sets that it builds.")
     try:
         if result.model.get("kind") == "file":
             words = ["score", str(result.model["name"]), "--set", result.set]

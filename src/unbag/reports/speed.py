@@ -13,11 +13,11 @@ from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
 
 _COLUMNS = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
-_NOTE = "p50 and p99 are times until a pair has its prediction. All times depend on the machine and its load."
+_NOTE = "p50 and p99 are the latency until the prediction of a pair. All times depend on the machine and its load."
 
 
 def view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
-    """Build a table with one row per number of pairs per call."""
+    """Build the terminal view of speed timings, with one row per batch size (pairs per call)."""
     table = Table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns:
         column.justify, column.no_wrap = "right", True
@@ -28,7 +28,7 @@ def view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
 
 
 def exported(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, Any]) -> ExportedTable:
-    """Build the exported table.
+    """Build the table of speed timings for export.
 
     Args:
         timings: Timings of all numbers of pairs per call.

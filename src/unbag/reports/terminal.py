@@ -16,7 +16,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
-from unbag.evaluation.prompt_spread import PromptSpread, spread_over_prompts
+from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
 from unbag.evaluation.quantities import compute_verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_scale, format_verdict
 from unbag.reports.reproduce import list_remarks
@@ -28,7 +28,7 @@ _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.item
 
 
 def build_summary(results: Sequence[Result]) -> RenderableType:
-    """Build the table of skill scores, with one row per set in the order of the results, and the verdicts.
+    """Build the table of skill scores with one row per set, in the order of the results, and the verdicts.
 
     For a single model, the table has intervals and baselines. For several models, it has their values side by side.
     """
@@ -97,14 +97,14 @@ def _of(name: str, names: Sequence[str]) -> str:
 
 
 def format_row_name(result: Result, results: Sequence[Result]) -> str:
-    """Format the row name of a result: the display name of the set, and the corpus if there are several."""
+    """Format the row name of a result: the display name of the set, and its corpus if the set has several."""
     several = {other.corpus for other in results if other.set == result.set}
     title = challenge_sets.get_display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
 def build_cross_table(results: Sequence[Result]) -> RenderableType:
-    """Build the cross-domain table from results on `plain`, with one row per corpus and model."""
+    """Build the cross-domain table from results on the `plain` set, with one row per corpus and model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(result.corpus for result in results))
     scores = {(result.model["name"], result.corpus): result.scores for result in results}
@@ -147,18 +147,18 @@ def _verifier(result: Result) -> list[RenderableType]:
 
 
 def build_result_views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
-    """Build the terminal view of each result, or, with `crossed`, one cross-domain table of all results."""
+    """Build the terminal view of each result. If `crossed`, build one cross-domain table of all results instead."""
     return [build_cross_table(results)] if crossed else [build_result_view(result) for result in results]
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
-    """Build the summary views of several results: the skill score on each set, and the verdict."""
-    spreads = spread_over_prompts(results)
+    """Build the summary views of several results: the skill scores with the verdict, and the table over prompts."""
+    spreads = compute_prompt_spreads(results)
     return [build_summary(results), *([build_prompt_table(spreads)] if spreads else [])]
 
 
 def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
-    """Build the table of the numbers over several prompts: mean, standard deviation, and the extreme prompts."""
+    """Build the table of metrics over several prompts: mean, standard deviation, and the lowest and highest prompt."""
     table = _empty("mean", "SD", "lowest", "highest")
     for each in spreads:
         ends = (f"{each.values[prompt]:.3f} {prompt}" for prompt in (each.lowest, each.highest))

@@ -20,7 +20,7 @@ _DOMAIN: Final = "plain"  # the set with the unchanged pairs of a corpus
 
 
 def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
-    """Build the terminal view of a mended model: its comparison with the original, or the reason why there is none.
+    """Build the terminal view of a mended model: its comparison with the original model, and remarks.
 
     Args:
         record: Return value of `training.mended.mend`.
@@ -34,14 +34,14 @@ def build_mended_view(record: Mapping[str, Any], comparison: Comparison | None) 
 
 
 def format_in_domain_change(comparison: Comparison) -> str:
-    """Format the change in accuracy on the unchanged pairs of each corpus as a sentence."""
+    """Format the change in accuracy on the unmodified pairs of each corpus as a sentence."""
     own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
     if not own:
         return "In domain: not evaluated."
     parts = []
     for each in own:
         points = _points(each.difference)
-        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.significant(each)]
+        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.is_significant(each)]
         parts.append(f"{each.data}, accuracy {points} points ({outcome})")
     return f"In domain: {'; '.join(parts)}."
 
@@ -62,10 +62,10 @@ def build_mended_card(
     parts = [
         f"# {name}",
         f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: a standard "
-        "transformers classifier with named labels in its config.",
+        "transformers classifier with label names in the config.",
         about,
         f"```\n{command}\n```",
-        interpolation_section(trained),
+        build_interpolation_section(trained),
     ]
     if comparison is not None:
         exported = compared.export_comparison(comparison)
@@ -74,8 +74,8 @@ def build_mended_card(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def interpolation_section(record: Mapping[str, Any]) -> str:
-    """Build the Markdown section on the interpolated weights of a `training.json`; empty if there are none."""
+def build_interpolation_section(record: Mapping[str, Any]) -> str:
+    """Build the Markdown section on weight interpolation from a `training.json`. Return "" if it has none."""
     if (found := record.get("interpolation")) is None:
         return ""
     rows = []
@@ -92,7 +92,8 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
     """Describe the weights that `mend --interpolate` published."""
     alpha, points = interpolation["alpha"], interpolation["max_loss"]
     return (
-        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α on the grid that loses at "
+        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α in the grid that "
+        "loses at "
         f"most {points} point of accuracy on each validation corpus."
     )
 
@@ -125,12 +126,12 @@ _KFOLD_NAMES: Final = {
 
 
 def build_kfold_table(done: Mapping[str, Any]) -> Table:
-    """Build the cross-validation table, with the original and the fine-tuned model for each group of pairs."""
+    """Build the cross-validation table, with the scores of the original and the fine-tuned model per group of pairs."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
     grid = create_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        caption=f"{_mean_of(seeds)}; models are not trained on the pairs that they predict",
+        caption=f"{_mean_of(seeds)}; no model is trained on the pairs that it predicts",
     )
     for column in grid.columns[1:]:
         column.no_wrap = True
@@ -166,7 +167,7 @@ _REARRANGED_NAMES: Final = {
 
 
 def build_rearranged_table(done: Mapping[str, Any]) -> Table:
-    """Build the table of accuracies on the original and the rearranged corpus, and the effect of HEX."""
+    """Build the table of accuracies on the original and the rearranged corpus, and of the effect of HEX."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
     grid = create_table(

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_share_limits
+from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
 
 DEFAULT_RESAMPLES = 1000
 _BLOCK_CELLS = 4_000_000  # resampling weights in memory at a time: 32 MB of int64
@@ -24,7 +24,7 @@ _ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its denomina
 
 
 class Sample(NamedTuple):
-    """Per-example terms of an estimate, from which it can be recomputed on a resample.
+    """Per-example values from which a statistic can be recomputed on any resample of the examples.
 
     Attributes:
         statistic: Name of the function that computes the statistic from sums over examples, a key of
@@ -44,7 +44,7 @@ class _Interval(NamedTuple):
 
 
 class Estimate(_Interval):
-    """A value, its 95 % confidence interval and its number of examples; value and limits are None without examples.
+    """A value, its 95 % confidence interval and its number of examples. Without examples, value and limits are None.
 
     Attributes:
         sample: Per-example terms. They are kept in memory only and are not part of the stored results.
@@ -53,7 +53,7 @@ class Estimate(_Interval):
     sample: Sample | None = None
 
     def copy_with_sample(self, sample: Sample | None, n: int | None = None) -> "Estimate":
-        """Copy the estimate with the given per-example terms and, if given, another n."""
+        """Copy the estimate, with new per-example terms and optionally a new n."""
         estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
         estimate.sample = sample
         return estimate
@@ -74,7 +74,7 @@ def estimate_ratios(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
-    """Estimate sum(numerator) / sum(denominator) over examples, for several ratios at once.
+    """Estimate several ratios sum(numerator) / sum(denominator) over the same examples, with intervals.
 
     Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
     means have limits from the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
@@ -153,7 +153,7 @@ def _share_bounds(
     sizes = compute_effective_sizes(above, below)
     has_examples = sizes > 0
     shares = above.sum(axis=0)[has_examples] / below.sum(axis=0)[has_examples]
-    limits = zip(*(ends.tolist() for ends in compute_share_limits(shares, sizes[has_examples])), strict=True)
+    limits = zip(*(ends.tolist() for ends in compute_proportion_limits(shares, sizes[has_examples])), strict=True)
     return dict(zip(np.asarray(columns)[has_examples].tolist(), limits, strict=True))
 
 
@@ -234,7 +234,7 @@ def estimate_named_ratios(
 
 
 def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
-    """Sum the values of the rows of each source.
+    """Sum row values by source.
 
     Args:
         values: Values of the rows, shape (n,).
@@ -251,8 +251,10 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
     return sums.astype(np.float64)  # bincount returns integers if there are no rows
 
 
-def estimate_share(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int) -> Estimate:
-    """Estimate the share of hits among the selected rows, with an interval over sources; `n` counts rows.
+def estimate_proportion(
+    hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int
+) -> Estimate:
+    """Estimate the fraction of hits among the selected rows. The interval is over sources, and `n` counts rows.
 
     Args:
         hits: Whether each row is a hit, shape (n,).
@@ -284,7 +286,7 @@ def compute_bootstrap_p_value(draws: NDArray[np.float64]) -> float:
 
 
 def to_json(value: Any) -> Any:
-    """Convert scores to JSON values: each `Estimate` inside dicts, lists and tuples becomes a dict.
+    """Convert scores to JSON values. Each `Estimate` in nested dicts, lists and tuples becomes a dict.
 
     >>> to_json({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
     {'accuracy': {'value': 0.5, 'low': 0.4, 'high': 0.6, 'n': 100}, 'curve': [(0.0, 1.0)]}

@@ -7,7 +7,13 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, estimate_share, sum_by_source
+from unbag.scoring.bootstrap import (
+    DEFAULT_RESAMPLES,
+    Estimate,
+    estimate_named_ratios,
+    estimate_proportion,
+    sum_by_source,
+)
 from unbag.scoring.intervals import Flags, Floats
 
 BINS: Final = 10
@@ -15,7 +21,7 @@ BINS: Final = 10
 
 
 class ReliabilityBin(TypedDict):
-    """One bin of the reliability diagram.
+    """A bin of the reliability diagram.
 
     Attributes:
         bin: Number of the bin, from 1 (the lowest scores).
@@ -29,7 +35,7 @@ class ReliabilityBin(TypedDict):
 
 
 class CalibrationScores(TypedDict):
-    """Calibration of scores as probabilities of entailment.
+    """Calibration metrics of predicted probabilities of entailment.
 
     Attributes:
         brier: Mean squared difference between score and label, in [0, 1]; lower is better.
@@ -61,7 +67,7 @@ def compute_calibration(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CalibrationScores:
-    """Compute the calibration of scores as probabilities of entailment.
+    """Compute the Brier score, its decomposition and the expected calibration error of entailment probabilities.
 
     The bins have equal mass. Pairs with equal scores share a bin, so there may be fewer bins than requested. In each
     bin, the bias correction subtracts the amount by which the expected absolute difference of a normal sample exceeds
@@ -108,7 +114,7 @@ def compute_calibration(
             {
                 "bin": k + 1,
                 "score": float(mean_scores[k]),
-                "share": estimate_share(entailed, of_bin == k, source, n_sources),
+                "share": estimate_proportion(entailed, of_bin == k, source, n_sources),
             }
             for k in range(len(sizes))
         ],

@@ -28,7 +28,7 @@ _ALL: Final[_Subset] = ("all", None)
 
 
 class CategoryRow(TypedDict):
-    """Accuracy on the examples of one category, and human accuracy if annotator labels are given."""
+    """Accuracy on one category, and human accuracy if annotator labels are given."""
 
     category: str
     accuracy: Estimate
@@ -36,7 +36,7 @@ class CategoryRow(TypedDict):
 
 
 class LabelRow(TypedDict):
-    """Accuracy on the examples with one gold label (an id), and human accuracy if annotator labels are given."""
+    """Accuracy on one gold label (an id), and human accuracy if annotator labels are given."""
 
     label: int
     accuracy: Estimate
@@ -44,7 +44,7 @@ class LabelRow(TypedDict):
 
 
 class SimilarityBin(TypedDict):
-    """Accuracy on the examples with `low` ≤ similarity < `high`; the last bin includes 1."""
+    """Accuracy on the examples with `low` ≤ similarity < `high`. The last bin includes 1."""
 
     low: float
     high: float
@@ -52,7 +52,7 @@ class SimilarityBin(TypedDict):
 
 
 class FrequencyBin(TypedDict):
-    """Accuracy on the examples with `least` ≤ frequency ≤ `most`; `most` is None in the last bin."""
+    """Accuracy on the examples with `least` ≤ frequency ≤ `most`. In the last bin, `most` is None."""
 
     least: int
     most: int | None
@@ -105,7 +105,7 @@ def category_accuracy(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CategoryAccuracyScores:
-    """Compute accuracy on pairs that differ in one word, by category of this word.
+    """Compute accuracy on pairs that differ in one word, by category of the replaced word.
 
     Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences"
     (https://aclanthology.org/P18-2103), sections 4.3 and 5.
@@ -142,7 +142,10 @@ def category_accuracy(
     }
     lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"category_accuracy: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"category_accuracy: expected columns of equal length, got {lengths}; pass one value per example; pass "
+            "one value per example"
+        )
     kinds = np.asarray(category, dtype=np.str_)
     names, (labels, counts) = np.unique(kinds).tolist(), np.unique(gold, return_counts=True)
     subsets: dict[_Subset, NDArray[np.bool_]] = {_ALL: np.ones(len(gold), dtype=np.bool_)}

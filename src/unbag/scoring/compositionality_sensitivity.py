@@ -17,7 +17,7 @@ _Threshold = TypedDict("_Threshold", {"lambda": float})  # a Python keyword cann
 
 
 class MisleadingSubset(_Threshold):
-    """Scores on CS_λ, the examples whose lexically-misleading score is at least λ.
+    """Scores on CS_λ, the examples with a lexically-misleading score of at least λ.
 
     Scores are `Estimate`s (value, low, high, n): fractions in [0, 1], except `drop`, which is in [-1, 1]. If CS_λ is
     empty, the value is None and n is 0.
@@ -44,7 +44,7 @@ class MisleadingSubset(_Threshold):
 
 
 class CompositionalitySensitivityScores(TypedDict):
-    """Accuracy on subsets with misleading lexical cues: Table 5 of Nie et al. (2019), which shows percentages.
+    """Accuracy on subsets with misleading lexical cues, as in Table 5 of Nie et al. (2019).
 
     Attributes:
         subsets: One `MisleadingSubset` per λ, in ascending order from 0.
@@ -64,7 +64,7 @@ def compositionality_sensitivity(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CompositionalitySensitivityScores:
-    """Compute accuracy on the examples that mislead a bag-of-words model, at several thresholds.
+    """Compute accuracy on the examples that mislead a bag-of-words model, for several thresholds λ.
 
     LMS, the lexically-misleading score of an example, is the highest probability that a bag-of-words model assigns to a
     wrong label (Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867, equation 6). CS_λ is the set of examples
@@ -98,7 +98,9 @@ def compositionality_sensitivity(
     validate_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
-        raise ValueError(f"thresholds: expected values from 0 to 1, got {wrong}")
+        raise ValueError(
+            f"thresholds: expected values from 0 to 1, got {wrong}; remove these values; remove these values"
+        )
     right = predicted == gold
     human_agreement = (
         None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold, n_labels)
@@ -139,7 +141,11 @@ def compositionality_sensitivity(
 def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
     scores = np.asarray(lms, dtype=np.float64)
     if scores.shape != (n,):
-        raise ValueError(f"lms: expected one value per example, shape ({n},), got shape {scores.shape}")
+        raise ValueError(
+            f"lms: expected one value per example, shape ({n},), got shape {scores.shape}; pass the column lms of "
+            "the set; pass the column lms of "
+            "the set"
+        )
     if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, because comparisons with NaN are false
         row = int(wrong.argmax())
         raise ValueError(f"lms: expected values from 0 to 1, got {scores[row]} in row {row}")

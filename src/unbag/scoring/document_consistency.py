@@ -52,7 +52,7 @@ class EvidencePositionScores(DocumentScores):
 
 
 class DocumentOperationScores(DocumentScores):
-    """Scores on the rows of one operation and the entailed rows of the same groups.
+    """Scores on the rows of one operation, together with the entailed rows of the same groups.
 
     Attributes:
         operation: Name of the operation.
@@ -62,7 +62,7 @@ class DocumentOperationScores(DocumentScores):
 
 
 class DocumentConsistencyScores(DocumentScores):
-    """Scores on all rows, by document size, by position of the evidence and by operation.
+    """Scores on all rows, and by document size, evidence position and operation.
 
     Attributes:
         n_examples: Number of rows.
@@ -92,7 +92,7 @@ def document_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> DocumentConsistencyScores:
-    """Compute the scores of predictions of whether documents entail claims.
+    """Compute balanced accuracy, false-entailment rate and paired accuracy of claim verification on documents.
 
     Paired accuracy is the "contrast consistency" of Gardner et al. (2020), https://arxiv.org/abs/2004.02709. The rows
     of a group share a document or a claim. A model that reads only the shared one therefore scores 0.
@@ -125,11 +125,16 @@ def document_consistency(
         name: len(column) for name, column in (("source_id", source_id), ("group", group), ("operation", operation))
     }
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"document_consistency: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"document_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass "
+            "one value per row"
+        )
     if (outside := (positions < 0) | (positions >= sizes)).any():
         row = int(outside.argmax())
         raise ValueError(
-            f"position: expected values from 0 to k - 1, got {positions[row]} for k={sizes[row]} in row {row}"
+            f"position: expected values from 0 to k - 1, got {positions[row]} for k={sizes[row]} in row {row}; "
+            "pass the columns of the set; "
+            "pass the columns of the set"
         )
     rows = _LabelledRows(gold == entailment, predicted, entailment, encode_names(source_id)[0], encode_names(group)[0])
     kinds = np.asarray(operation, dtype=object)
@@ -193,13 +198,13 @@ class _LabelledRows:
         self._source_of_group[group] = source
 
     def select_with_entailed(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Select the not-entailed rows among `rows` and the entailed rows of their groups, shape (n,)."""
+        """Compute a mask of the not-entailed rows in `rows` and the entailed rows of the same groups, shape (n,)."""
         negatives = rows & ~self.is_entailed
         selected: NDArray[np.bool_] = negatives | (self.is_entailed & self._in_group(negatives)[self.group])
         return selected
 
     def ratios(self, inside: NDArray[np.bool_]) -> dict[str, tuple[Column, Column]]:
-        """Sum numerators and denominators by source over the rows of a subset, shape (sources,) each."""
+        """Compute numerators and denominators of the metrics on a subset, summed by source, shape (sources,) each."""
         entailed, others = inside & self.is_entailed, inside & ~self.is_entailed
         # Both labels have equal weight. Balanced accuracy is undefined if one of them has no rows.
         weights = np.zeros(len(inside))

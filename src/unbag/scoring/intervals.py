@@ -112,8 +112,8 @@ def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(total > 0, sizes, 0.0)
 
 
-def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute Clopper-Pearson limits of proportions; sample sizes need not be integers.
+def compute_proportion_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Compute Clopper-Pearson confidence limits of proportions. Sample sizes may be fractional.
 
     Args:
         shares: Proportions in [0, 1], shape (k,).
@@ -123,7 +123,7 @@ def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL)
     Returns:
         Lower and upper limits, fractions in [0, 1], shape (k,) each.
 
-    >>> low, high = compute_share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
+    >>> low, high = compute_proportion_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.7354, 0.2109], [1.0, 0.7891])
     """
@@ -134,7 +134,7 @@ def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL)
 def compute_contrast_limits(
     numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Compute confidence limits of a signed sum of proportions over the same examples, such as a difference.
+    """Compute confidence limits of a sum or difference of proportions over the same examples.
 
     As in Bonett & Price (2012), two pseudo-examples are added. The first one supports the difference as strongly as
     possible: proportions with sign + are 1, and those with sign - are 0. The second one is the opposite. In each

@@ -13,7 +13,7 @@ NAMES: Final = ("entailment", "neutral", "contradiction")
 
 
 class LabelShares(TypedDict):
-    """Shares of predicted labels.
+    """Fraction of pairs with each predicted label, and the accuracy.
 
     An `Estimate` is (value, low, high, n): a fraction in [0, 1], its 95 % interval and the number of sources.
 
@@ -31,7 +31,7 @@ class LabelShares(TypedDict):
 
 
 class LabelDistributionScores(LabelShares):
-    """Shares of predicted labels on all pairs and on each subset.
+    """Fraction of each predicted label on all pairs and on each subset.
 
     Attributes:
         by_subset: `LabelShares` of each subset, such as SOSwap and AddAmod. Present if `kind` is given.
@@ -50,7 +50,7 @@ def label_distribution(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> LabelDistributionScores:
-    """Compute the share of each predicted label.
+    """Compute the distribution of the predicted labels, and the accuracy.
 
     Nie et al. (2019), https://doi.org/10.1609/aaai.v33i01.33016867, Table 2. The premise and hypothesis of these pairs
     consist of nearly the same words, so a bag-of-words model predicts entailment.
@@ -84,7 +84,10 @@ def label_distribution(
             )
     lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"label_distribution: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"label_distribution: expected columns of equal length, got {lengths}; pass one value per pair; pass "
+            "one value per pair"
+        )
     source = encode_names(source_id)[0]
 
     # Pairs with the same source are not independent, so the intervals treat sources as units.

@@ -42,7 +42,7 @@ class NegationOperationScores(NegationScores):
 
 
 class NegationConsistencyScores(NegationScores):
-    """Scores on all rows and by operation.
+    """Scores on all rows and for each operation.
 
     Attributes:
         n_examples: Number of rows.
@@ -66,7 +66,9 @@ def negation_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NegationConsistencyScores:
-    """Compute the scores of predictions on mirrors: two pairs with a negation and different labels.
+    """Compute accuracy, false-entailment rate and mirror consistency on pairs with negations.
+
+    A mirror is two pairs with one hypothesis and different labels, whose premises have the same words.
 
     Mirror consistency is the contrast consistency of Gardner et al. (2020), https://arxiv.org/abs/2004.02709, with
     mirrors as contrast sets.
@@ -97,7 +99,10 @@ def negation_consistency(
         "operation": len(operation),
     }
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"negation_consistency: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"negation_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass "
+            "one value per row"
+        )
     source, group = encode_names(source_id)[0], encode_names(mirror)[0]
     n_sources, n_mirrors = int(source.max()) + 1, int(group.max()) + 1
     source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)

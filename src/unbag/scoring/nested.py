@@ -7,7 +7,7 @@ from unbag.scoring.bootstrap import Estimate, to_json
 
 
 def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
-    """Iterate over all estimates in nested scores, with their dotted paths.
+    """Iterate over all estimates in nested scores, as tuples (dotted path, estimate).
 
     A list entry is identified by its index or, for dicts, by its first item: `subsets.lambda=0.7.accuracy`.
 
@@ -28,7 +28,7 @@ def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]
 
 
 def flatten_scores(scores: Mapping[str, Any]) -> dict[str, float]:
-    """Flatten nested scores to one number per key, as experiment trackers and `evaluate.combine` expect.
+    """Flatten nested scores to a dict of numbers, for experiment trackers and `evaluate.combine`.
 
     An estimate named `accuracy` becomes `accuracy`, its 95 % limits `accuracy_low` and `accuracy_high`, and its number
     of examples `accuracy_n`. Nested names are joined by `_`. A list entry is identified by its first value:

@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 
 
 class AcceptanceScores(TypedDict):
-    """Permutation acceptance: `Estimate`s (value, low, high, n) of fractions in [0, 1]; lower is better.
+    """Permutation acceptance metrics: fractions in [0, 1] as `Estimate`s (value, low, high, n). Lower is better.
 
     Attributes:
         omega_max: Share of examples with Pr_i > 0 (equation 2).
@@ -44,7 +44,7 @@ class AcceptanceScores(TypedDict):
 
 
 class AcceptanceBin(TypedDict):
-    """Number of permutations in the bin [low, high), and the share of them that is accepted.
+    """Number of permutations in the bin [low, high), and the fraction of them that is accepted.
 
     Both are given for all examples (`n`, `acceptance`), for D^c (`n_c`, `acceptance_c`) and for D^f (`n_f`,
     `acceptance_f`). A share is None without permutations.
@@ -61,7 +61,7 @@ class AcceptanceBin(TypedDict):
 
 
 class PermutationAcceptanceScores(AcceptanceScores):
-    """Permutation acceptance, accuracy, entropies and bins; values without examples are None.
+    """Permutation acceptance, accuracy, entropies and bins. Values without examples are None.
 
     Attributes:
         n_examples: Number of examples.
@@ -293,7 +293,7 @@ def _by_bin(
     n_bins = int(index.max()) + 1
 
     def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
-        """Count the permutations per bin, and compute the share of them that is accepted."""
+        """Compute the number of permutations and the fraction of accepted ones for each bin."""
         counts = np.bincount(index[subset], minlength=n_bins)
         accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
         return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
@@ -350,9 +350,15 @@ class _Rows(NamedTuple):
             distributions = np.asarray(probabilities, dtype=np.float64)
             lengths["probabilities"] = len(distributions)
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"permutation_acceptance: expected columns of equal length, got {lengths}")
+            raise ValueError(
+                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row; "
+                "pass one value per row"
+            )
         if len(predicted) == 0:
-            raise ValueError("permutation_acceptance: expected at least one example, got no rows")
+            raise ValueError(
+                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set; "
+                "pass the rows of the set"
+            )
         codes, names = encode_names(source_id)
         is_original = index == ORIGINAL
         original = _originals(codes, is_original, names)
@@ -371,7 +377,10 @@ class _Rows(NamedTuple):
                 )
             if np.isnan(distributions).any():
                 row = int(np.isnan(distributions).any(axis=1).argmax())
-                raise ValueError(f"probabilities: expected no NaN, got NaN in row {row}")
+                raise ValueError(
+                    f"probabilities: expected no NaN, got NaN in row {row}; correct the predictions; correct the "
+                    "predictions"
+                )
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
@@ -404,7 +413,10 @@ def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: l
         raise ValueError(f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}")
     q = int(index.max()) + 1
     if q == 0:
-        raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs")
+        raise ValueError(
+            "permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set; pass all "
+            "rows of the set"
+        )
     times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
         source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)

@@ -24,7 +24,7 @@ DEFAULT_RADIUS: Final = 2
 DEFAULT_K: Final = 4
 RATIO_WIDTH: Final = 0.1
 Definition = Literal["code", "text"]
-"""Definition of β^k: the one of the authors' code or the one of the paper's text.
+"""Definition of β^k: as in the authors' code or as in the text of the paper.
 
 `code`: A permuted sentence is tagged again in its permuted order. The neighbors of a word are pooled over its
 occurrences, in the sentence and in training. A word that does not occur in training counts as 0. The β^k of a sentence
@@ -39,7 +39,7 @@ _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
 def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
-    """Convert tags to their indices in `TAGS`, shape (n,).
+    """Convert tag names to indices into `TAGS`, shape (n,).
 
     Raises:
         ValueError: If a tag is not a universal part-of-speech tag.
@@ -71,7 +71,7 @@ def compute_neighbor_distributions(tags: ArrayLike, radius: int = DEFAULT_RADIUS
 
 
 def count_neighbor_tags(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.int8]:
-    """Count the neighbors within `radius` words by POS tag: ψ^r before normalization.
+    """Count the neighbors of each word within `radius` words by POS tag (ψ^r before normalization).
 
     Arguments and shape are the same as in `compute_neighbor_distributions`.
 
@@ -92,7 +92,7 @@ def count_neighbor_tags(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArra
 
 
 def find_top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
-    """Find the k tags with the largest weights of each row, and encode them as a bit mask.
+    """Find the k tags with the largest weights in each row, encoded as a bit mask.
 
     Ties, including those among weights of 0, are broken in the order of `TAGS`. Equal rows therefore have the same k
     tags on every processor. `numpy.argpartition`, which the authors' code uses, guarantees no order among ties.
@@ -149,7 +149,7 @@ def compute_signatures(
 def compute_type_signature(
     words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> float:
-    """Compute β^k of one sentence as the authors' code does: the mean over word types, with unknown words as 0.
+    """Compute β^k of one sentence by the authors' code: the mean over word types, where unknown words count as 0.
 
     Args:
         words: Words of the sentence, shape (n,).
@@ -181,7 +181,7 @@ def compute_sentence_signature(
     k: int = DEFAULT_K,
     definition: Definition = "code",
 ) -> float:
-    """Compute β^k of one sentence: the overlap between the neighbor tags of its words and those in training.
+    """Compute β^k of one sentence: the overlap between its words' neighbor tags in the sentence and in training.
 
     For a word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021,
     https://aclanthology.org/2021.acl-long.569, equation 4). For a sentence it is the mean over its word types (`code`)
@@ -209,7 +209,10 @@ def compute_sentence_signature(
     [0.3333333333333333, 1.0]
     """
     if len(words) != len(tags):
-        raise ValueError(f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags")
+        raise ValueError(
+            f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags; tag the same words; "
+            "tag the same words"
+        )
     if validate_definition(definition) == "code":
         known_words = {word for word in map(str.lower, words) if word in usual}
         bits = {word: int(find_top_tags(usual[word], k)) for word in known_words}
@@ -224,7 +227,7 @@ def compute_sentence_signature(
 
 
 def validate_definition(definition: str) -> Definition:
-    """Validate the name of a definition.
+    """Validate the name of a mini-tree definition, `code` or `text`.
 
     Raises:
         ValueError: If the name is unknown.
@@ -236,7 +239,7 @@ def validate_definition(definition: str) -> Definition:
 
 
 class MiniTreeBin(NamedTuple):
-    """Number of permutations with a ratio in [low, high), and the share of them that is accepted."""
+    """Number of permutations with a ratio in [low, high), and the fraction of them that is accepted."""
 
     low: float
     high: float
@@ -266,7 +269,7 @@ class MiniTreeScores(TypedDict):
 def pos_minitree(
     permuted: ArrayLike, original: ArrayLike, *, accepted: ArrayLike | None = None, width: float = RATIO_WIDTH
 ) -> MiniTreeScores:
-    """Compute the mini-tree ratios of permuted sentences and, optionally, the acceptance by ratio.
+    """Compute the mini-tree ratios of permuted sentences and, optionally, the acceptance rate by ratio.
 
     Sinha et al. (2021), https://aclanthology.org/2021.acl-long.569, section 6. In the authors' code, the ratio of a
     pair is a ratio of means. For pairs, pass the mean β^k of permuted premise and hypothesis, and the mean of the
@@ -295,9 +298,15 @@ def pos_minitree(
     if accepted is not None:
         lengths["accepted"] = len(np.asarray(accepted))
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"pos_minitree: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"pos_minitree: expected columns of equal length, got {lengths}; pass one value per permutation; pass "
+            "one value per permutation"
+        )
     if not len(above):
-        raise ValueError("pos_minitree: expected at least one permutation, got none")
+        raise ValueError(
+            "pos_minitree: expected at least one permutation, got none; pass permuted sentences; pass permuted "
+            "sentences"
+        )
     if not width > 0:
         raise ValueError(f"width: expected a positive number, got {width}")
     ratios = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)

@@ -11,7 +11,7 @@ from unbag.scoring.validation import encode_names, validate_columns
 
 
 class SwapAccuracies(TypedDict):
-    """Accuracy before and after the swap of premise and hypothesis.
+    """Accuracy before and after premise and hypothesis are swapped.
 
     Scores are `Estimate`s (value, low, high, n): accuracies in [0, 1], drops in [-1, 1]. The value is None without
     examples.
@@ -28,7 +28,7 @@ class SwapAccuracies(TypedDict):
 
 
 class SwapScores(SwapAccuracies):
-    """Accuracy and agreement before and after the swap, over pairs whose label does not change.
+    """Accuracy and agreement before and after the swap, on pairs whose label does not change.
 
     Attributes:
         agreement: Share of pairs with the same prediction before and after, correct or wrong; higher is more
@@ -39,7 +39,7 @@ class SwapScores(SwapAccuracies):
 
 
 class SwapConsistencyScores(SwapScores):
-    """Consistency under the swap of premise and hypothesis, over contradiction and neutral pairs.
+    """Consistency when premise and hypothesis are swapped, on contradiction and neutral pairs.
 
     Attributes:
         n_examples: Number of pairs.
@@ -67,7 +67,7 @@ def swap_consistency(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Compute accuracy and agreement before and after the swap of premise and hypothesis.
+    """Compute accuracy and agreement before and after premise and hypothesis are swapped.
 
     There is one row per pair and direction. Contradiction and neutral pairs keep their label when the two sentences are
     swapped; entailment pairs may not (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the
@@ -103,7 +103,10 @@ def swap_consistency(
     exchanged = np.asarray(swapped, dtype=np.bool_)
     lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"swap_consistency: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"swap_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass one "
+            "value per row"
+        )
     numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
@@ -142,7 +145,7 @@ def swap_consistency_of_pairs(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Compute the scores of `swap_consistency` from one row per pair, with both predictions in separate columns.
+    """Compute the scores of `swap_consistency` from one row per pair, with the two predictions in separate columns.
 
     Args:
         predictions: Predicted label ids, shape (n,). An id that is not a label, such as -1, counts as wrong and as
@@ -166,7 +169,10 @@ def swap_consistency_of_pairs(
     (0.6666666666666666, 0.3333333333333333, 1)
     """
     if neutral == contradiction:
-        raise ValueError(f"neutral, contradiction: expected two different label ids, got {neutral} for both")
+        raise ValueError(
+            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different "
+            "ids; pass different ids"
+        )
     gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]

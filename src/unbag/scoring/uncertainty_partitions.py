@@ -13,7 +13,7 @@ PARTITIONS: Final = 20
 
 
 class PartitionRow(TypedDict):
-    """Number of a partition, and the accuracy on its examples."""
+    """Accuracy on the examples of one partition."""
 
     partition: int
     accuracy: Estimate
@@ -57,7 +57,7 @@ def uncertainty_partitions(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> UncertaintyPartitionsScores:
-    """Compute accuracy by partition, from pairs whose words indicate the label to pairs whose words do not.
+    """Compute accuracy by partition of pairs, ordered by how little the words of a pair indicate its label.
 
     ReSNLI sorts its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
     splits them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word
@@ -108,7 +108,10 @@ def uncertainty_partitions(
 def _count(numbers: NDArray[np.int64]) -> int:
     """Count the partitions after checking that none is missing."""
     if numbers.min() < 0:
-        raise ValueError(f"partition: expected non-negative numbers, got {numbers.min()}")
+        raise ValueError(
+            f"partition: expected non-negative numbers, got {numbers.min()}; pass the column partition of the set; "
+            "pass the column partition of the set"
+        )
     # A gap would silently change which partition is the hardest.
     partitions = np.unique(numbers)
     if (gap := partitions != np.arange(len(partitions))).any():

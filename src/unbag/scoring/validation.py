@@ -30,21 +30,30 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
     arrays = {"references": np.asarray(references)} | {name: np.asarray(column) for name, column in columns.items()}
     shapes = {name: array.shape for name, array in arrays.items()}
     if any(len(shape) != 1 for shape in shapes.values()):
-        raise ValueError(f"metric inputs: expected one value per example, got shapes {shapes}")
+        raise ValueError(
+            f"metric inputs: expected one value per example, got shapes {shapes}; pass one-dimensional columns; "
+            "pass one-dimensional columns"
+        )
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"metric inputs: expected columns of equal length, got {lengths}; pass one value per example; pass one "
+            "value per example"
+        )
     if not len(arrays["references"]):
-        raise ValueError("metric inputs: expected at least one example, got none")
+        raise ValueError(
+            "metric inputs: expected at least one example, got none; pass the rows of the set; pass the rows of the set"
+        )
     # Floats are rejected, because truncation would turn 0.9 into label 0.
     if types := {name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind not in "iu"}:
-        raise ValueError(f"metric inputs: expected integers, got {types}")
+        raise ValueError(f"metric inputs: expected integers, got {types}; pass label ids; pass label ids")
     gold = arrays["references"]
     # -1 is a valid prediction (no label), but an example without a gold label cannot be scored.
     if (unlabelled := gold < 0).any():
         row = int(unlabelled.argmax())
         raise ValueError(
-            f"references: expected a gold label for every example, got {gold[row]} in row {row}; exclude such rows"
+            f"references: expected a gold label for every example, got {gold[row]} in row {row}; exclude "
+            "unlabelled rows"
         )
     return tuple(array.astype(np.int64) for array in arrays.values())
 
@@ -52,7 +61,7 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
 def validate_ids(
     name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None
 ) -> None:
-    """Validate label ids.
+    """Validate that all values are label ids.
 
     Args:
         name: Name of the column, for the error message.
@@ -90,7 +99,7 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
 
 
 def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
-    """Convert label names to ids; other values are unchanged.
+    """Convert label names to ids. Other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); -1 and None are missing labels.
@@ -116,7 +125,7 @@ def convert_labels_to_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) 
 
 
 def convert_labels_to_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Convert label ids to names; other values are unchanged.
+    """Convert label ids to names. Other values are unchanged.
 
     Args:
         labels: Label ids or label names, shape (n,); None is a missing label.

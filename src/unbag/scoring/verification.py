@@ -33,7 +33,7 @@ _DECIMALS: Final = 9  # of a probability: rounding removes the errors of float64
 
 
 class RiskCoverage(TypedDict):
-    """Risk-coverage curve: the error rate on the most confident predictions.
+    """Risk-coverage curve: the error rate on the most confident predictions, by fraction of predictions.
 
     Attributes:
         aurc: Area under the curve, in [0, 1]; lower is better.
@@ -51,7 +51,7 @@ class RiskCoverage(TypedDict):
 
 
 class VerificationScores(TypedDict):
-    """Scores of a verifier; an `Estimate` is (value, low, high, n).
+    """Scores of a verifier. An `Estimate` is (value, low, high, n).
 
     Attributes:
         n_entailed: Number of pairs with the gold label entailment.
@@ -84,7 +84,7 @@ class VerificationScores(TypedDict):
 
 
 class VerifierPredictions(NamedTuple):
-    """Gold labels and predictions for n pairs.
+    """Gold labels and predictions of a verifier for n pairs.
 
     Attributes:
         entailed: Whether the gold label is entailment, shape (n,).
@@ -110,7 +110,7 @@ def verification(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> VerificationScores:
-    """Compute the scores of a verifier from probabilities of entailment.
+    """Compute the scores of a verifier from predicted probabilities of entailment.
 
     Args:
         predictions: Probability of entailment, shape (n,).
@@ -142,7 +142,9 @@ def verification(
     decisions = VerifierPredictions(entailed, _probabilities(scores) >= threshold, scores)
     found = compute_verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
-        raise ValueError("references: expected both entailed and not-entailed pairs, got only one of them")
+        raise ValueError(
+            "references: expected both entailed and not-entailed pairs, got only one kind; pass pairs of both kinds"
+        )
     return found
 
 
@@ -225,7 +227,7 @@ def _probabilities(scores: ArrayLike) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError(
-            "verification: expected scores from 0 to 1, got scores outside this range; pass probabilities of entailment"
+            "verification: expected scores from 0 to 1, got scores outside this range; pass entailment probabilities"
         )
     rounded: Floats = np.round(values, _DECIMALS).astype(np.float64)
     return rounded

@@ -1,4 +1,4 @@
-"""Batches of an epoch: pairs of similar length together, groups of added pairs in one batch.
+"""Batches of an epoch: each contains pairs of similar length, and complete groups of added pairs.
 
 Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
 The batches do not depend on the number of processes.
@@ -10,20 +10,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
 from unbag.data.sources import Example
 from unbag.utils import rng
 
 _SORTED_TOGETHER: Final = 64
 """Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
-45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
+45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep more randomness."""
 _PHASES: Final = 1 << 16
 
 Rows = NDArray[np.intp]
-"""Positions of some pairs in the epoch."""
+"""Positions of pairs in the epoch."""
 
 
-def epoch_batches(
+def build_epoch_batches(
     lengths: NDArray[np.integer],
     size: int,
     *,
@@ -32,7 +32,7 @@ def epoch_batches(
     groups: Sequence[Rows] = (),
     strata: Sequence[Sequence[Rows]] = (),
 ) -> list[Rows]:
-    """Cut the pairs of an epoch into batches of similar length, in random order.
+    """Split the pairs of an epoch into batches of similar length, in random order.
 
     Every pair is in exactly one batch. There are `ceil(n / size)` batches, whose sizes differ by at most one, so that
     no step learns from a few left-over pairs. The result does not depend on the number of processes.
@@ -51,7 +51,7 @@ def epoch_batches(
     Raises:
         ValueError: If a group fits into no batch.
 
-    >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
+    >>> [batch.tolist() for batch in build_epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
     n = len(lengths)
@@ -126,8 +126,8 @@ def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed:
 
 def _no_room(group: Rows) -> ValueError:
     return ValueError(
-        f"batch_size: expected batches with room for each group of {len(group)} added pairs, got none; use larger "
-        "batches, or add fewer pairs of kinds with groups"
+        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got none; use larger "
+        "batches, or add fewer grouped pairs"
     )
 
 
@@ -171,35 +171,35 @@ def _slots(units: Sequence[Rows], lengths: NDArray[np.integer], count: int, key:
 
 
 def find_groups(examples: Sequence[Example]) -> list[Rows]:
-    """Find the rows of each group of added pairs, in order of appearance."""
+    """Find the rows of each group of augmented pairs, in order of appearance."""
     groups: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
-        if (group := group_of(example.source_id)) is not None:
+        if (group := parse_pair_group(example.source_id)) is not None:
             groups.setdefault(group, []).append(row)
     return [np.array(rows, np.intp) for rows in groups.values()]
 
 
 def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
-    """Find the units of each stratum of added pairs: those of one kind and label, or of one kind and the same labels.
+    """Find the strata of augmented pairs: groups or single pairs with the same augmentation kind and labels.
 
     The labels of a group are those of its pairs, in their order.
     """
     units: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
-        if kind_of(example.source_id) is not None:
-            units.setdefault(group_of(example.source_id) or example.source_id, []).append(row)
+        if parse_pair_kind(example.source_id) is not None:
+            units.setdefault(parse_pair_group(example.source_id) or example.source_id, []).append(row)
     strata: dict[tuple[str | None, ...], list[Rows]] = {}
     for rows in units.values():
         labels = (examples[row].label for row in rows)
-        strata.setdefault((kind_of(examples[rows[0]].source_id), *labels), []).append(np.array(rows, np.intp))
+        strata.setdefault((parse_pair_kind(examples[rows[0]].source_id), *labels), []).append(np.array(rows, np.intp))
     return [strata[name] for name in sorted(strata, key=str)]
 
 
-def select_part(batch: Rows, parts: int, part: int) -> Rows:
-    """Select one part of a batch. Sizes of the parts differ by at most one, and the lengths of their pairs little.
+def select_part(batch: Rows, parts: int, index: int) -> Rows:
+    """Select one of `parts` parts of a batch. The parts have equal sizes (±1) and similar lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
     # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
-    return batch[part::parts]
+    return batch[index::parts]

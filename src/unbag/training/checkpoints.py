@@ -1,4 +1,4 @@
-"""Checkpoints of a run, on disk or in a Hub repository: atomic writes, keeping the last two and the best."""
+"""Checkpoints of a run, on disk or in a Hub repository: atomic writes; the last two and the best are kept."""
 
 import json
 import logging
@@ -28,11 +28,11 @@ _KEPT: Final = 2  # if the last one is damaged, `last` takes the one before
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing, damaged, or of another run."""
+    """Error for a checkpoint that is missing, damaged, or from another run."""
 
 
-class Checkpoints:
-    """Checkpoints in one folder, each in a subfolder named by its step.
+class CheckpointManager:
+    """Manager of the checkpoints in a folder. Each checkpoint is a subfolder, named by its step.
 
     A subfolder whose name ends in a step is always complete: a checkpoint is written under another name and renamed.
     accelerate saves and loads weights, optimizer, schedule and gradient scaler (`save_state`), sharded where FSDP or
@@ -61,14 +61,16 @@ class Checkpoints:
         accelerator.register_load_state_pre_hook(_unwrapping(accelerator))
 
     def save(self, step: int, state: Mapping[str, Any], *, best: int | None = None) -> None:
-        """Write a checkpoint and delete all but the last two and the best. All processes call this together.
+        """Write a checkpoint, and delete all others except the last two and the best.
+
+        All processes must call this method together.
 
         Args:
             step: Number of completed steps.
             state: JSON object to store beside the weights.
             best: Step of a checkpoint to keep.
         """
-        path, tmp = self.path(step), self._folder / f".{step}.part"
+        path, tmp = self.get_path(step), self._folder / f".{step}.part"
         main = self._accelerator.is_main_process
         try:
             if main:
@@ -81,7 +83,7 @@ class Checkpoints:
                 record = {
                     "step": step,
                     "processes": self._accelerator.num_processes,
-                    "sharding": sharding.kind(self._accelerator),
+                    "sharding": sharding.describe_sharding(self._accelerator),
                     "identity": self._identity,
                     "state": state,
                 }
@@ -95,30 +97,35 @@ class Checkpoints:
         if main:
             kept = {*sorted(self._steps())[-_KEPT:], best}
             for old in self._steps() - kept:
-                _remove(self.path(old))
+                _remove(self.get_path(old))
             for leftover in self._folder.glob(".*.part"):  # of a process that was killed
                 _remove(leftover)
             if self._on_saved is not None:
                 self._on_saved(path)
         self._accelerator.wait_for_everyone()
 
-    def path(self, step: int) -> Path:
-        """Build the path of the checkpoint after a step."""
+    def get_path(self, step: int) -> Path:
+        """Build the path of the checkpoint for a step."""
         return self._folder / f"step-{step:08d}"
 
-    def last(self) -> Path | None:
-        """Find the last undamaged checkpoint; None if there is none. All processes call this together."""
+    def find_last(self) -> Path | None:
+        """Find the last undamaged checkpoint. Return None if there is none.
+
+        All processes must call this method together.
+        """
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
-                if (damage := checksums.find_corruption(self.path(step))) is None:
+                if (damage := checksums.find_corruption(self.get_path(step))) is None:
                     break
-                checksums.quarantine_path(self.path(step), damage)
+                checksums.quarantine_path(self.get_path(step), damage)
         self._accelerator.wait_for_everyone()
         steps = self._steps()
-        return self.path(max(steps)) if steps else None
+        return self.get_path(max(steps)) if steps else None
 
     def load(self, path: Path) -> dict[str, Any]:
-        """Restore a checkpoint and load the state beside its weights. All processes call this together.
+        """Restore the training state from a checkpoint. Returns the JSON object that `save` stored.
+
+        All processes must call this method together.
 
         Args:
             path: Folder of a checkpoint, or of several, in which case the last one is used.
@@ -130,17 +137,19 @@ class Checkpoints:
             candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
             folders = [folder for folder in candidates if not checksums.is_quarantined(folder)]
             if not folders:
-                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
+                raise CheckpointError(
+                    f"expected a checkpoint (a folder with {_STATE}) in {path}, got none; check the path"
+                )
             path = folders[-1]
         if damage := checksums.find_corruption(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
-        if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
+        if others := list(list_differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
                 f"{path} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or "
-                "remove its folder to start a new one"
+                "remove its folder to start a new run"
             )
-        if record["sharding"] != (kind := sharding.kind(self._accelerator)):
+        if record["sharding"] != (kind := sharding.describe_sharding(self._accelerator)):
             raise CheckpointError(
                 f"{path}: expected {record['sharding'] or 'whole weights'}, got {kind or 'whole weights'}; resume with "
                 "the accelerate config of the checkpoint"
@@ -149,7 +158,7 @@ class Checkpoints:
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:
             raise CheckpointError(
                 f"{path}: expected {record['processes']} processes, got {processes}; DeepSpeed shards its state by "
-                f"process, so resume with {record['processes']}"
+                f"process, so resume with {record['processes']} processes"
             )
         self._accelerator.load_state(str(path))
         state: dict[str, Any] = record["state"]
@@ -163,10 +172,10 @@ class Checkpoints:
         }
 
 
-def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
-    """List the differences between the JSON values of a record and of this run, one line each.
+def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
+    """List the differences between the JSON values of two runs, one line per difference.
 
-    >>> differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
+    >>> list_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
     """
     if isinstance(recorded, dict) and isinstance(expected, dict):
@@ -174,9 +183,9 @@ def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
         return [
             line
             for key in keys
-            for line in differences(recorded.get(key), expected.get(key), f"{where}.{key}" if where else key)
+            for line in list_differences(recorded.get(key), expected.get(key), f"{path}.{key}" if path else key)
         ]
-    return [] if recorded == expected else [f"{where} was {recorded!r}, is {expected!r}"]
+    return [] if recorded == expected else [f"{path} was {recorded!r}, is {expected!r}"]
 
 
 def _remove(folder: Path) -> None:
@@ -208,8 +217,8 @@ _IN_REPO: Final = "checkpoint"  # one commit replaces all files of the folder, s
 logger = logging.getLogger(__name__)
 
 
-class HubCheckpoints:
-    """Uploads of checkpoints that run beside the training, one at a time.
+class HubCheckpointUploader:
+    """Uploader that pushes checkpoints to the Hub in the background, one at a time.
 
     A checkpoint written during another's upload is not uploaded, since a newer one follows. A failed upload logs a
     warning and does not stop the training, which resumes from the checkpoints on disk.
@@ -252,14 +261,14 @@ class HubCheckpoints:
     def wait(self) -> None:
         """Wait for the running upload, and log a warning if it failed."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
-            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, extract_first_line(error))
+            logger.warning("could not push a checkpoint to %s: %s", self._repo_id, extract_first_line(error))
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
         self._upload = self._copy = None
 
 
 def fetch_checkpoint(name: str) -> Path:
-    """Locate the checkpoint folder of a path or Hub repository, downloading from the Hub.
+    """Locate the checkpoint folder for a path or Hub repository. Checkpoints on the Hub are downloaded.
 
     Raises:
         CheckpointError: If there is no such folder, or no such repository with a checkpoint.
@@ -267,7 +276,7 @@ def fetch_checkpoint(name: str) -> Path:
     if not is_hub_id(name):
         if not Path(name).is_dir():
             raise CheckpointError(
-                f"expected a folder with a checkpoint or a Hub repository, got {name}; no such folder"
+                f"expected a checkpoint folder or a Hub repository, got {name}, which does not exist; check the name"
             )
         return Path(name)
     try:
@@ -277,8 +286,11 @@ def fetch_checkpoint(name: str) -> Path:
         raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"expected a folder with a checkpoint or a Hub repository, got {name}: {extract_first_line(error)}"
+            f"expected a checkpoint folder or a Hub repository, got {name} ({extract_first_line(error)}); check "
+            "the name"
         ) from error
     if not folder.is_dir():
-        raise CheckpointError(f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; no run pushed to it")
+        raise CheckpointError(
+            f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; push one with --push-checkpoints"
+        )
     return folder

@@ -1,4 +1,4 @@
-"""Data loading: token ids of all pairs in little memory, and each process's part of every batch (`batching`)."""
+"""Data loading: compact token ids of all pairs, and the part of every batch for each process (`batching`)."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +16,9 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import BatchPadding, encode_pairs
-from unbag.training.batching import epoch_batches, find_groups, find_strata, select_part
+from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
 from unbag.training.bias import BIAS, Columns, PairFeatures
-from unbag.training.data import AddedPairs, Part, mix_parts
+from unbag.training.data import AugmentedPairs, DataPart, mix_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,8 +30,8 @@ Tokens = tuple[list[int], list[int] | None]
 """Token ids and token type ids of a pair; None for models without token types."""
 
 
-class EncodedPairs:
-    """Token ids of n pairs in one array: 131 bytes per pair of SNLI, while Python lists take 1,300.
+class EncodedPairArray:
+    """Token ids of n pairs in one array, which takes a tenth of the memory of Python lists.
 
     Attributes:
         lengths: Number of tokens of each pair, shape (n,).
@@ -44,15 +44,15 @@ class EncodedPairs:
         self._ids, self._types, self.lengths, self.truncated = ids, types, lengths, cut
         self._starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths)])
 
-    def tokens(self, row: int) -> Tokens:
-        """Look up the tokens of one pair."""
+    def get_tokens(self, row: int) -> Tokens:
+        """Get the token ids and token type ids of one pair."""
         span = slice(self._starts[row], self._starts[row + 1])
         return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
 
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Tokenizer of a network, with its padding and maximum length.
+    """Tokenizer with the padding and maximum length of a network.
 
     Attributes:
         limit: Maximum number of tokens per pair; None for no limit.
@@ -63,8 +63,8 @@ class PairEncoder:
     limit: int | None
 
     @classmethod
-    def of(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
-        """Build the encoder of a classifier.
+    def from_classifier(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
+        """Build the encoder for a classifier.
 
         Raises:
             ModelError: If the model cannot read `max_length` tokens.
@@ -73,7 +73,7 @@ class PairEncoder:
         return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Tokenize a few pairs into lists."""
+        """Tokenize a small number of pairs to lists."""
         if not pairs:
             return []
         premises, hypotheses = zip(*pairs, strict=True)
@@ -82,8 +82,8 @@ class PairEncoder:
             return [(ids, None) for ids in encodings.input_ids]
         return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
 
-    def encode_all(self, examples: Sequence[Example]) -> EncodedPairs:
-        """Tokenize many pairs into one array."""
+    def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
+        """Tokenize many pairs to one array."""
         ids: list[NDArray[np.int32]] = []
         types: list[NDArray[np.int8]] = []
         lengths: list[int] = []
@@ -98,12 +98,12 @@ class PairEncoder:
                 types.append(np.array([kind for row in encodings.token_type_ids for kind in row], dtype=np.int8))
             lengths += encodings.lengths
             cut += encodings.truncated
-        return EncodedPairs(
+        return EncodedPairArray(
             np.concatenate(ids), np.concatenate(types) if types else None, np.array(lengths, dtype=np.intp), cut
         )
 
-    def padded(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
-        """Build the network's arguments for b pairs, padded to the longest of them, shape (b, length)."""
+    def pad(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
+        """Pad the tokens of b pairs to equal length. Returns the network's inputs, shape (b, length)."""
         import torch
 
         ids = [pair[0] for pair in tokens]
@@ -117,7 +117,7 @@ Transform = Callable[[Example, int], Example]
 
 
 class Batch(NamedTuple):
-    """Input of one forward pass of a process.
+    """Input of one forward pass in one process.
 
     Attributes:
         labels: Output of the network that is the gold label of each of the b examples, shape (b,).
@@ -135,24 +135,27 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class ProcessPlacement:
-    """Rank of a process, number of processes, and number of forward passes per step of each."""
+    """Rank of the process, number of processes, and number of forward passes per step."""
 
     rank: int
-    world: int
+    world_size: int
     gradient_accumulation_steps: int
 
     @property
-    def parts(self) -> int:
-        """Number of parts that a batch is cut into."""
-        return self.world * self.gradient_accumulation_steps
+    def n_parts(self) -> int:
+        """Number of parts per batch: number of processes × gradient accumulation steps."""
+        return self.world_size * self.gradient_accumulation_steps
 
 
 @dataclass(frozen=True, eq=False)
-class EpochStream(Dataset[Batch]):
-    """Batches of one epoch for one process; item i belongs to batch `i // gradient_accumulation_steps`."""
+class EpochDataset(Dataset[Batch]):
+    """Dataset of the batches of one epoch for one process.
+
+    Item i belongs to batch `i // gradient_accumulation_steps`.
+    """
 
     examples: Sequence[Example]
-    encoded: EncodedPairs
+    encoded: EncodedPairArray
     batches: Sequence[NDArray[np.intp]]
     epoch: int
     place: ProcessPlacement
@@ -165,8 +168,8 @@ class EpochStream(Dataset[Batch]):
     def __len__(self) -> int:
         return len(self.batches) * self.place.gradient_accumulation_steps
 
-    def bias_accuracy(self) -> float | None:
-        """Compute the accuracy of the biased model on the pairs that it has a prediction for; None without any."""
+    def compute_bias_accuracy(self) -> float | None:
+        """Compute the accuracy of the biased model on the pairs that it predicts. Return None if it predicts none."""
         if BIAS not in self.features:
             return None
         predictions = self.features[BIAS]
@@ -178,31 +181,31 @@ class EpochStream(Dataset[Batch]):
     def __getitem__(self, item: int) -> Batch:
         number, part = divmod(item, self.place.gradient_accumulation_steps)
         batch = self.batches[number]
-        rows = select_part(batch, self.place.parts, part * self.place.world + self.place.rank).tolist()
+        rows = select_part(batch, self.place.n_parts, part * self.place.world_size + self.place.rank).tolist()
         examples = [self.examples[row] for row in rows]
         if self.transform is None:
-            tokens = [self.encoded.tokens(row) for row in rows]
+            tokens = [self.encoded.get_tokens(row) for row in rows]
         else:
             examples = [self.transform(example, self.epoch) for example in examples]
             tokens = self.encoder.encode([(example.premise, example.hypothesis) for example in examples])
         tokens += self.encoder.encode(self.extra_pairs(examples, self.epoch))
         return Batch(
             labels=torch.tensor([self.order.index(example.label) for example in examples]),
-            encoded=self.encoder.padded(tokens),
+            encoded=self.encoder.pad(tokens),
             features={name: torch.from_numpy(values[rows]) for name, values in self.features.items()},
-            weight=len(rows) * self.place.parts / len(batch),
+            weight=len(rows) * self.place.n_parts / len(batch),
         )
 
-    def loader(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
-        """Iterate over the items from `start` on, loaded by worker processes if `workers` is above 0."""
+    def iter_items(self, start: int, *, num_workers: int, pin_memory: bool) -> Iterator[Batch]:
+        """Iterate over the items from index `start`, with `num_workers` background processes."""
         return iter(
             DataLoader(
                 self,
                 # Items are complete batches, which the loader must not collate.
                 batch_size=None,
                 sampler=range(start, len(self)),
-                num_workers=workers,
-                pin_memory=pin,
+                num_workers=num_workers,
+                pin_memory=pin_memory,
                 worker_init_fn=_without_tracebacks,
                 # Without a generator of its own, the loader would draw from torch's global one, which dropout uses.
                 generator=torch.Generator(),
@@ -225,7 +228,7 @@ def _without_tracebacks(_: int) -> None:
 
 
 class EpochBatches:
-    """Epochs of a run, built on demand.
+    """Batches of all epochs of a run, built on demand.
 
     Attributes:
         gradient_accumulation_steps: Number of forward passes per step of this process.
@@ -238,7 +241,7 @@ class EpochBatches:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[DataPart],
         *,
         batch_size: int,
         seed: int,
@@ -247,7 +250,7 @@ class EpochBatches:
         order: Sequence[str],
         extra_pairs: ExtraPairs,
         transform: Transform | None = None,
-        added: AddedPairs | None = None,
+        added: AugmentedPairs | None = None,
         stratified: bool = False,
         features: PairFeatures | None = None,
         workers: int = 0,
@@ -256,22 +259,22 @@ class EpochBatches:
         self._place, self._encoder, self.gradient_accumulation_steps = place, encoder, place.gradient_accumulation_steps
         self._order, self._transform, self._extra_pairs, self._added = order, transform, extra_pairs, added
         self._stratified, self._features = stratified, features
-        self._last: tuple[int, EpochStream] | None = None
-        first = self.epoch(0)
+        self._last: tuple[int, EpochDataset] | None = None
+        first = self.build_epoch(0)
         self.pairs = len(first.examples)
         self.steps = len(first.batches)
         self.truncated = first.encoded.truncated
-        self.bias_accuracy = first.bias_accuracy()
+        self.bias_accuracy = first.compute_bias_accuracy()
         smallest = min(map(len, first.batches), default=0)
-        if smallest < place.parts:
+        if smallest < place.n_parts:
             raise ValueError(
-                f"batch_size: expected batches of at least {place.parts} pairs ({place.world} processes × "
+                f"batch_size: expected batches of at least {place.n_parts} pairs ({place.world_size} processes × "
                 f"gradient_accumulation_steps = {place.gradient_accumulation_steps}), got {smallest}: {self.pairs} "
                 f"pairs in batches of {batch_size}"
             )
 
-    def epoch(self, number: int) -> EpochStream:
-        """Build one epoch. The last one is cached."""
+    def build_epoch(self, number: int) -> EpochDataset:
+        """Build one epoch. The most recent epoch is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
         examples = mix_parts(self._parts, seed=self._seed, epoch=number)
@@ -283,7 +286,7 @@ class EpochBatches:
             encoded, features = self._last[1].encoded, self._last[1].features
         else:
             encoded, features = self._encoder.encode_all(examples), self._compute_features(examples)
-        batches = epoch_batches(
+        batches = build_epoch_batches(
             encoded.lengths,
             self._batch_size,
             seed=self._seed,
@@ -291,7 +294,7 @@ class EpochBatches:
             groups=find_groups(examples) if self._added else (),
             strata=find_strata(examples) if self._added and self._stratified else (),
         )
-        stream = EpochStream(
+        stream = EpochDataset(
             examples,
             encoded,
             batches,
@@ -316,11 +319,11 @@ class EpochBatches:
             for name, values in self._features(examples).items()
         }
 
-    def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
-        """Iterate over this process's parts of all batches from a step on, without end."""
+    def iter_batches(self, step: int, *, pin_memory: bool) -> Iterator[Batch]:
+        """Iterate endlessly over this process's parts of the batches, from a given step."""
         number, done = divmod(step, self.steps)
         while True:
-            yield from self.epoch(number).loader(
-                done * self.gradient_accumulation_steps, workers=self._workers, pin=pin
+            yield from self.build_epoch(number).iter_items(
+                done * self.gradient_accumulation_steps, num_workers=self._workers, pin_memory=pin_memory
             )
             number, done = number + 1, 0

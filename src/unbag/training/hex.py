@@ -1,4 +1,4 @@
-"""HEX: training on the part of a classifier's outputs that superficial word statistics do not explain.
+"""HEX: training on the component of a classifier's outputs that superficial word statistics do not explain.
 
 "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference"
 (anonymous EMNLP-IJCNLP submission), section 3, after Wang et al. 2019, "Learning Robust Representations by Projecting
@@ -47,7 +47,7 @@ from unbag.baselines.lexical.embeddings import EmbeddingTable
 from unbag.models.hex.residual import ResidualHead, compute_hex_outputs
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.objective import Loss, Objective
+from unbag.training.objective import BatchLoss, Objective
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
@@ -61,11 +61,11 @@ s = 1, 1 % at s = 0.01, half at 0.001. Where float32 leaves only rounding (s = 1
 bounds the gradient: that of a plain projection grows with 1 / s, and that of a pseudo-inverse is unbounded where the
 rank changes."""
 _FLOOR: Final = 1e-12
-"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible beside logits of the order of 1."""
+"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible compared with logits of about 1."""
 
 
-def exact_dtype(device: torch.device) -> torch.dtype:
-    """Select the type for sums over a batch: float64, or float32 on devices without float64.
+def select_exact_dtype(device: torch.device) -> torch.dtype:
+    """Select the dtype for sums over a batch: float64, or float32 on devices without float64.
 
     The products are k × k, so float64 costs nothing. In float32, squaring F_G would raise its error to the ridge's
     size.
@@ -73,8 +73,8 @@ def exact_dtype(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
-    """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B, equation 1 of the HEX paper, section 3, with a ridge of 1e-6.
+def solve_coefficients(gram: Tensor, cross: Tensor) -> Tensor:
+    """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B with a ridge of 1e-6 (HEX paper, section 3, equation 1).
 
     Args:
         gram: F_GᵀF_G, shape (k, k), of any rank.
@@ -91,7 +91,7 @@ def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
 
 
 def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
-    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the part of `explained` that `explaining` does not explain.
+    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the residual of regressing `explained` on `explaining`.
 
     With several processes the rows are the batches of all processes together: F_GᵀF_G and F_GᵀF_B are summed over the
     processes. Each process's gradient then has its part of the losses of all processes. The mean over processes, which
@@ -105,15 +105,15 @@ def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
     Returns:
         F_L, shape (b, m), in the type of `explained`.
     """
-    exact = exact_dtype(explained.device)
+    exact = select_exact_dtype(explained.device)
     f_b, f_g = explained.to(exact), explaining.to(exact)
     products = sum_over_processes(f_g.T @ torch.cat([f_g, f_b], dim=1))  # (k, k + m), one all-reduce for both
     k = f_g.shape[1]
-    return (f_b - f_g @ coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
+    return (f_b - f_g @ solve_coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
-    """Sum a tensor over all processes, differentiably; its gradient is the sum of the processes' gradients."""
+    """Sum a tensor over all processes, with gradients. The gradient is the sum of the processes' gradients."""
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return value
     return cast(Tensor, _AllReduce.apply(value))  # type: ignore[no-untyped-call]
@@ -136,7 +136,7 @@ class _AllReduce(torch.autograd.Function):
 
 @dataclass
 class BiasSnapshot:
-    """Copy of a layer's bias from one forward pass.
+    """Copy of a layer's bias vector from one forward pass.
 
     Attributes:
         bias: Copy of the bias, if the layer has one; gradients flow back to the layer.
@@ -146,7 +146,7 @@ class BiasSnapshot:
 
 
 class BiasHook:
-    """Forward hook that copies the bias of a network's last linear layer."""
+    """Forward hook that copies the bias vector of a network's last linear layer."""
 
     def __init__(self, network: Any, layer: str) -> None:
         """Register the hook before the network is wrapped, so that it runs before the wrapper's hooks.
@@ -159,8 +159,8 @@ class BiasHook:
         network.get_submodule(layer).register_forward_hook(self._copy_bias)
 
     @contextmanager
-    def during(self) -> Iterator[BiasSnapshot]:
-        """Copy the bias while the network runs in this context."""
+    def record_bias(self) -> Iterator[BiasSnapshot]:
+        """Copy the bias vector while the network runs in this context."""
         self._snapshot = BiasSnapshot()
         try:
             yield self._snapshot
@@ -172,21 +172,21 @@ class BiasHook:
             self._snapshot.bias = module.bias.clone()  # FSDP and ZeRO-3 free the layer's own after its forward pass
 
 
-def network_word_table(network: Any, special: Collection[int]) -> WordTable:
-    """Copy a network's current input embeddings, without positions and before any normalisation of its own.
+def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
+    """Copy a network's token embeddings, without position embeddings and before any normalisation.
 
     Args:
         network: `PreTrainedModel`.
-        special: Ids of special tokens.
+        special_ids: Ids of special tokens.
     """
     vectors = network.get_input_embeddings().weight.detach().float().clone()
     is_word = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
-    is_word[sorted(special)] = False
+    is_word[sorted(special_ids)] = False
     return WordTable(vectors, is_word)
 
 
-def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) -> WordTable:
-    """Look up the tokens of a network's tokenizer in other embeddings, such as word vectors.
+def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) -> WordTable:
+    """Look up the embeddings of a tokenizer's tokens in another table, such as word vectors.
 
     A token has the embedding of its text, if the tokenizer turns that text into this one token, as it does with whole
     words. A piece such as `##ing` has none, nor has a word that is not in the table; g skips both. If the table splits
@@ -205,14 +205,15 @@ def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) ->
     texts = [tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids]
     again = tokenizer(texts, add_special_tokens=False)["input_ids"]
     words = {number: text.strip() for number, text, made in zip(ids, texts, again, strict=True) if made == [number]}
-    has_vector = table.counts((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
+    has_vector = table.count_tokens((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(
-            f"expected embeddings of some of the tokenizer's {len(words):,} words, got none; is it the right language?"
+            f"expected embeddings for words of the tokenizer ({len(words):,}), got none; check the language of the "
+            "embeddings"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
-    vectors[matched] = torch.from_numpy(table.means([(words[number],) for number in matched])).float()
+    vectors[matched] = torch.from_numpy(table.compute_means([(words[number],) for number in matched])).float()
     is_word = torch.zeros(vocabulary, dtype=torch.bool)
     is_word[matched] = True
     return WordTable(vectors, is_word)
@@ -221,7 +222,7 @@ def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) ->
 _TOLERANCE: Final = 1e-5  # the outputs are the same numbers, perhaps copied or rounded alike to half precision
 
 
-def last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
+def find_last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
     """Find the name of the linear layer whose outputs are the logits.
 
     Names differ between models (`classifier`, `classifier.out_proj`, `classification_head.out_proj`, `score`, …), so
@@ -276,8 +277,8 @@ _PROBE: Final = "Two dogs run.", "Animals are moving."
 _BRANCH: Final = "branch."
 
 
-class Hex(Objective):
-    """HEX for any sequence classifier whose logits come from a linear layer.
+class HexObjective(Objective):
+    """Objective of the HEX recipe, for classifiers whose logits are computed by a linear layer.
 
     In training the logits are those of F_L over the joint batch of all processes. The batch should have many more rows
     than k, since F_G explains k rows or fewer completely. In evaluation the logits are those of the published network,
@@ -322,15 +323,15 @@ class Hex(Objective):
         self._warm_passes = 0  # set by `begin`, which knows the number of steps
         self._superficial_weight = options.superficial_weight
         encoded = tokenizer(*_PROBE, return_tensors="pt")
-        self._layer = last_linear(
+        self._layer = find_last_linear(
             network, {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
         )
         self._embeddings: str | None = None
         if options.embeddings is None:
-            table = network_word_table(network, tokenizer.all_special_ids)
+            table = build_network_word_table(network, tokenizer.all_special_ids)
         else:
             named = embeddings.load_embeddings(options.embeddings)
-            table, self._embeddings = embedding_word_table(named, network, tokenizer), named.identity
+            table, self._embeddings = build_embedding_word_table(named, network, tokenizer), named.identity
         self.branch = SuperficialBranch(
             table,
             network.config.num_labels,
@@ -343,8 +344,8 @@ class Hex(Objective):
         # A counter on the device, so that the host never waits for a comparison with it.
         self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device), persistent=False)
 
-    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
-        """Compute the loss: cross-entropy of F_L + λ F_G in training, of f([h, 0]) in warm start and evaluation.
+    def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
+        """Compute the cross-entropy of F_L + λ F_G, or in warm start and evaluation that of f([h, 0]).
 
         Its parts are the cross-entropy of f([h, 0]) and, in training, the fraction of W_h h that F_G explains (squared
         sums over this process's batch).
@@ -352,7 +353,7 @@ class Hex(Objective):
         if not self.training:
             plain = self.network(**encoded).logits.float()
             loss = cross_entropy(plain, labels)
-            return Loss(loss, plain, {"plain_cross_entropy": loss.detach()})
+            return BatchLoss(loss, plain, {"plain_cross_entropy": loss.detach()})
         plain, f_b, f_g = self._outputs(encoded)
         encoder_part = f_b - f_g  # W_h h
         residual = project_out(encoder_part, f_g)
@@ -367,17 +368,17 @@ class Hex(Objective):
                 "plain_cross_entropy": cross_entropy(plain, labels),
                 "explained": 1 - residual.square().sum() / encoder_part.square().sum().clamp(min=1e-12),
             }
-        return Loss(loss, torch.where(warm, plain, residual).detach(), parts)
+        return BatchLoss(loss, torch.where(warm, plain, residual).detach(), parts)
 
     def _outputs(self, encoded: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the logits W_h h + b, F_B and F_G of a batch, each of shape (b, k), in float32."""
-        mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
-        with self._watch.during() as snapshot:
+        mean = self.branch.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
+        with self._watch.record_bias() as snapshot:
             plain = self.network(**encoded).logits.float()
         return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)
 
     def predict(self, **encoded: Tensor) -> Tensor:
-        """Compute the published network's logits, f([h, 0])."""
+        """Compute the logits f([h, 0]) of the published network."""
         if self._products is None:
             return super().predict(**encoded)
         plain, f_b, f_g = self._outputs(encoded)
@@ -385,21 +386,21 @@ class Hex(Objective):
             self._products += f_g.T.to(self._products) @ torch.cat([f_g, f_b], dim=1).to(self._products)
         return plain
 
-    def provenance(self) -> dict[str, Any]:
-        """Build the record of the embeddings of g, unless they are the network's own."""
+    def build_provenance(self) -> dict[str, Any]:
+        """Build the JSON record of g's embeddings. Empty if g uses the network's own embeddings."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
     def begin(self, step: int, steps: int) -> None:
-        """Set the number of passes of the warm start, and of the completed steps."""
+        """Set the number of forward passes in the warm start and in the completed steps."""
         self._warm_passes = math.ceil(self._warm_start * steps) * self._gradient_accumulation_steps
         self.passes.fill_(step * self._gradient_accumulation_steps)
 
     @torch.no_grad()
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit ω* over all the training data, so that F_L(x) = F_B(x) − F_G(x) ω* is a function of one pair."""
+        """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* depends on one pair only."""
         k, device = self.network.config.num_labels, accelerator.device
         # `predict` adds to this tensor and does not return the products: FSDP may round what a module returns.
-        self._products = torch.zeros(k, 2 * k, dtype=exact_dtype(device), device=device)
+        self._products = torch.zeros(k, 2 * k, dtype=select_exact_dtype(device), device=device)
         was_training = module.training
         module.eval()
         for batch in batches:
@@ -407,10 +408,10 @@ class Hex(Objective):
         module.train(was_training)
         summed: Tensor = accelerator.reduce(self._products, reduction="sum")
         self._products = None
-        self.omega = coefficients(summed[:, :k], summed[:, k:]).float()
+        self.omega = solve_coefficients(summed[:, :k], summed[:, k:]).float()
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write g, W_g and ω* beside the network, for `residual.ResidualHead.load`. Needs `finish`."""
+        """Write g, W_g and ω* for `residual.ResidualHead.load`. Call `finish` first."""
         assert self.omega is not None, "finish fits what save writes"
         branch_weights = {
             name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)

@@ -20,8 +20,8 @@ from transformers import get_linear_schedule_with_warmup
 
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, build_token_batches, iter_process_batches
-from unbag.training.checkpoints import Checkpoints
-from unbag.training.data import Part
+from unbag.training.checkpoints import CheckpointManager
+from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder
 from unbag.training.objective import Objective
 from unbag.utils import rng
@@ -32,13 +32,13 @@ ALL: Final = "all"
 Rows = NDArray[np.intp]
 
 Metrics = dict[str, dict[str, float]]
-"""Metrics by name of a part, and of all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
+"""Metrics by name of the subset, including all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
 
 
 class HeldOutEvaluator:
-    """Evaluation on the held-out pairs, which are tokenized once."""
+    """Evaluator for the held-out pairs, which are tokenized once."""
 
-    def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
+    def __init__(self, parts: Sequence[DataPart], encoder: PairEncoder, order: Sequence[str]) -> None:
         self._splitter = BatchSplitter()
         self._names = [part.name for part in parts]
         self._encoder = encoder
@@ -47,7 +47,7 @@ class HeldOutEvaluator:
         self._part = np.repeat(np.arange(len(parts)), [len(part.examples) for part in parts])
 
     def evaluate(self, module: Any, accelerator: Accelerator) -> Metrics:
-        """Compute the metrics of a model. The processes share the pairs, and each returns the same metrics.
+        """Compute the metrics of a model. The pairs are divided among the processes.
 
         Args:
             module: Module that maps a batch to logits in evaluation mode, prepared by `accelerator`.
@@ -55,13 +55,13 @@ class HeldOutEvaluator:
         """
         budget = CPU_BATCH_TOKENS if accelerator.device.type == "cpu" else GPU_BATCH_TOKENS
         batches = list(build_token_batches(self._encoded.lengths.tolist(), budget))
-        world, rank = accelerator.num_processes, accelerator.process_index
+        world_size, rank = accelerator.num_processes, accelerator.process_index
         # float64: in float32, sums over many pairs would depend on how the processes share them.
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # correct predictions, loss, pairs
         module.eval()
         with torch.no_grad():
-            for batch, wanted in iter_process_batches(batches, world, rank):
-                for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world):
+            for batch, wanted in iter_process_batches(batches, world_size, rank):
+                for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world_size):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
                         correct = logits.argmax(dim=1) == gold
@@ -72,16 +72,16 @@ class HeldOutEvaluator:
         return self._metrics(_summed(sums, accelerator))
 
     def _run_batch(
-        self, batch: Rows, run: Callable[[Rows], torch.Tensor], world: int
+        self, batch: Rows, run: Callable[[Rows], torch.Tensor], world_size: int
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
-        if world == 1:
-            return self._splitter.predict_in_batches(batch, self._encoded.lengths, run)
+        if world_size == 1:
+            return self._splitter.run_in_parts(batch, self._encoded.lengths, run)
         # Several processes must call a sharded module equally often, so none may halve its batch.
         return iter([(batch, run(batch))])
 
     def _logits(self, module: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:
-        encoded = self._encoder.padded([self._encoded.tokens(row) for row in rows.tolist()])
+        encoded = self._encoder.pad([self._encoded.get_tokens(row) for row in rows.tolist()])
         logits: torch.Tensor = module(None, **send_to_device(encoded, accelerator.device)).float().cpu()
         return logits
 
@@ -109,8 +109,8 @@ OnStep = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimization:
-    """Hyperparameters of AdamW.
+class OptimizerConfig:
+    """Hyperparameters of the AdamW optimizer.
 
     Attributes:
         learning_rate: Peak learning rate, with linear decay to 0.
@@ -126,8 +126,8 @@ class Optimization:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """Length of the training, and intervals of evaluation, checkpoints and logging.
+class TrainingSchedule:
+    """Number of training steps, and intervals of evaluation, checkpoints and logging.
 
     Attributes:
         steps: Number of steps, unless early stopping ends the training.
@@ -146,12 +146,12 @@ class Schedule:
 
 
 class DivergedError(ValueError):
-    """A loss that is infinite or NaN."""
+    """Error for a loss that is infinite or NaN."""
 
 
 @dataclass
-class History:
-    """Progress of a run.
+class TrainingHistory:
+    """Progress of a training run.
 
     Attributes:
         step: Number of completed steps.
@@ -163,17 +163,17 @@ class History:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """First evaluation with the highest accuracy over all held-out pairs."""
+        """Evaluation with the highest accuracy on all held-out pairs, None before the first. Ties go to the first."""
         return max(self.evaluations, key=lambda evaluation: float(evaluation[ALL]["accuracy"]), default=None)
 
     def is_stopped(self, patience: int | None) -> bool:
-        """Whether the last `patience` evaluations brought no accuracy gain."""
+        """Check whether the last `patience` evaluations brought no accuracy gain."""
         if patience is None or self.best is None:
             return False
         return len(self.evaluations) - 1 - self.evaluations.index(self.best) >= patience
 
     def add(self, metrics: Metrics) -> None:
-        """Add an evaluation after the current step."""
+        """Append the metrics of an evaluation at the current step."""
         self.evaluations.append({"step": self.step, **metrics})
 
 
@@ -181,16 +181,16 @@ def train(
     objective: Objective,
     epochs: EpochBatches,
     held_out: HeldOutEvaluator,
-    optimization: Optimization,
-    schedule: Schedule,
+    optimization: OptimizerConfig,
+    schedule: TrainingSchedule,
     accelerator: Accelerator,
-    checkpoints: Checkpoints,
+    checkpoints: CheckpointManager,
     *,
     seed: int,
     resume: Path | None = None,
     on_step: OnStep | None = None,
-) -> tuple[Any, History]:
-    """Train an objective in place, resuming from its last checkpoint if there is one.
+) -> tuple[Any, TrainingHistory]:
+    """Train an objective in place. Resumes from the last checkpoint of the run, if there is one.
 
     The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
     dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums differently;
@@ -222,14 +222,14 @@ def train(
     optimizer = AdamW(groups, lr=optimization.learning_rate, fused=_fused(accelerator))
     scheduler: Any = get_linear_schedule_with_warmup(optimizer, warmup_steps, total)  # type: ignore[no-untyped-call]
     module, optimizer, scheduler = accelerator.prepare(module, optimizer, scheduler)
-    history = History()
-    if start := checkpoints.last() or resume:
-        history = History(**checkpoints.load(start))
+    history = TrainingHistory()
+    if start := checkpoints.find_last() or resume:
+        history = TrainingHistory(**checkpoints.load(start))
         logger.warning("resuming after step %d of %d", history.step, total)
     objective.begin(history.step, total)
     window = _Window(accelerator)
     module.train()
-    batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
+    batches = epochs.iter_batches(history.step, pin_memory=accelerator.device.type == "cuda")
     while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
         # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
         torch.manual_seed(int(rng.compute_key(seed, "dropout", history.step, accelerator.process_index)))
@@ -277,7 +277,7 @@ def train(
         if on_step is not None:
             on_step(step, total, _message(window.last, history))
     if schedule.early_stopping_patience and history.best and history.best["step"] != history.step:
-        checkpoints.load(checkpoints.path(history.best["step"]))
+        checkpoints.load(checkpoints.get_path(history.best["step"]))
     return module, history
 
 
@@ -320,7 +320,7 @@ class _Window:
         return means
 
 
-def _message(loss: float | None, history: History) -> str:
+def _message(loss: float | None, history: TrainingHistory) -> str:
     parts = [] if loss is None else [f"loss {loss:.3f}"]
     if history.evaluations:
         parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")

@@ -1,4 +1,4 @@
-"""Training objectives: a classifier with a loss, and the weights that an objective adds, as one module.
+"""Training objectives: one module with a classifier, a loss, and the additional weights of the objective.
 
 FSDP and DeepSpeed leave each process a shard of the weights and gather those of a module during its forward pass only.
 Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
 
 
-class Loss(NamedTuple):
-    """Loss of a batch.
+class BatchLoss(NamedTuple):
+    """Loss of a batch, with the logits and quantities to log.
 
     Attributes:
         loss: Mean over the examples of this process's batch, a scalar.
@@ -31,7 +31,9 @@ class Loss(NamedTuple):
 
 
 class Objective(nn.Module):
-    """Classifier with a loss. The loop calls it as one module, so that DDP sees all its parameters as one model's.
+    """Base class of training objectives: a module that contains the network and computes the loss.
+
+    The training loop calls it as one module, so that DDP synchronizes all parameters.
 
     Attributes:
         network: `PreTrainedModel` to publish, with an unchanged architecture.
@@ -45,11 +47,11 @@ class Objective(nn.Module):
         self._no_split_modules = getattr(network, "_no_split_modules", None)
 
     def tie_weights(self) -> None:
-        """Tie the weights that the network shares between modules. accelerate calls this after replacing weights."""
+        """Tie the shared weights of the network. accelerate calls this method after replacing weights."""
         self.network.tie_weights()
 
-    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
-        """Build unlabelled pairs that are encoded below the examples of a batch; none by default.
+    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+        """Build unlabelled pairs that are appended to the examples of a batch. Empty by default.
 
         Args:
             examples: Examples of the batch, b in number.
@@ -58,10 +60,10 @@ class Objective(nn.Module):
         return []
 
     def forward(self, labels: Tensor | None, **inputs: Tensor) -> Any:
-        """Compute the loss of a batch (`loss`), or without labels the logits (`predict`)."""
-        return self.predict(**inputs) if labels is None else self.loss(labels, **inputs)
+        """Compute the loss of a batch, or the logits if `labels` is None."""
+        return self.predict(**inputs) if labels is None else self.compute_loss(labels, **inputs)
 
-    def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
+    def compute_loss(self, labels: Tensor, **inputs: Tensor) -> BatchLoss:
         """Compute the loss of a batch.
 
         Args:
@@ -73,19 +75,21 @@ class Objective(nn.Module):
         raise NotImplementedError
 
     def predict(self, **encoded: Tensor) -> Tensor:
-        """Compute the logits of the published network, shape (b, k). Called in evaluation mode."""
+        """Compute the logits of the published network, shape (b, k). The module must be in evaluation mode."""
         logits: Tensor = self.network(**encoded).logits
         return logits
 
-    def provenance(self) -> dict[str, Any]:
-        """Build the record of everything else that determines the weights; empty by default."""
+    def build_provenance(self) -> dict[str, Any]:
+        """Build a JSON record of additional inputs that determine the weights. Empty by default."""
         return {}
 
     def begin(self, step: int, steps: int) -> None:
-        """Prepare to start after `step` of `steps` steps; nothing by default."""
+        """Prepare for training from a given step. Does nothing by default."""
 
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit what depends on the final weights; nothing by default. All processes call this together.
+        """Fit quantities that depend on the final weights. Does nothing by default.
+
+        All processes must call this method together.
 
         Args:
             module: Objective as accelerate wrapped it, to be called in its place.
@@ -94,7 +98,9 @@ class Objective(nn.Module):
         """
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
-        """Write what the objective learned beside the network; nothing by default. The first process calls this.
+        """Write additional learned parameters to the output folder. Does nothing by default.
+
+        Only the first process calls this method.
 
         Args:
             folder: Output folder.

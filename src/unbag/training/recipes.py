@@ -1,4 +1,4 @@
-"""Training recipes, one or several per file of `trainers/`.
+"""Training recipes, one or several per file in `trainers/`.
 
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
@@ -25,12 +25,13 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 
 
 MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
-"""Builds features of training pairs beside their labels. Arguments: the recipe's config, the training data as read, and
-the folders of the models that were trained first (`TrainConfig.prerequisite_runs`). None if the config needs none."""
+"""Builds additional features of training pairs. Arguments: the recipe's config, the training data as read, and
+the folders of the models that were trained first (`TrainConfig.build_prerequisite_configs`). None if the config needs
+none."""
 
 
-class Protocol(NamedTuple):
-    """Procedure of a recipe that does more than train once per seed and evaluate (`seeds.run_seeds`).
+class TrainingProtocol(NamedTuple):
+    """Custom procedure of a recipe, which replaces the default `seeds.run_seeds`.
 
     Attributes:
         run: Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and
@@ -44,16 +45,16 @@ class Protocol(NamedTuple):
     has_one_model: bool = False
 
 
-def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
+def build_cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
     """Build the objective of plain fine-tuning."""
-    from unbag.training.cross_entropy import CrossEntropy
+    from unbag.training.cross_entropy import CrossEntropyObjective
 
-    return CrossEntropy(classifier.network)
+    return CrossEntropyObjective(classifier.network)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training recipe.
+    """Training recipe: an objective with its options and documentation.
 
     Attributes:
         name: Name of the recipe, `unbag train NAME`.
@@ -61,29 +62,29 @@ class Recipe:
         objective: See `MakeObjective`.
         config: Class of its config. A field that is no constructor argument, or not declared by `config.option`, is no
             option of the command.
-        protocol: See `Protocol`; None for one run per seed.
+        protocol: See `TrainingProtocol`; None for one run per seed.
         about: One or two sentences for the card of a trained model, with the paper.
         pair_features: See `MakePairFeatures`; None if the objective needs labels only.
     """
 
     name: str
     summary: str
-    objective: MakeObjective = cross_entropy
+    objective: MakeObjective = build_cross_entropy
     config: type[TrainConfig] = TrainConfig
-    protocol: Protocol | None = None
+    protocol: TrainingProtocol | None = None
     about: str = ""
     pair_features: MakePairFeatures | None = None
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
-"""Recipe of the models that other recipes train first."""
+"""Recipe for the models that other recipes train first."""
 
 
 ROOM: Final = "trainers"
 
 
 @cache
-def recipes() -> dict[str, Recipe]:
+def load_recipes() -> dict[str, Recipe]:
     """Load all recipes, by name."""
     by_name: dict[str, Recipe] = {}
     for file in scripts.list_script_files(ROOM):
@@ -93,11 +94,11 @@ def recipes() -> dict[str, Recipe]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """Look up a recipe by its name.
+    """Find a recipe by name.
 
     Raises:
         ValueError: If there is no such recipe.
     """
-    if name not in recipes():
-        raise ValueError(f"expected a recipe of {', '.join(recipes())}, got {name!r}")
-    return recipes()[name]
+    if name not in load_recipes():
+        raise ValueError(f"expected a recipe of {', '.join(load_recipes())}, got {name!r}")
+    return load_recipes()[name]

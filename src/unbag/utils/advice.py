@@ -14,7 +14,7 @@ _offered: frozenset[str] | None = None
 
 @contextmanager
 def register_options(names: Iterable[str]) -> Iterator[None]:
-    """Register the long options of the running command within this block."""
+    """Register the long options of the running command, as a context manager."""
     global _offered
     before, _offered = _offered, frozenset(names)
     try:
@@ -24,7 +24,7 @@ def register_options(names: Iterable[str]) -> Iterator[None]:
 
 
 def extract_options(text: str) -> frozenset[str]:
-    """Extract the long options in a message, except those in quoted commands.
+    """Extract the long options (`--name`) from a message, except those in quoted commands.
 
     >>> sorted(extract_options("pass --labels, or see `unbag build --output`"))
     ['--labels']
@@ -33,12 +33,12 @@ def extract_options(text: str) -> frozenset[str]:
 
 
 def has_command_options(text: str) -> bool:
-    """Check whether the running command has all options in a text. True if no command is running."""
+    """Check whether the running command supports all options in a text. True if no command is running."""
     return _offered is None or extract_options(text) <= _offered
 
 
 def choose_advice(*choices: str) -> str:
-    """Choose the first text whose options the running command has. Empty if there is none.
+    """Choose the first text whose options the running command supports. Return "" if there is none.
 
     >>> with register_options(["--dtype"]):
     ...     choose_advice("pass the names with --columns", "rename the columns")
@@ -48,7 +48,7 @@ def choose_advice(*choices: str) -> str:
 
 
 def join_advice(*choices: str) -> str:
-    """Join the texts whose options the running command has as alternatives.
+    """Join the texts whose options the running command supports with commas and "or".
 
     >>> with register_options(["--dtype"]):
     ...     join_advice("truncate more (--max-length)", "use --dtype bfloat16", "use a larger device")

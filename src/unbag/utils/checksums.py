@@ -40,7 +40,7 @@ def compute_file_checksum(path: Path) -> str:
 
 
 def compute_cells_checksum(*cells: str | bytes) -> int:
-    """Compute a joint hash of several cells of text or bytes, as an integer that SQLite can store.
+    """Compute one hash of several text or bytes values, as a 64-bit integer for SQLite.
 
     The hash depends on the boundaries between cells.
 
@@ -56,7 +56,7 @@ def compute_cells_checksum(*cells: str | bytes) -> int:
 
 
 def seal_folder(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Write the checksums of a folder's files, which mark the folder as complete.
+    """Write the checksums of a folder's files to mark the folder as complete.
 
     Args:
         folder: Folder with the files.
@@ -70,12 +70,12 @@ def seal_folder(folder: Path, names: Iterable[str] | None = None) -> None:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Check whether a folder has a file of checksums."""
+    """Check whether a folder has a file with checksums."""
     return (folder / FILE).is_file()
 
 
 def find_corruption(folder: Path) -> str | None:
-    """Describe the first corrupted, missing or unreadable file of a sealed folder; None if all files are intact."""
+    """Describe the first corrupted, missing or unreadable file of a sealed folder. Return None if all are intact."""
     try:
         sums = read_verified(folder / FILE)
         if sums is None:
@@ -93,12 +93,12 @@ def find_corruption(folder: Path) -> str | None:
     return None
 
 
-def quarantine_path(path: Path, why: str) -> None:
-    """Rename a corrupted file or folder and log a warning. Replaces the renamed copy of an earlier corruption.
+def quarantine_path(path: Path, reason: str) -> None:
+    """Rename a corrupted file or folder, and log a warning. An earlier renamed copy is replaced.
 
     Args:
         path: Corrupted file or folder.
-        why: Reason for the warning, a sentence without a full stop.
+        reason: Reason for the warning, a sentence without a full stop.
     """
     aside = path.with_name(path.name + _DAMAGED)
     if aside.is_dir():
@@ -107,7 +107,7 @@ def quarantine_path(path: Path, why: str) -> None:
         path.rename(aside)
     except FileNotFoundError:  # another process was faster
         return
-    logger.warning("%s; renamed to %s and built again", why, aside.name)
+    logger.warning("%s; renamed to %s, building it again", reason, aside.name)
 
 
 def is_quarantined(path: Path) -> bool:
@@ -116,12 +116,12 @@ def is_quarantined(path: Path) -> bool:
 
 
 def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Add a checksum to a record for a JSON file."""
+    """Add a checksum to a record that will be written as JSON."""
     return {**record, _KEY: _of_record(record)}
 
 
 def read_verified(path: Path) -> dict[str, Any] | None:
-    """Load a record with a checksum and verify it.
+    """Load a JSON record, and verify its checksum.
 
     Returns:
         The record without its checksum; None if the file is corrupted or cannot be read.

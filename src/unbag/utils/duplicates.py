@@ -13,7 +13,7 @@ _IN_MEMORY: Final = 4_000_000  # digests sorted at a time: 32 MB
 
 
 class DigestFile:
-    """Writer for a file of 64-bit digests of texts."""
+    """Context manager that writes 64-bit digests of texts to a file."""
 
     def __init__(self, path: Path) -> None:
         """Open the file for writing. Replaces an existing file."""
@@ -42,7 +42,7 @@ class DigestFile:
 
 
 def compute_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Compute the digest of each text, shape (n,), which is equal in all processes."""
+    """Compute a 64-bit digest of each text, shape (n,). Digests are equal in all processes."""
     from pandas.util import hash_array
 
     hashes: NDArray[np.uint64] = hash_array(np.array(list(texts), dtype=object), categorize=False)

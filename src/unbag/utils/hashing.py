@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 _MISSING = "-"
 _STEP: Final = 4.0
-"""Seconds; longer than the resolution of all file systems' timestamps. FAT has the coarsest, with two seconds."""
+"""Seconds; longer than the timestamp resolution of all file systems. FAT has the coarsest, with two seconds."""
 
 
 def hash_file(path: Path) -> str:
@@ -38,7 +38,7 @@ def _cached_file_hash(path: Path, identity: tuple[int, ...]) -> str:
 
 
 def hash_columns(batches: Iterable[Any], columns: Sequence[str]) -> str:
-    """Compute the sha256 of the values of the given columns, row by row.
+    """Compute the sha256 of the values in the given columns, row by row.
 
     Each value is prefixed with its length (`7:A dog.`), so that different tables never produce the same hashed text.
 
@@ -72,7 +72,7 @@ def hash_columns(batches: Iterable[Any], columns: Sequence[str]) -> str:
 
 
 def hash_texts(rows: Iterable[Iterable[str]]) -> str:
-    """Compute the sha256 of rows of text cells, cell by cell.
+    """Compute the sha256 of a table of texts, row by row.
 
     >>> hash_texts([("a", "b")]) == hash_texts([("ab", "")])
     False

@@ -8,7 +8,7 @@ _PATH: Final = re.compile(r"[^\x00-\x1f\x7f\\]+")
 
 
 def validate_repo(name: str) -> str:
-    """Validate a repository name `organization/name`, and return it.
+    """Validate the name of a Hub repository, `organization/name`, and return it.
 
     Raises:
         ValueError: If the Hub does not allow the name.
@@ -22,7 +22,7 @@ def validate_repo(name: str) -> str:
 
 
 def validate_push_repo(name: str) -> str:
-    """Validate the name of an organization or of a repository in it, and return it.
+    """Validate the name of a Hub organization or repository, and return it.
 
     Raises:
         ValueError: If the Hub does not allow the name.
@@ -35,7 +35,7 @@ def validate_push_repo(name: str) -> str:
 
 
 def validate_config_name(name: str) -> str:
-    """Validate the name of a dataset config, which is also a folder name in the repository, and return it.
+    """Validate the name of a dataset config, and return it. It is also a folder name in the repository.
 
     Raises:
         ValueError: If it contains characters other than letters, digits, - _ + and single dots.
@@ -63,7 +63,7 @@ def validate_repo_path(path: str) -> str:
 
 
 def is_model_name(name: str) -> bool:
-    """Check whether a text is a valid model id: `organization/name`, or a single word as for the Hub's oldest models.
+    """Check whether a text is a valid model id on the Hub: `organization/name` or a single word.
 
     >>> is_model_name("org/name"), is_model_name("gpt2"), is_model_name("../x"), is_model_name("a b")
     (True, True, False, False)

@@ -23,16 +23,16 @@ logger = logging.getLogger(__name__)
 
 
 class LockedError(ValueError):
-    """Error for a lock that another process holds; the message describes the process."""
+    """Error for a lock that another process holds. The message describes the process."""
 
 
 @contextmanager
-def hold_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of a path within this block. The thread that holds the lock can acquire it again.
+def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of a path, as a context manager. A thread can acquire the same lock again.
 
     Args:
         path: File or folder to write. It need not exist. Its parent folder is created if necessary.
-        doing: Activity in one or two words such as `training`, for the messages of other processes.
+        activity: Activity in one or two words such as `training`, for the messages of other processes.
         wait: Whether to wait for another process that holds the lock, instead of raising (default: no).
 
     Raises:
@@ -58,7 +58,7 @@ def hold_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
         lock.acquire()
     try:
         _held[path] = thread
-        _write_holder(file, doing)
+        _write_holder(file, activity)
         yield
     finally:
         _held.pop(path, None)
@@ -80,7 +80,7 @@ def get_lock_file(path: Path) -> Path:
 
 
 def describe_lock_holder(path: Path) -> str:
-    """Describe the process that holds the lock of a path, if the lock file is readable."""
+    """Describe the process that holds the lock of a path."""
     try:
         record = json.loads(get_lock_file(path).read_text(encoding="utf-8"))
         return f"process {int(record['pid'])} on {record['host']} ({record['doing']} since {record['since']})"

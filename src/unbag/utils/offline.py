@@ -27,11 +27,11 @@ _SETTINGS: Final = (
     ("datasets.config", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_DATASETS_OFFLINE"),
 )
-"""Module variables of the clients, which read the environment only at import."""
+"""Module variables of the clients that are set from the environment only at import."""
 
 
 def go_offline() -> None:
-    """Switch the Hub clients of this process and its children to offline mode, like `HF_HUB_OFFLINE=1`."""
+    """Switch Hub clients to offline mode, in this process and its children, like `HF_HUB_OFFLINE=1`."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     for module, name in _SETTINGS:
         if module in sys.modules:
@@ -40,7 +40,7 @@ def go_offline() -> None:
 
 @contextmanager
 def use_cache_if_unreachable() -> Iterator[str]:
-    """Switch the Hub clients to offline mode within this block if the Hub is unreachable, so that they use caches.
+    """Switch Hub clients to offline mode if the Hub is unreachable, as a context manager.
 
     Yields:
         The reason why the Hub is unreachable; empty if it is reachable or if the user has set offline mode.

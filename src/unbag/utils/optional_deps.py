@@ -22,7 +22,7 @@ EXTRA_OF: Final = {
 
 
 def build_install_hint(error: ImportError) -> str:
-    """Build the message of an import error, including the extra that provides the package, if any."""
+    """Build the message for an import error. It names the extra that installs the package, if there is one."""
     extra = EXTRA_OF.get((error.name or "").partition(".")[0])
     if extra is None or f"unbag[{extra}]" in str(error):
         return str(error)
@@ -46,4 +46,4 @@ def validate_dependency(package: str) -> None:
 
 
 def _missing(package: str, extra: str) -> str:
-    return f"expected the package {package} to be installed: pip install 'unbag[{extra}]'"
+    return f"expected the package {package}, got none; install it: pip install 'unbag[{extra}]'"

@@ -40,7 +40,7 @@ COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
 
 
 def suggest_name(name: str, valid: Iterable[str]) -> str:
-    """Suggest the most similar valid name for a misspelled one. Empty if none is similar.
+    """Suggest the most similar valid name for a misspelled name. Return "" if no name is similar.
 
     >>> suggest_name("SNLI ", ["snli", "mnli"]), suggest_name("nothing", ["snli"])
     (", did you mean 'snli'?", '')
@@ -50,7 +50,7 @@ def suggest_name(name: str, valid: Iterable[str]) -> str:
 
 
 def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    """Parse `NAME=VALUE` texts.
+    """Parse texts of the form `NAME=VALUE`.
 
     Args:
         parts: Texts.
@@ -75,7 +75,7 @@ def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str]
 
 
 class OptionDescription(NamedTuple):
-    """Option of a config class.
+    """Description of an option of a config class.
 
     Attributes:
         name: Name of the field.
@@ -93,7 +93,7 @@ class OptionDescription(NamedTuple):
 
 
 def describe_options(config: type, names: frozenset[str]) -> list[OptionDescription]:
-    """Describe fields of a config dataclass, in order, based on the `Attributes` section of its docstring.
+    """Describe fields of a config dataclass, based on the `Attributes` section of its docstring.
 
     Inherited fields are described in the docstring of the base class.
     """
@@ -113,7 +113,7 @@ def describe_options(config: type, names: frozenset[str]) -> list[OptionDescript
 
 
 def split_names(*texts: str) -> tuple[str, ...]:
-    """Split one or several texts of comma-separated names.
+    """Split one or several texts at commas.
 
     >>> split_names("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')
@@ -122,7 +122,7 @@ def split_names(*texts: str) -> tuple[str, ...]:
 
 
 def parse_option(config: type, name: str, text: str) -> Any:
-    """Parse the value of a config field: a number, a truth value, or comma-separated names.
+    """Parse the text of an option to the type of its config field: number, Boolean or names.
 
     Raises:
         ValueError: If the text does not fit the type of the field.
@@ -159,19 +159,19 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
                 raise ValueError(f"expected {field.name} to be {expected}, got {_shorten(value)}")
 
 
-def validate_int(name: str, value: Any, *, least: int = 0) -> None:
-    """Validate a whole number and its minimum.
+def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
+    """Validate that a value is an integer of at least `minimum`.
 
     Args:
         name: Name of the option, for the error message.
         value: Value to validate.
-        least: Minimum (default: 0).
+        minimum: Minimum (default: 0).
 
     Raises:
         ValueError: If the value is not a whole number, or is less than the minimum.
     """
-    if not _fits(int, value) or value < least:
-        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {_shorten(value)}")
+    if not _fits(int, value) or value < minimum:
+        raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {_shorten(value)}")
 
 
 def _fits(hint: Any, value: Any) -> bool:

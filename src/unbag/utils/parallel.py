@@ -15,7 +15,7 @@ _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
 @contextmanager
 def set_num_proc(num_proc: int) -> Iterator[None]:
-    """Set the number of processes within a block.
+    """Set the number of processes, as a context manager.
 
     Raises:
         ValueError: If it is not a positive integer.
@@ -26,7 +26,7 @@ def set_num_proc(num_proc: int) -> Iterator[None]:
     >>> get_num_proc()
     1
     """
-    validate_int("the number of processes (num_proc)", num_proc, least=1)
+    validate_int("the number of processes (num_proc)", num_proc, minimum=1)
     token = _NUM_PROC.set(int(num_proc))
     try:
         yield
@@ -35,5 +35,5 @@ def set_num_proc(num_proc: int) -> Iterator[None]:
 
 
 def get_num_proc() -> int:
-    """Get the number of processes of the current `set_num_proc` block (default: 1)."""
+    """Get the number of processes set by `set_num_proc` (default: 1)."""
     return _NUM_PROC.get()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def import_hub_http() -> ModuleType:
-    """Import the HTTP library whose exceptions huggingface_hub raises (`httpx` or `httpx2`, by version)."""
+    """Import the HTTP library that huggingface_hub uses (`httpx` or `httpx2`, by version)."""
     from huggingface_hub.errors import HfHubHTTPError
 
     # The base class of the Hub's errors is the only public indication of the library in use.
@@ -46,13 +46,13 @@ _OF_XET: Final = "CAS Client Error"  # hf_xet's message for any failure of its s
 logger = logging.getLogger(__name__)
 
 
-def call_with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
+def call_with_retries(function: Callable[[], T], *, tries: int = TRIES, retry_connection_errors: bool = True) -> T:
     """Call a function, and retry while it fails with transient errors.
 
     Args:
-        call: Function to call.
+        function: Function to call.
         tries: Maximum number of calls (default: 6).
-        unreachable: Whether to retry if there is no connection at all (default: yes).
+        retry_connection_errors: Whether to retry if there is no connection at all (default: yes).
 
     Raises:
         Exception: The error of the last call, or the first error that is not transient.
@@ -60,11 +60,11 @@ def call_with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable:
     failed = 0
     while True:
         try:
-            return call()
+            return function()
         except Exception as error:
             failed += 2 if _was_tried_again(error) else 1
             seconds = compute_wait(error, failed)
-            if failed >= tries or seconds is None or not (unreachable or has_reached_server(error)):
+            if failed >= tries or seconds is None or not (retry_connection_errors or has_reached_server(error)):
                 raise
             wait_before_retry(seconds, error)
 
@@ -76,14 +76,14 @@ def _was_tried_again(error: BaseException) -> bool:
 
 
 def wait_before_retry(seconds: float, error: BaseException) -> None:
-    """Wait, and log a warning if the wait is long."""
+    """Wait for the given number of seconds, and log a warning if the wait is long."""
     if seconds >= _LOGGED_FROM:
         logger.warning("%s; retrying in %.0f s", extract_first_line(find_http_cause(error) or error), seconds)
     time.sleep(seconds)
 
 
 def compute_wait(error: BaseException, attempt: int) -> float | None:
-    """Compute the seconds to wait after a failure; None if a retry cannot succeed.
+    """Compute the seconds to wait before a retry. Return None if a retry cannot succeed.
 
     Args:
         error: Error of the call.
@@ -136,7 +136,7 @@ def has_reached_server(error: BaseException) -> bool:
 
 
 def read_requested_wait(error: BaseException) -> float | None:
-    """Read the seconds to wait from the Hub's response (`Retry-After`, or the end of the rate-limit window)."""
+    """Read the seconds to wait from the Hub's response (`Retry-After` or rate-limit headers)."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
 
     cause = find_http_cause(error)
@@ -150,14 +150,14 @@ def read_requested_wait(error: BaseException) -> float | None:
 
 
 def find_http_cause(error: BaseException) -> "HfHubHTTPError | None":
-    """Find the HTTP error of the Hub among an error and its causes."""
+    """Find a Hub HTTP error among an error and its causes. Return None if there is none."""
     from huggingface_hub.errors import HfHubHTTPError
 
     return next((cause for cause in iter_causes(error) if isinstance(cause, HfHubHTTPError)), None)
 
 
 def iter_causes(error: BaseException) -> Iterator[BaseException]:
-    """Iterate over an error and its causes, since clients wrap network errors in other errors."""
+    """Iterate over an error and all of its causes (`__cause__` or `__context__`)."""
     visited: set[int] = set()  # a chain of causes may have a cycle
     cause: BaseException | None = error
     while cause is not None and id(cause) not in visited:

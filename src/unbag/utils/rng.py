@@ -16,7 +16,7 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 
 def compute_key(*parts: object) -> np.uint64:
-    """Compute a 64-bit key from `parts`, such as a seed, an example id and a column. It is equal on all machines.
+    """Compute a 64-bit key from values such as a seed and an example id. Keys are equal on all machines.
 
     >>> int(compute_key("snli-validation-7", "premise", 13)) == int(compute_key("snli-validation-7", "premise", 13))
     True
@@ -26,7 +26,7 @@ def compute_key(*parts: object) -> np.uint64:
 
 
 def generate_numbers(base: np.uint64, *counters: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Compute the 64-bit random numbers for a key and counters.
+    """Compute 64-bit random numbers for a key and counters, with SplitMix64.
 
     Args:
         base: Key from `key`.

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class SqliteCache:
-    """Cache of values by key, safe for threads and processes. A killed process leaves no partial batch."""
+    """Cache of values by key in an SQLite file, safe for concurrent threads and processes."""
 
     def __init__(self, path: Path, table: str, *, wal: bool = False) -> None:
         """Open or create the file.
@@ -56,7 +56,7 @@ class SqliteCache:
         self._with_file(lambda _: None)
 
     def get(self, keys: Sequence[str]) -> dict[str, Value]:
-        """Load the values of the given keys. Missing keys are not in the result.
+        """Load the values of the given keys. Missing keys are omitted from the result.
 
         Raises:
             OSError: If the file cannot be read.
@@ -64,7 +64,7 @@ class SqliteCache:
         return self._with_file(lambda file: self._read(file, keys))
 
     def put(self, values: Iterable[tuple[str, Value]], *, replace: bool = True) -> None:
-        """Store values by key: all of them, or none if an error occurs.
+        """Store values by key in one transaction: all values, or none if an error occurs.
 
         Args:
             values: Pairs of a key and a value.

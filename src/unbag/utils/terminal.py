@@ -28,7 +28,7 @@ _IN_JSON: Final = re.compile("[{}]".format("".join(chr(code) for code in _CONTRO
 
 
 def escape_control_chars(text: str) -> str:
-    r"""Replace each character that a terminal would execute with a visible symbol.
+    r"""Replace terminal control characters with visible symbols.
 
     >>> escape_control_chars("a\x1b[31mb\x9b")
     'a␛[31mb�'
@@ -37,7 +37,7 @@ def escape_control_chars(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    r"""Escape control characters in a JSON text with JSON escapes, which preserve its values.
+    r"""Escape control characters in a JSON text as JSON escapes. The parsed values do not change.
 
     >>> escape_json('"\x9b"')
     '"\\u009b"'

@@ -1,4 +1,4 @@
-"""Shapes to try the labeller on: one modifier at a time on the parts of seeds with every kind of lexicon."""
+"""Sentence shapes for tests of the labeler: seeds with every kind of lexicon and one modifier at a time."""
 
 from itertools import product
 
@@ -26,7 +26,7 @@ def phrases(number=1):
 
 
 def variants(plain: ClauseForm):
-    """Iterate over the clauses with one modification of a part."""
+    """Yield the clauses with one modification of a part."""
     for new in phrases(plain.subject.number):
         yield ClauseForm(new, plain.object, plain.modifiers)
     for new in phrases() if plain.object else ():
@@ -37,7 +37,7 @@ def variants(plain: ClauseForm):
 
 
 def shapes():
-    """Iterate over the shapes of seeds modified as in SICCK: premise, hypothesis or both."""
+    """Yield the shapes of modified seeds as in SICCK: in the premise, the hypothesis or both."""
     for lexicon, plain in product([*LEXICONS.values(), EXCHANGED], [ClauseForm(A, A), ClauseForm(THE, A)]):
         for new in variants(plain):
             yield from (PairShape(new, plain, lexicon), PairShape(plain, new, lexicon), PairShape(new, new, lexicon))

@@ -1,4 +1,4 @@
-"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of
+"""Tests of determiners against MacCartney & Manning (2009) and against the finite models of
 `unbag.baselines.natlog.models`.
 """
 
@@ -25,14 +25,14 @@ _SOME = Determiner(DeterminerKind.SOME)
 
 @pytest.mark.parametrize(
     ("determiner", "first", "second"),
-    [  # MacCartney & Manning 2009, section 4.2, the table of projectivity: what ≡ ⊏ ⊐ ^ | ‿ # become
+    [  # The table of projectivity in section 4.2 of MacCartney & Manning 2009: the projections of ≡ ⊏ ⊐ ^ | ‿ #
         (NO, "≡⊐⊏|#|#", "≡⊐⊏|#|#"),
         (EVERY, "≡⊐⊏|#|#", "≡⊏⊐||##"),
         (Determiner(DeterminerKind.NOT_EVERY), "≡⊏⊐‿#‿#", "≡⊐⊏‿‿##"),
         (Determiner(DeterminerKind.MOST), "≡######", "≡⊏⊐||##"),
     ],
 )
-def test_projectivity_matches_the_paper(determiner, first, second):
+def test_projectivity_equals_paper(determiner, first, second):
     assert [build_restrictor_projection(determiner)(relation) for relation in Relation] == [
         _SIGNS[sign] for sign in first
     ]
@@ -79,7 +79,7 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.SOME, 4), Relation.NEGATION),
         (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
         (FEW, NO, Relation.REVERSE_ENTAILMENT),
-        (FEW, Determiner(DeterminerKind.SOME, 5), None),  # how many are few?
+        (FEW, Determiner(DeterminerKind.SOME, 5), None),  # the number for "few" is undefined
         (Determiner(DeterminerKind.SHARE, 60), Determiner(DeterminerKind.MOST), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.MOST), Relation.REVERSE_ENTAILMENT),
@@ -91,11 +91,11 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         ),
     ],
 )
-def test_determiner_relation_follows_from_the_conditions(first, second, expected):
+def test_determiner_relation_follows_from_conditions(first, second, expected):
     assert compute_determiner_relation(first, second) is expected
 
 
-def test_projections_of_a_share_equal_those_of_most():
+def test_projections_of_percentage_equal_those_of_most():
     share, most = Determiner(DeterminerKind.SHARE, 30), Determiner(DeterminerKind.MOST)
     for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
         assert (
@@ -106,7 +106,7 @@ def test_projections_of_a_share_equal_those_of_most():
         assert build_scope_projection(share)(relation) is build_scope_projection(most)(relation) is relation
 
 
-def test_projections_of_an_unknown_determiner_are_not_monotone():
+def test_unknown_determiner_is_not_monotone():
     other = Determiner(DeterminerKind.OTHER, words="every other")
     for projection in (build_restrictor_projection(other), build_scope_projection(other)):
         assert projection(Relation.EQUIVALENCE) is Relation.EQUIVALENCE
@@ -130,5 +130,5 @@ def test_projections_of_an_unknown_determiner_are_not_monotone():
         (Determiner(DeterminerKind.OTHER, words="enough"), False),
     ],
 )
-def test_is_existential_is_true_if_the_condition_needs_members(determiner, is_existential):
+def test_is_existential_if_condition_requires_members(determiner, is_existential):
     assert determiner.is_existential is is_existential

@@ -45,7 +45,7 @@ def labeler(parser, wordnet):
         ("A crowd sees a large man.", "A large crowd sees a man.", "neutral"),
     ],
 )
-def test_sentences_are_labelled_by_their_contexts(labeler, premise, hypothesis, label):
+def test_sentences_are_labelled_by_context(labeler, premise, hypothesis, label):
     assert labeler.label(premise, hypothesis).label == label
 
 
@@ -66,7 +66,7 @@ def test_sentences_are_labelled_by_their_contexts(labeler, premise, hypothesis, 
         ("A soldier met and a nurse met.", "Snow is white.", ""),
     ],
 )
-def test_uncovered_pairs_have_no_label_but_a_reason(labeler, premise, hypothesis, why):
+def test_uncovered_pair_has_reason_instead_of_label(labeler, premise, hypothesis, why):
     verdict = labeler.label(premise, hypothesis)
     assert verdict.label is None
     assert verdict.relation is None
@@ -75,7 +75,7 @@ def test_uncovered_pairs_have_no_label_but_a_reason(labeler, premise, hypothesis
     assert format_explanation(verdict) == [f"not covered by the rules: {verdict.unsupported}"]
 
 
-def test_explanation_has_edit_context_and_relations_so_far(labeler):
+def test_explanation_contains_edit_context_and_relations(labeler):
     verdict = labeler.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
     assert format_explanation(verdict) == [
         '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
@@ -89,14 +89,14 @@ def test_explanation_of_equal_sentences_is_equivalence(labeler):
     assert format_explanation(verdict) == ["the sentences are equivalent (≡)"]
 
 
-def test_proof_generalises_before_it_excludes(labeler):
-    """The join of | and ⊏ is uninformative; the join of ⊏ and | is |."""
+def test_proof_generalizes_before_excluding(labeler):
+    """The join of | and ⊏ is uninformative, while the join of ⊏ and | is |."""
     verdict = labeler.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
     assert [step.relation.value for step in verdict.steps] == ["forward_entailment", "alternation"]
 
 
-def test_most_synthetic_pairs_get_a_correct_label(labeler):
-    """Every eighth pair, of the development and the held-out pairs alike."""
+def test_most_synthetic_pairs_get_correct_label(labeler):
+    """Every eighth pair of the development and held-out pairs."""
     pairs = list(iter_pairs())[::8]
     verdicts = list(labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
     read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
@@ -105,7 +105,7 @@ def test_most_synthetic_pairs_get_a_correct_label(labeler):
     assert sum(right) / len(right) > 0.9
 
 
-def test_predictor_gives_equal_probabilities_to_uncovered_pairs(labeler):
+def test_uncovered_pairs_get_equal_probabilities(labeler):
     predictor = NatlogPredictor(labeler)
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
@@ -122,7 +122,7 @@ def test_natlog_is_a_model_name(shared, wordnet):
     assert predictor.identity["lexicon"] == wordnet.identity
 
 
-def test_sentences_with_too_many_words_get_no_label(labeler):
+def test_sentence_with_too_many_words_has_no_label(labeler):
     verdict = labeler.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
     assert verdict.label is None
     assert verdict.unsupported == "a sentence with more than 300 words"

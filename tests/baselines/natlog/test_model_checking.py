@@ -13,7 +13,7 @@ def _relation(premise, hypothesis, lexicon=None):
     return compute_relation(PairShape(premise, hypothesis, lexicon or WordRelations()))
 
 
-# The square of opposition, and what section 3.3 adds to it: "every" has import, "all but one" has none.
+# The square of opposition, extended by section 3.3: "every" presupposes members, "all but one" does not.
 SQUARE = {
     ("every", "every"): R.EQUIVALENCE,
     ("every", "some"): R.FORWARD_ENTAILMENT,
@@ -35,7 +35,7 @@ SQUARE = {
 
 
 @pytest.mark.parametrize("quantifiers", SQUARE)
-def test_the_square_of_opposition(quantifiers):
+def test_labels_equal_square_of_opposition(quantifiers):
     premise, hypothesis = (ClauseForm(NounPhrase(Quantifier(name)), A) for name in quantifiers)
     assert _relation(premise, hypothesis) is SQUARE[quantifiers]
 
@@ -55,13 +55,13 @@ SUBJECT = LEXICONS["subject"]
         (ClauseForm(A, A), ClauseForm(A, EVERY), R.INDEPENDENCE),
     ],
 )
-def test_table_4_of_the_paper(premise, hypothesis, expected):
-    """An old man and a man: the only modified pairs whose labels the paper prints and explains."""
+def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
+    """ "An old man" and "a man" are the only modified pairs with explained labels in the paper."""
     assert _relation(premise, hypothesis, SUBJECT) is expected
 
 
-def test_the_papers_example_of_a_contradiction():
-    """Section 3.3, 5: every turtle following the fish, every fish following the turtle: no model makes both true."""
+def test_label_equals_contradiction_of_paper():
+    """Section 3.3, 5: every turtle follows the fish, and every fish follows the turtle. No model satisfies both."""
     lexicon = WordRelations(verb=R.ALTERNATION, exchanged=True)
     assert _relation(ClauseForm(EVERY, THE), ClauseForm(EVERY, THE), lexicon) is R.ALTERNATION
 
@@ -78,24 +78,24 @@ def test_the_papers_example_of_a_contradiction():
         ((("never",), ("not",)), R.FORWARD_ENTAILMENT),
     ],
 )
-def test_modifiers_of_the_verb(modifiers, expected):
+def test_verb_modifiers_give_expected_relation(modifiers, expected):
     premise, hypothesis = (ClauseForm(THE, THE, modifier) for modifier in modifiers)
     assert _relation(premise, hypothesis) is expected
 
 
-def test_adjectives_and_adverbs():
+def test_adjectives_and_adverbs_give_expected_relation():
     green, good = NounPhrase(adjective="green"), NounPhrase(adjective="good")
     assert _relation(ClauseForm(green, A), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
     assert _relation(ClauseForm(green, A), ClauseForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
     assert _relation(ClauseForm(green, A), ClauseForm(good, A)) is R.INDEPENDENCE
     every_green = NounPhrase(Quantifier.EVERY, adjective="green")
-    # Not a consequence: every man may be there while no man is green, and "every" has import.
+    # No entailment: every man can be there while no man is green, and "every" presupposes members.
     assert _relation(ClauseForm(EVERY, A), ClauseForm(every_green, A)) is R.INDEPENDENCE
     assert _relation(ClauseForm(A, A, (), "neatly"), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
 
 
-def test_a_verb_without_object():
-    """Full of students, empty: the verbs exclude each other, whatever the students are like."""
+def test_verb_without_object_has_expected_relation():
+    """The predicates "full of students" and "empty" exclude each other, whatever modifies the students."""
     lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
     for students in (A, NounPhrase(adjective="happy")):
         assert _relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION
@@ -104,13 +104,13 @@ def test_a_verb_without_object():
     assert _relation(ClauseForm(A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
 
 
-def test_relate_without_known_relation_is_independence():
+def test_unknown_relations_give_independence():
     unknown = WordRelations(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
         assert compute_relation(PairShape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
-def test_the_converse():
+def test_swapped_sentences_give_converse_relation():
     def converse(shape):
         lexicon = shape.word_relations
         if lexicon.exchanged:
@@ -127,8 +127,8 @@ def test_the_converse():
         assert compute_relation(converse(shape)) is compute_relation(shape).converse, shape
 
 
-def test_relate_with_both_sides_negated_is_the_negated_relation():
-    """`not` under a definite subject negates the sentence, so what holds of relations holds of sentences."""
+def test_negating_both_sentences_gives_negated_relation():
+    """`not` under a definite subject negates the sentence."""
     turned = 0
     for shape in SHAPES:
         if shape.premise.subject == shape.hypothesis.subject == THE and not (
@@ -144,7 +144,7 @@ def test_relate_with_both_sides_negated_is_the_negated_relation():
     assert turned > 10
 
 
-def test_relate_depends_on_equality_of_adjectives_not_on_names():
+def test_relation_depends_on_equality_of_adjectives_not_names():
     def pair(first, second):
         return PairShape(
             ClauseForm(NounPhrase(adjective=first), A), ClauseForm(NounPhrase(adjective=second), A), SUBJECT
@@ -154,7 +154,7 @@ def test_relate_depends_on_equality_of_adjectives_not_on_names():
     assert compute_relation(pair("green", "sad")) is compute_relation(pair("b", "a")) is R.INDEPENDENCE
 
 
-def test_proof_has_a_line_for_each_pair_of_truth_values():
+def test_proof_has_line_for_each_pair_of_truth_values():
     shape = PairShape(ClauseForm(EVERY, A), ClauseForm(A, A), SUBJECT)
     proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
@@ -169,7 +169,7 @@ def test_proof_has_a_line_for_each_pair_of_truth_values():
     assert "nothing happens" in proof[4]
 
 
-def test_a_proof_rules_out_all_relations_but_one():
+def test_proof_excludes_all_relations_but_one():
     for shape in SHAPES[::9]:
         first, *lines = format_proof(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
         ruled_out = {name for line in lines for name in line.rpartition("Not ")[2].rstrip(".").split(" or ")}
@@ -180,7 +180,7 @@ def test_a_proof_rules_out_all_relations_but_one():
             assert {relation.value for relation in R} - ruled_out == {first}, shape
 
 
-def test_proof_of_an_exchanged_pair_names_agent_and_patient():
+def test_proof_of_exchanged_pair_names_agent_and_patient():
     shape = PairShape(ClauseForm(THE, THE), ClauseForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True))
     proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
@@ -188,7 +188,7 @@ def test_proof_of_an_exchanged_pair_names_agent_and_patient():
     assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
 
 
-def test_proof_of_a_verb_without_object_names_no_object():
+def test_proof_of_verb_without_object_names_no_object():
     shape = PairShape(ClauseForm(A, A), ClauseForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True))
     proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]

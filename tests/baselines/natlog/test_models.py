@@ -24,7 +24,7 @@ def _subject(quantifier, number=1):
     return ClauseForm(NounPhrase(quantifier, number), A)
 
 
-# How many of three men sit somewhere, and which quantifiers are then true of "… man is sitting in a field".
+# The quantifiers that are true of "… man is sitting in a field", by the number of three men that sit.
 BY_HAND = {
     0: {"not every", "no"},
     1: {"a", "some", "at least", "exactly", "not every"},
@@ -34,7 +34,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("sitting", BY_HAND)
-def test_quantifiers_by_hand(sitting):
+def test_quantifiers_equal_manual_examples(sitting):
     model = _model([[man < sitting] for man in range(3)])
     plain = [quantifier for quantifier in Quantifier if quantifier is not Quantifier.THE]
     true = {
@@ -43,15 +43,15 @@ def test_quantifiers_by_hand(sitting):
     assert true == BY_HAND[sitting]
 
 
-def test_every_needs_members_and_all_but_one_does_not():
-    """Section 3.3: |X| > 0 for all; all but one of one man is none."""
+def test_every_requires_members_and_all_but_one_does_not():
+    """Section 3.3: |X| > 0 for "every". All but one of one man is nobody."""
     nobody = _model([[True]], subjects=(ModelEntity((False, False)),))
     assert not is_true_in_model(0, _subject(Quantifier.EVERY), WordRelations(), nobody)
     assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), WordRelations(), nobody)
     assert is_true_in_model(0, _subject(Quantifier.ALL_BUT), WordRelations(), _model([[False]]))
 
 
-def test_numbers_by_hand():
+def test_numbers_equal_manual_examples():
     two_of_three = _model([[True], [True], [False]])
     for quantifier, expected in {
         Quantifier.A: True,
@@ -63,8 +63,8 @@ def test_numbers_by_hand():
         assert is_true_in_model(0, _subject(quantifier, 2), WordRelations(), two_of_three) is expected
 
 
-def test_scopes_by_hand():
-    """The subject has scope over "not", and "not" over the object."""
+def test_scopes_equal_manual_examples():
+    """The subject has scope over "not", which has scope over the object."""
     one_of_two_fences = _model([[True, False]])
     every_fence = ClauseForm(A, NounPhrase(Quantifier.EVERY), ("not",))
     a_fence = ClauseForm(A, A, ("not",))
@@ -72,7 +72,7 @@ def test_scopes_by_hand():
     assert not is_true_in_model(0, a_fence, WordRelations(), one_of_two_fences)
 
 
-def test_times_by_hand():
+def test_times_equal_manual_examples():
     row = lambda does: ((ModelEvent((does, does)),),)  # noqa: E731
     for now, later, true in [
         (True, True, {(), ("always",)}),
@@ -89,7 +89,7 @@ def test_times_by_hand():
         assert found == true
 
 
-def test_weak_phrases_name_individuals_only_if_coreferent():
+def test_weak_phrases_refer_only_if_coreferent():
     only_the_other = _model([[False], [True]], named=(1, 1))
     for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
         assert is_true_in_model(0, _subject(quantifier), WordRelations(), only_the_other)
@@ -103,12 +103,12 @@ def test_clause_with_always_before_not_raises():
         ClauseForm(A, A, ("always", "not"))
 
 
-def test_there_are_shapes():
+def test_shapes_are_generated():
     assert len(SHAPES) > 500
 
 
 @pytest.mark.nightly
-def test_outcomes_models_have_their_truth_values():
+def test_outcome_models_have_their_truth_values():
     for shape in SHAPES:
         found = find_outcome_models(shape)
         assert found
@@ -139,7 +139,7 @@ def _check(shape, model):
 
 
 def _small_models(shape):
-    """Iterate over all models of up to two subjects and two objects, without the shortcuts of the labeller."""
+    """Yield all models with up to two subjects and two objects, without the optimizations of the labeler."""
     lexicon = shape.word_relations
     turned = lexicon.exchanged
     first = [shape.premise.subject, shape.hypothesis.object if turned else shape.hypothesis.subject]
@@ -175,7 +175,7 @@ def _small_models(shape):
 
 
 @pytest.mark.nightly
-def test_outcomes_contain_all_of_small_models():
+def test_outcomes_include_all_of_small_models():
     checked = 0
     for shape in SHAPES[::7]:
         if shape.premise.modifiers + shape.hypothesis.modifiers not in ((), ("not",)) or shape.premise.adverb:
@@ -193,7 +193,7 @@ def test_outcomes_contain_all_of_small_models():
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_outcomes_do_not_change_with_a_higher_bound(number):
+def test_outcomes_do_not_change_with_higher_bound(number):
     many = [NounPhrase(quantifier, number) for quantifier in Quantifier]
     tried = SHAPES[:: 5 if number == 1 else 40]
     if number == 2:
@@ -206,14 +206,14 @@ def test_outcomes_do_not_change_with_a_higher_bound(number):
         assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, 5 if number == 1 else 7)), shape
 
 
-def test_outcomes_change_with_a_lower_bound():
-    """Why the bound is 2 (k + 1), not k + 1: at least two in Y and exactly two outside of Y are four things."""
+def test_outcomes_change_with_lower_bound():
+    """The bound is 2 (k + 1) instead of k + 1: at least two in Y and exactly two outside of Y are four things."""
     two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
     shape = PairShape(ClauseForm(THE, two), ClauseForm(THE, all_but_two), WordRelations())
     assert (True, True) not in find_outcome_models(shape, 3)
     assert (True, True) in find_outcome_models(shape)
 
 
-def test_outcomes_of_an_exchanged_pair_without_object_raise():
+def test_outcomes_of_exchanged_pair_without_object_raise():
     with pytest.raises(ValueError, match="exchanged pair: expected objects in both sentences"):
         find_outcome_models(PairShape(ClauseForm(THE), ClauseForm(THE), EXCHANGED))

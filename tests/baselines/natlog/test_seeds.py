@@ -7,7 +7,7 @@ from unbag.baselines.natlog.seeds import SeedNoun, build_clauses, infer_word_rel
 R = Relation
 
 
-def test_parts_by_hand():
+def test_parts_equal_manual_example():
     found = split_constituents("Two small cats are sleeping on the wall.")
     assert found.subject == SeedNoun("two", "small cats", is_plural=True)
     assert (found.auxiliary, found.negation, found.verb) == ("are", "", "sleeping on")
@@ -15,7 +15,7 @@ def test_parts_by_hand():
 
 
 def test_parts_detect_plurals():
-    assert split_constituents("The deer are eating the leaves").subject.is_plural  # the verb says it
+    assert split_constituents("The deer are eating the leaves").subject.is_plural  # known from the verb
     assert not split_constituents("The deer is eating the leaves").subject.is_plural
     assert split_constituents("The deer is eating the leaves").object.is_plural
     assert not split_constituents("The deer is eating a bus").object.is_plural
@@ -24,7 +24,7 @@ def test_parts_detect_plurals():
 
 
 @pytest.mark.parametrize("sentence", ["a cat isn't eating", "a cat is n't eating", "a cat is not eating"])
-def test_parts_detect_every_spelling_of_the_negation(sentence):
+def test_parts_detect_all_spellings_of_negation(sentence):
     assert split_constituents(sentence).is_negated
     assert split_constituents(sentence).verb == "eating"
 
@@ -54,15 +54,15 @@ def test_parts_of_predicates_and_prepositional_plurals():
         "",
     ],
 )
-def test_parts_of_sentences_of_another_form_are_none(sentence):
+def test_parts_of_other_sentence_forms_are_none(sentence):
     assert split_constituents(sentence) is None
 
 
-def test_tags_find_a_verb_without_auxiliary():
+def test_tags_identify_verb_without_auxiliary():
     tags = [("A", "DET"), ("cat", "NOUN"), ("chases", "VERB"), ("a", "DET"), ("mouse", "NOUN"), (".", "PUNCT")]
     found = split_constituents("A cat chases a mouse.", tags)
     assert (found.auxiliary, found.verb, found.object) == ("", "chases", SeedNoun("a", "mouse"))
-    # A past tense has no "does not" that could be made of it; a plural verb does not go with "a cat".
+    # A past tense has no "does not", and a plural verb does not agree with "a cat".
     for verb in ("chased", "chase"):
         assert (
             split_constituents(
@@ -76,7 +76,7 @@ def _lexicon(premise, hypothesis, label):
     return infer_word_relations(split_constituents(premise), split_constituents(hypothesis), label)
 
 
-def test_lexicon_gives_different_words_the_relation_of_the_label():
+def test_lexicon_relates_differing_words_by_label():
     found = _lexicon("a black cat is eating a fish", "a cat is eating a fish", "entailment")
     assert (found.subject, found.verb, found.object) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE, R.EQUIVALENCE)
     assert not found.coreferent
@@ -87,29 +87,29 @@ def test_lexicon_gives_different_words_the_relation_of_the_label():
     assert (found.subject, found.verb, found.object) == (R.INDEPENDENCE, R.INDEPENDENCE, R.EQUIVALENCE)
 
 
-def test_lexicon_of_a_contradiction_relates_verbs_before_nouns():
+def test_contradiction_relates_verbs_before_nouns():
     found = _lexicon("a cat is catching a fish", "an animal is missing a fish", "contradiction")
     assert (found.subject, found.verb) == (R.INDEPENDENCE, R.ALTERNATION)
 
 
-def test_lexicon_projects_the_label_through_the_negation():
+def test_lexicon_projects_label_through_negation():
     found = _lexicon("a cat is eating a fish", "an animal isn't eating a fish", "contradiction")
     assert (found.subject, found.verb) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE)
     found = _lexicon("a box is empty", "a box is not full", "entailment")
     assert found.verb is R.ALTERNATION
 
 
-def test_exchanged_pairs():
+def test_exchanged_pairs_are_detected():
     assert _lexicon("a cat is chasing the dog", "the dog is chasing a cat", "contradiction").exchanged
     assert _lexicon("a cat is beside the dog", "the dog is beside a cat", "entailment").verb is R.FORWARD_ENTAILMENT
 
 
 @pytest.mark.parametrize("label", ["neutral", "contradiction"])
-def test_lexicon_that_does_not_reproduce_the_label_is_none(label):
+def test_lexicon_that_contradicts_label_is_none(label):
     assert _lexicon("a cat is eating a fish", "a cat is eating a fish", label) is None
 
 
-def test_only_the_order_of_numbers_matters():
+def test_only_order_of_numbers_matters():
     premise, hypothesis = split_constituents("ten cats are sleeping"), split_constituents("three cats are sleeping")
     first, second = build_clauses(premise, hypothesis)
     assert (first.subject.number, second.subject.number) == (3, 2)

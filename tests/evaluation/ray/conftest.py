@@ -1,4 +1,4 @@
-"""A Ray cluster of two processors on this machine, begun once a file and ended with it: other tests fork processes."""
+"""A local Ray cluster with two CPUs, started and stopped per file because other tests fork processes."""
 
 import contextlib
 import logging
@@ -23,7 +23,7 @@ def _two_processors():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")  # or other tests would leave its processes no time
+        patch.setenv("RAY_worker_niceness", "0")  # a lower priority would starve the workers while other tests run
         patch.setattr(services, "get_node", _patient(services.get_node))
         with preserve_sigterm():
             ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
@@ -32,12 +32,12 @@ def _two_processors():
 
 
 def _patient(get_node):
-    """Give Ray's question whether a node has come up minutes, where Ray gives half of one: other tests are running."""
+    """Return a version of Ray's node check that waits minutes instead of 30 seconds, since other tests are running."""
 
     def wait(*arguments):
         deadline = time.monotonic() + _SECONDS_TO_START
         while time.monotonic() < deadline:
-            with contextlib.suppress(RuntimeError):  # which says that it has not yet
+            with contextlib.suppress(RuntimeError):  # raised while the node is not up yet
                 return get_node(*arguments)
             time.sleep(0.2)
         return get_node(*arguments)

@@ -1,4 +1,4 @@
-"""Sets built on a cluster: the rows and records of `unbag build`, in parts that a second build takes as they are."""
+"""Tests of building sets on a cluster: rows and records equal those of `unbag build`, and finished parts are reused."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from unbag.utils.safe_io import DataError
 
 pytestmark = pytest.mark.nightly
 
-N = 1_700  # pairs: four spans, so four parts
+N = 1_700  # number of pairs: four spans, so four parts
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def rows_of(folder, split="data"):
 
 
 @pytest.mark.parametrize("name", ["permuted", "swapped", "resnli"])
-def test_rows_and_record_are_those_of_our_own_build(name, pairs, tmp_path):
+def test_rows_and_record_equal_local_build(name, pairs, tmp_path):
     vectors = {"embeddings": str(demo.VECTORS)} if name == "resnli" else {}
     asked = request(pairs, name, **vectors)
     own = export_challenge_set(asked, tmp_path / "own")
@@ -54,7 +54,7 @@ def test_rows_and_record_are_those_of_our_own_build(name, pairs, tmp_path):
         assert len(list((tmp_path / "ray").glob(f"{split}-*-of-00004.parquet"))) == 4
 
 
-def test_a_build_that_was_stopped_makes_what_is_missing(pairs, tmp_path):
+def test_stopped_build_creates_only_missing_parts(pairs, tmp_path):
     first = build_on_cluster(request(pairs), tmp_path)
     files = sorted(tmp_path.glob("*.parquet"))
     before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
@@ -66,7 +66,7 @@ def test_a_build_that_was_stopped_makes_what_is_missing(pairs, tmp_path):
     assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False, True]
 
 
-def test_build_parts_of_other_options_are_rebuilt_and_other_files_rejected(pairs, tmp_path):
+def test_parts_of_other_options_are_rebuilt(pairs, tmp_path):
     build_on_cluster(request(pairs), tmp_path)
     other = build_on_cluster(request(pairs, seed=5), tmp_path)
     assert other == export_challenge_set(request(pairs, seed=5), tmp_path / "own")
@@ -85,7 +85,7 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
     assert "line 1202" in str(made.value)
 
 
-def test_an_id_that_comes_again_in_another_part_is_refused(tmp_path):
+def test_duplicate_id_in_other_part_is_rejected(tmp_path):
     rows = demo_rows()
     with pytest.raises(DataError, match="expected unique ids, got 'p3' twice"):
         build_on_cluster(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
@@ -101,8 +101,8 @@ def test_damaged_part_is_rejected(pairs, tmp_path):
         build_on_cluster(request(pairs), tmp_path)
 
 
-def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
-    """As the memory of a process."""
+def test_folder_local_to_each_node_is_rejected(pairs):
+    """An in-memory file system differs between processes."""
     with pytest.raises(ValueError, match="got memory://set, in which data-00000-of-00004"):
         build_on_cluster(request(pairs), "memory://set")
 

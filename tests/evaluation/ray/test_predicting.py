@@ -1,4 +1,4 @@
-"""Models asked on a cluster: the stored parts and results of one process, bit for bit."""
+"""Tests of predicting on a cluster: chunks and results equal those of a single process bit for bit."""
 
 import json
 import shutil
@@ -41,12 +41,12 @@ def parts_of(predictions):
     return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
 
 
-def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own, tmp_path):
+def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, own, tmp_path):
     folder, told = shutil.copytree(own.path, tmp_path / own.path.name), []
     [part, _] = sorted(folder.glob("part-*.parquet"))
     part.unlink()
     with RayEngine() as engine:
-        predictor, name = engine.predictor_of(str(tiny_bert))
+        predictor, name = engine.load_predictor(str(tiny_bert))
         made = engine.predict_rows(rows, predictor, tmp_path, progress=lambda done, total: told.append((done, total)))
     assert name == str(tiny_bert)
     assert made.path == folder
@@ -59,7 +59,7 @@ def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own,
 
 @pytest.fixture
 def lengths(tmp_path, monkeypatch):
-    """Give the name of a function that answers, in the folder of the command: processes load it in no time."""
+    """Return the name of a predictor function in the working directory, which loads quickly."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lengths.py").write_text(
         "def answer(premises, hypotheses):\n"
@@ -69,17 +69,17 @@ def lengths(tmp_path, monkeypatch):
     return "lengths:answer"
 
 
-def test_a_folder_that_a_node_does_not_see_is_named(lengths, rows):
-    """As this process's memory, which is no other's."""
+def test_folder_invisible_to_node_is_rejected(lengths, rows):
+    """An in-memory file system differs between processes."""
     with (
         RayEngine() as engine,
         pytest.raises(ValueError, match="expected a folder that all nodes can access, got memory://"),
     ):
-        engine.predict_rows(rows, engine.predictor_of(lengths)[0], "memory://predictions")
+        engine.predict_rows(rows, engine.load_predictor(lengths)[0], "memory://predictions")
 
 
 def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
-    """Its process ends in the middle of its first piece; the model is a function in the folder of the command."""
+    """The process of the actor ends during its first chunk."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fragile.py").write_text(
         "import os\n"
@@ -91,7 +91,7 @@ def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
         "    os._exit(9)\n"
     )
     with RayEngine() as engine:
-        predictor, _ = engine.predictor_of("fragile:predict")
+        predictor, _ = engine.load_predictor("fragile:predict")
         made = engine.predict_rows(rows.select(range(600)), predictor, tmp_path / "out")
     assert (tmp_path / "lost").exists()
     assert made.load_probabilities(["neutral"]).tolist() == [[1.0]] * 600
@@ -100,19 +100,19 @@ def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
 def test_predictor_of_invalid_model_fails_at_once(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with RayEngine() as engine:
-        engine.validate_device("bfloat16", "cuda:99")  # which a node may have
+        engine.validate_device("bfloat16", "cuda:99")  # the node may have this device
         with pytest.raises(ModelError) as own:
             load_predictor(str(tmp_path))
         with pytest.raises(ModelError) as there:
-            engine.predictor_of(str(tmp_path))
+            engine.load_predictor(str(tmp_path))
         assert str(there.value) == str(own.value)
         with pytest.raises(ValueError, match=r"expected no endpoint, got .*; omit --engine"):
-            engine.predictor_of("endpoint:name", base_url="http://127.0.0.1:9/v1")
+            engine.load_predictor("endpoint:name", base_url="http://127.0.0.1:9/v1")
         with pytest.raises(ValueError, match="expected the name of a model"):
-            engine.predictor_of(lambda premises, hypotheses: ["neutral"] * len(premises))
+            engine.load_predictor(lambda premises, hypotheses: ["neutral"] * len(premises))
 
 
-def test_the_command_has_the_results_of_one_process(lengths, tmp_path, capsys):
+def test_command_results_equal_single_process(lengths, tmp_path, capsys):
     (tmp_path / "pairs.csv").write_text(
         "premise,hypothesis,label\n" + "".join(f"{p},{h},neutral\n" for p, h in PAIRS[:5])
     )

@@ -1,4 +1,4 @@
-"""From corpora to a folder: what is in it, and that training, evaluation and refusals go their usual ways."""
+"""Tests of initializing models from corpora: files, training, evaluation and rejected options."""
 
 import json
 
@@ -42,7 +42,7 @@ def train(model, out, pairs, recipe="finetune", **options):
     return run(chosen, config)
 
 
-def test_the_vectors_are_those_of_the_table_and_the_rest_is_drawn(pairs_file, vectors, tmp_path):  # noqa: F811
+def test_vectors_equal_table_and_other_weights_are_random(pairs_file, vectors, tmp_path):  # noqa: F811
     record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=vectors, options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     weights = load_file(tmp_path / "dam" / "model.safetensors")
@@ -59,21 +59,21 @@ def test_the_vectors_are_those_of_the_table_and_the_rest_is_drawn(pairs_file, ve
     assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
 
 
-def test_the_input_layer_of_a_transformer_is_brought_to_the_scale_of_word_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
+def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
     record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     made = load_file(tmp_path / "dam" / "model.safetensors")["embeddings.words.weight"].numpy()
     layer = embeddings.load_embeddings(str(tiny_bert))
     words = [word for word in ids if not word.startswith("[")]
-    known = [word for word in words if layer.counts([(word,)]).matrix.nnz]
-    expected = layer.means([(word,) for word in known]) * record["vectors_multiplied_by"]
+    known = [word for word in words if layer.count_tokens([(word,)]).matrix.nnz]
+    expected = layer.compute_means([(word,) for word in known]) * record["vectors_multiplied_by"]
     found = made[[ids[word] for word in known]]
     assert len(known) == record["words_with_vectors"] > 3
     assert np.allclose(found, expected, atol=1e-6)
     assert found.std() == pytest.approx(0.3)
 
 
-def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_file, tmp_path):  # noqa: F811
+def test_initial_predictions_are_uniform_and_seeds_differ(pairs_file, tmp_path):  # noqa: F811
     initialize_model("dan", [str(pairs_file)], tmp_path / "dan", dimensions=8, options=SMALL)
     with pytest.raises(ModelError, match="expected a model fine-tuned for classification"):
         TransformerPredictor.load(tmp_path / "dan")
@@ -91,7 +91,7 @@ def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
     weights = {key: each for key, each in network.state_dict().items() if key.startswith("embeddings.")}
     network.config.save_pretrained(tmp_path)
     save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
-    torch.use_deterministic_algorithms(True)  # which fills memory that nobody wrote to with NaN
+    torch.use_deterministic_algorithms(True)  # fills uninitialized memory with NaN
     try:
         loaded = []
         for seed in (1, 1, 2):
@@ -101,14 +101,14 @@ def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
         torch.use_deterministic_algorithms(False)
     one, same, other = loaded
     assert all(torch.equal(value, same[key]) for key, value in one.items()), "the seed decides all, and none is NaN"
-    # The bias of a forget gate begins with 1, whatever the seed.
+    # The bias of a forget gate is initialized with 1 for all seeds.
     drawn = [key for key, value in one.items() if key not in weights and "bias" not in key and value.std() > 0]
     assert drawn
     assert not any(torch.equal(one[key], other[key]) for key in drawn)
 
 
 @pytest.mark.parametrize("recipe", ["finetune", "hex", "max_entropy"])
-def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_path):  # noqa: F811
+def test_every_recipe_and_evaluation_accept_model(recipe, pairs_file, tmp_path):  # noqa: F811
     from unbag.api import evaluate
     from unbag.challenge_sets.request import SetRequest
 
@@ -123,8 +123,8 @@ def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_pa
     assert results.read_results(tmp_path / "results" / "results.json")
 
 
-def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_file, tmp_path):  # noqa: F811
-    """P^c = 1, and Ω_max = A: the law that permutation acceptance is read by."""
+def test_bag_of_words_accepts_all_permutations_of_correct_pairs(pairs_file, tmp_path):  # noqa: F811
+    """P^c = 1 and Ω_max = A for any model that ignores word order."""
     from unbag.api import evaluate
     from unbag.challenge_sets.request import SetRequest
 
@@ -136,7 +136,7 @@ def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_fi
     assert result.scores["omega_max"].value == result.scores["accuracy"].value > 0
 
 
-def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
+def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
     record = initialize_model("dam", [], tmp_path / "dam", encoder=str(tiny_bert), options=SMALL)
     assert record["encoder"] == tiny_bert.name, "wherever it lies"
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "dam")
@@ -176,12 +176,12 @@ def test_initialize_model_invalid_options_are_rejected(name, options, message, p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_there_is_left_alone(pairs_file, tmp_path):  # noqa: F811
+def test_existing_folder_is_rejected(pairs_file, tmp_path):  # noqa: F811
     with pytest.raises(ValueError, match="exists already"):
         initialize_model("dan", [str(pairs_file)], tmp_path)
 
 
-def test_what_is_known_of_words_is_made_with_a_tagger_and_wordnet(wordnet, shared, tmp_path):
+def test_relation_features_use_tagger_and_wordnet(wordnet, shared, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.csv", [("two dogs run", "the dog runs", "entailment")])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     initialize_model("diin", [str(pairs)], tmp_path / "diin", dimensions=8, pipeline=pipeline)
@@ -198,7 +198,7 @@ def test_what_is_known_of_words_is_made_with_a_tagger_and_wordnet(wordnet, share
     assert known["embeddings.relation"][row].tolist() == [1, 0, 0, 0, 0]
 
 
-def test_the_command_lists_them_all():
+def test_command_lists_all_architectures():
     from tests.fork_server import PYTHON
 
     listed = json.loads(PYTHON.run("-m", "unbag", "models", "--json", check=True).stdout)
@@ -206,7 +206,7 @@ def test_the_command_lists_them_all():
     assert all(each["paper"] and each["sees"] and each["parameters"] > 100_000 for each in listed)
 
 
-def test_an_encoder_that_cannot_be_had_is_told_as_any_model_is(tmp_path, monkeypatch):
+def test_missing_encoder_error_names_model(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "got no config.json")):
         with pytest.raises(ModelError, match=told):

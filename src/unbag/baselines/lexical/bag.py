@@ -9,7 +9,7 @@ Words = tuple[str, ...]
 
 
 def collect_words(sentence: str, language: str) -> Words:
-    """Collect all words of a sentence except punctuation. Every permutation of the sentence has the same words.
+    """Collect the distinct words of a sentence, without punctuation. The result does not depend on word order.
 
     >>> collect_words("The dog isn't the cat.", "en")
     ('cat', 'dog', 'is', "n't", 'the')

@@ -23,14 +23,17 @@ _UNKNOWN: Final = -1  # code of a feature with an out-of-vocabulary word; below 
 
 
 class LexicalFeature(NamedTuple):
-    """Name of a feature: a word of the premise, a word of the hypothesis, or both; None for a missing word."""
+    """Feature of a lexical model: a premise word, a hypothesis word, or a pair of both.
+
+    A missing word is None.
+    """
 
     premise: str | None
     hypothesis: str | None
 
 
 def iter_features(premise: Words, hypothesis: Words) -> Iterator[LexicalFeature]:
-    """Iterate over the features of a pair, without duplicates.
+    """Iterate over the distinct features of a sentence pair.
 
     >>> [tuple(feature) for feature in iter_features(("dog",), ("animal", "runs"))]
     [('dog', None), (None, 'animal'), (None, 'runs'), ('dog', 'animal'), ('dog', 'runs')]
@@ -66,8 +69,8 @@ class FeatureVocabulary:
         return len(self.codes)
 
     @property
-    def is_sound(self) -> bool:
-        """Whether the codes are ascending and refer to existing words. A downloaded vocabulary may violate this."""
+    def is_valid(self) -> bool:
+        """Whether the codes are ascending and refer to existing words. This may not hold for downloaded files."""
         if len(set(self.words)) < len(self.words) or (np.diff(self.codes, prepend=0) <= 0).any():
             return False
         return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)
@@ -97,8 +100,8 @@ class FeatureVocabulary:
         counts = np.concatenate([[0], np.cumsum(is_feature)])
         return _indicators(columns[is_feature].astype(np.int32), counts[ends], len(self.codes))
 
-    def names(self, columns: NDArray[np.integer[Any]]) -> list[LexicalFeature]:
-        """Get the names of the features in the given columns."""
+    def get_features(self, columns: NDArray[np.integer[Any]]) -> list[LexicalFeature]:
+        """Get the features of the given matrix columns."""
         words = self._by_number
         return [LexicalFeature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 

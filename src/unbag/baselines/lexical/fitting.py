@@ -97,7 +97,7 @@ class LexicalRecipe:
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
         if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"l2: expected a positive finite number, got {self.l2}")
 
@@ -113,21 +113,21 @@ def _language_of(training: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class TrainingFold:
-    """Fold of the training pairs. Equal pairs are in the same fold.
+    """Fold of the training pairs for cross-fitting. Equal pairs are in the same fold.
 
     Attributes:
-        number: Index of the fold, starting at 0.
-        of: Number of folds.
+        index: Index of the fold, starting at 0.
+        n_folds: Number of folds.
         seed: Random seed of the assignment.
     """
 
-    number: int
-    of: int
+    index: int
+    n_folds: int
     seed: int
 
-    def holds(self, example: Example) -> bool:
-        """Check whether the fold contains a pair."""
-        return compute_fold(example, self.of, self.seed) == self.number
+    def contains(self, example: Example) -> bool:
+        """Check whether a pair belongs to the fold."""
+        return compute_fold(example, self.n_folds, self.seed) == self.index
 
 
 def compute_fold(example: Example, folds: int, seed: int) -> int:
@@ -154,7 +154,7 @@ def open_training_sources(recipe: LexicalRecipe) -> list[PairSource]:
 
 
 def build_sources_record(sources: Sequence[PairSource]) -> list[dict[str, str]]:
-    """Build the record of origin, split and revision of each source."""
+    """Build a JSON record with the origin, split and revision of each source."""
     return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
 
 
@@ -165,7 +165,7 @@ def fit_cached(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Fit the model of a recipe, unless it is in the cache.
+    """Fit a lexical model, or find it in the cache. Returns the folder of the model.
 
     Args:
         recipe: Training options of the model.
@@ -227,13 +227,13 @@ def _fit(
     model.record["language"] = recipe.language
     model.record["hypothesis_only"] = recipe.hypothesis_only
     if fold is not None:
-        model.record["without_fold"] = f"{fold.number} of {fold.of}"
+        model.record["without_fold"] = f"{fold.index} of {fold.n_folds}"
     model.save(folder)
 
 
 @lru_cache(maxsize=8)  # five folds of one recipe, and three other models
 def load_lexical_model(folder: Path) -> LexicalModel:
-    """Load a fitted model. Repeated calls return the same object."""
+    """Load a fitted lexical model. Repeated calls return the same object."""
     return LexicalModel.load(folder)
 
 
@@ -264,10 +264,10 @@ def _read_training_pairs(
                 progress(done, total)
 
     if parallel.get_num_proc() > 1:
-        reader.tag_ahead(text for chunk in chunks() for text in _texts(chunk))
+        reader.precompute_tags(text for chunk in chunks() for text in _texts(chunk))
     if isinstance(reader, TypeWordSelector):
         for chunk in chunks():
-            reader.count(_texts(chunk))
+            reader.count_tags(_texts(chunk))
     for chunk in chunks():
         texts = _texts(chunk)
         words = {text: _interned(content, shared) for text, content in reader.select_words(texts).items()}
@@ -280,7 +280,7 @@ def _read_training_pairs(
 
 def _chunks(recipe: LexicalRecipe, sources: Sequence[PairSource], fold: TrainingFold | None) -> Iterator[list[Example]]:
     """Iterate over the training pairs outside the fold in chunks."""
-    remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.holds(example))
+    remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.contains(example))
     while chunk := list(islice(remaining, _CHUNK)):
         yield chunk
 
@@ -332,7 +332,7 @@ def _key(recipe: LexicalRecipe, sources: Sequence[PairSource], words: str, fold:
 
 
 def compute_code_hash() -> str:
-    """Compute a hash of the code that affects a fitted model."""
+    """Compute a hash of the source code that affects fitted models."""
     package = Path(__file__).parents[2]
     code = hashlib.sha256()
     for name in _CODE:
@@ -345,7 +345,7 @@ FLOOR: Final = 1e-6
 
 
 class CrossFittedModel:
-    """Cross-fitted bag-of-words model over all words of the pairs.
+    """Cross-fitted bag-of-words model: each pair is predicted by a model that was not fitted to it.
 
     All words are used, not only content words. Their accuracy is higher (60 % instead of 57 % on 22,588 pairs of SNLI),
     they require no tagger, and they do not depend on word order. Each model is stored in the cache as soon as it is
@@ -392,8 +392,8 @@ class CrossFittedModel:
         self._folder = (cache or get_cache_folder("lexical")) / f"cross-fitted-{key}"
         self._fit(examples)
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3); probabilities are at least `FLOOR`."""
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         self._read(examples)
         folds = self._folds_of(examples)
         probabilities = np.empty((len(examples), len(LABELS)), dtype=np.float32)

@@ -15,7 +15,7 @@ from unbag.inference.predictor import validate_pairs
 
 
 class LexicalPredictor:
-    """Predictor with a fitted lexical model, which uses the words of both sentences but not their order.
+    """Predictor that runs a fitted lexical model, a bag of words over both sentences.
 
     If words are selected by their tags in context (`Recipe.tags`), the tags make the predictions depend slightly on
     word order.
@@ -33,7 +33,7 @@ class LexicalPredictor:
         self._reader = build_model_word_selector(record)
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
-            "recipe": self._model.recipe,
+            "recipe": self._model.record_hash,
             "words": _words(record["words"], self._reader.identity),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
@@ -44,7 +44,7 @@ class LexicalPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs, shape (n, 3)."""
+        """Predict the label probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         words = self._reader.select_words({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
@@ -58,7 +58,7 @@ def _words(fitted_by: str, read_by: str) -> str:
 
 
 class MajorityPredictor:
-    """Predictor that returns the label distribution of the training pairs for every input.
+    """Predictor that returns the label distribution of the training pairs for every pair.
 
     Args:
         recipe: Training options that select the training pairs.
@@ -126,7 +126,7 @@ BASELINES: Final[Mapping[str, Any]] = {
 
 
 def is_order_blind(model: Mapping[str, Any]) -> bool:
-    """Check from a model record whether the model ignores word order by construction.
+    """Check whether a model ignores word order by construction, based on its JSON record.
 
     Its predictions on shuffled sentences equal those on the originals, so the shuffled control needs no evaluation.
     Lexical models that select words by their tags in context do not qualify, because tags depend on word order.
@@ -135,5 +135,5 @@ def is_order_blind(model: Mapping[str, Any]) -> bool:
 
 
 def is_baseline(model: Mapping[str, Any]) -> bool:
-    """Check from a model record (`results.Result.model`) whether the model is a baseline, built-in or user-fitted."""
+    """Check whether a model is a baseline (built-in or user-fitted), based on its JSON record."""
     return model["name"] in BASELINES or model.get("kind") in BASELINES

@@ -37,7 +37,7 @@ _FREQUENT: Final = 32  # a column with more entries is frequent
 
 
 class PenalizedCrossEntropy:
-    """Objective of the fit: the sum of cross-entropies plus half of the weighted sum of squared weights."""
+    """Objective function of the fit: the sum of cross-entropies plus an L2 penalty."""
 
     def __init__(
         self, columns: sparse.csc_matrix, labels: NDArray[np.int64], contrasts: Vector, penalty: Vector, pool: Executor
@@ -131,14 +131,14 @@ class SoftmaxRegression:
     steps: int
 
     def probabilities(self, matrix: sparse.csr_matrix) -> Vector:
-        """Predict label probabilities, shape (n, labels)."""
+        """Predict the label probabilities of n rows, shape (n, labels)."""
         return _softmax(matrix @ self.weights + self.bias)
 
 
-def fit(
+def fit_softmax_regression(
     matrix: sparse.csr_matrix, labels: NDArray[np.int64], *, l2: float, tolerance: float = DEFAULT_TOLERANCE
 ) -> SoftmaxRegression:
-    """Fit a softmax regression: minimize the sum of cross-entropies plus l2 / 2 times the squared weights.
+    """Fit a softmax regression with L2 penalty: minimize Σ cross-entropy + l2 / 2 · Σ weight².
 
     The bias is not penalized. The fit is deterministic: it starts at zero and uses no random numbers.
 
@@ -177,14 +177,14 @@ def fit(
         del columns  # frees memory before the fit, because loss and whitening have copies
 
         def objective(x: Vector) -> tuple[float, Vector]:
-            value, gradient = loss(whitening.weights(x.reshape(n_contrasts, -1)))
-            return value, whitening.gradient(gradient).ravel()
+            value, gradient = loss(whitening.to_weights(x.reshape(n_contrasts, -1)))
+            return value, whitening.to_variable_gradient(gradient).ravel()
 
         x, steps = minimize(objective, np.zeros(n_contrasts * len(penalty)), tolerance)
-        weights: Vector = contrasts @ (whitening.weights(x.reshape(n_contrasts, -1)) * scale)
-    bias, group_weights = weights[:, 0].copy(), weights[:, 1:]
-    group_weights /= size
-    return SoftmaxRegression(group_weights.T[column_of], bias, steps)
+        weights: Vector = contrasts @ (whitening.to_weights(x.reshape(n_contrasts, -1)) * scale)
+    bias, compute_group_weights = weights[:, 0].copy(), weights[:, 1:]
+    compute_group_weights /= size
+    return SoftmaxRegression(compute_group_weights.T[column_of], bias, steps)
 
 
 def _contrasts(n_labels: int) -> Vector:
@@ -206,7 +206,7 @@ def _contrasts(n_labels: int) -> Vector:
 
 
 def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, NDArray[np.intp], Vector]:
-    """Replace each group of k equal indicator columns with one column, multiplied by the square root of k.
+    """Merge each group of k equal indicator columns to one column, multiplied by √k.
 
     Args:
         matrix: Indicators, shape (n, features).
@@ -238,7 +238,7 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, N
 
 
 def compute_lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
-    """Compute the lexically misleading score (LMS) of each example: the highest probability of a wrong label.
+    """Compute the lexically misleading score (LMS) of each example, the maximum probability of a wrong label.
 
     Nie et al. 2019, section 5.
 

@@ -31,7 +31,7 @@ LOGIT: Final = declare_float_field("logit", LOGIT_DECIMALS)
 
 
 class LexicalScore(NamedTuple):
-    """Prediction of a lexical model for an example, and its lexically misleading score.
+    """Prediction and lexically misleading score of an example.
 
     Attributes:
         probabilities: Rounded probabilities of `data.labels.LABELS`, shape (3,).
@@ -45,24 +45,24 @@ class LexicalScore(NamedTuple):
 
 
 class ExampleScorer:
-    """Scorer of examples with one lexical model, or with one model per fold that was fitted without this fold.
+    """Scorer that predicts examples with a lexical model, or with the out-of-fold models of cross-fitting.
 
     Args:
         models: A single model, or the models of all folds in order.
         seed: Random seed of the folds.
-        top: Maximum number of misleading features per example (default: 3).
+        max_features: Maximum number of misleading features per example (default: 3).
     """
 
-    def __init__(self, models: Sequence[LexicalModel], seed: int, *, top: int = 3) -> None:
+    def __init__(self, models: Sequence[LexicalModel], seed: int, *, max_features: int = 3) -> None:
         self.models = models
         self._seed = seed
-        self._top = top
+        self._top = max_features
         record = models[0].record
         self._reader = build_model_word_selector(record)
         self._hypothesis_only = record["hypothesis_only"]
 
     def score(self, examples: Sequence[Example]) -> list[LexicalScore]:
-        """Score examples with the models of their folds, in the order of the examples."""
+        """Score examples, in order. Each example is scored by the model that was not fitted to its fold."""
         words = self._reader.select_words(
             {text for example in examples for text in (example.premise, example.hypothesis)}
         )
@@ -76,18 +76,18 @@ class ExampleScorer:
             # All following steps use the rounded probabilities, which are the same on every machine.
             probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
             highest = compute_lms(probabilities, np.array([get_label_id(e.label) for e in subset], dtype=np.int64))
-            misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
+            misleading = model.rank_misleading(pairs, probabilities, [e.label for e in subset], self._top)
             scores |= zip(positions, map(LexicalScore, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
 
 
-def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, top: int = 3) -> LexicalScore:
-    """Score a single pair with the gold label `gold`, with at most `top` misleading features (default: 3)."""
-    return ExampleScorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
+def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, max_features: int = 3) -> LexicalScore:
+    """Score a single pair, and list at most `max_features` misleading features."""
+    return ExampleScorer([model], seed=0, max_features=max_features).score([Example("", premise, hypothesis, gold)])[0]
 
 
 def prepare_scorer_models(recipe: LexicalRecipe, source: PairSource, *, folds: int = FOLDS) -> list[Path]:
-    """Locate the models for scoring a source, and fit those that are not in the cache.
+    """Fit the lexical models for scoring a source, or find them in the cache. Returns their folders.
 
     Args:
         recipe: Training options of the models.
@@ -121,7 +121,7 @@ SCHEMA: Final = pa.schema(
 
 
 def iter_scored_tables(examples: Iterator[Example], scorer: ExampleScorer, *, min_lms: float) -> Iterator[pa.Table]:
-    """Iterate over scored examples with an LMS of at least `min_lms`, in tables with schema `SCHEMA`.
+    """Score examples, and yield tables of those whose LMS is at least `min_lms`, with schema `SCHEMA`.
 
     Each table contains the selected examples from a chunk of 10,000 examples.
     """

@@ -24,7 +24,7 @@ _FREE: Final = 16 << 20  # bytes, which take a few seconds to read
 
 
 def is_word_vectors(path: Path) -> bool:
-    """Check by its name whether a file is a text file with word vectors.
+    """Check whether a file is a text file with word vectors, based on its name.
 
     >>> [is_word_vectors(Path(name)) for name in ("glove.6B.50d.txt", "wiki.vec.gz", "glove.840B.300d.zip", "a.json")]
     [True, True, True, False]
@@ -53,7 +53,9 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
         with _opened(path) as (file, place):
             first = next(_lines(file, place, path), b"")
         with _opened(path) as (file, place):
-            lines = safe_io.count_lines(file, place, path.stat().st_size, free=_FREE, times=_MOST_UNPACKED)
+            lines = safe_io.count_lines(
+                file, place, path.stat().st_size, unlimited_bytes=_FREE, max_ratio=_MOST_UNPACKED
+            )
         with _opened(path) as (file, place):
             return _parse(_lines(file, place, path), path, first, lines)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:

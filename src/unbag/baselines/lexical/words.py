@@ -25,7 +25,7 @@ UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 
 
 def select_content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
-    """Select the content words of a tagged sentence.
+    """Select the distinct content words of a tagged sentence.
 
     >>> select_content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
     ('are', 'dogs', 'there')
@@ -44,7 +44,7 @@ BY_TYPE: Final = "type"
 
 
 class WordSelector(Protocol):
-    """Interface of classes that select words of sentences as features."""
+    """Interface of word selectors, which choose the words of a sentence that become features."""
 
     @property
     def identity(self) -> str:
@@ -55,13 +55,13 @@ class WordSelector(Protocol):
         """Select the words of each distinct sentence: lowercase, unique, sorted."""
         ...
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance in several processes, if this is enabled and the selection uses tags."""
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
+        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
         ...
 
 
 class AllWordsSelector:
-    """Selection of all words except punctuation. A sentence and its permutations have the same words."""
+    """Selector of all words except punctuation. The result does not depend on word order."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -71,12 +71,12 @@ class AllWordsSelector:
         """Select the words of each distinct sentence."""
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Do nothing, because this selection uses no tags."""
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
+        """Do nothing, because this selector uses no tags."""
 
 
 class ContextWordSelector:
-    """Selection of content words by their tags in the sentence, from a spaCy pipeline."""
+    """Selector of content words, based on their part-of-speech tags in the sentence."""
 
     def __init__(self, pipeline: str, language: str) -> None:
         self._tags = _ContentTags(pipeline, language)
@@ -87,16 +87,17 @@ class ContextWordSelector:
         tagged = self._tags.of(sentences)
         return {sentence: select_content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance in several processes, if this is enabled."""
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
+        """Tag sentences in advance with several processes, if multiprocessing is enabled."""
         self._tags.precompute(sentences)
 
 
 class TypeWordSelector:
-    """Selection of words whose most frequent tag in the training pairs is a content-word tag.
+    """Selector of content words, based on the most frequent part-of-speech tag of each word in the training pairs.
 
-    Call `count` with all training sentences before the first `select_words`. The vocabulary of a fitted model contains
-    only such words, so `AllWordsSelector` can process new sentences without a tagger (`build_model_word_selector`).
+    Call `count_tags` with all training sentences before the first `select_words`. The vocabulary of a fitted model
+    contains only such words, so `AllWordsSelector` can process new sentences without a tagger. See
+    `build_model_word_selector`.
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
@@ -109,10 +110,10 @@ class TypeWordSelector:
         self._tags = _ContentTags(pipeline, language)
         self._all = AllWordsSelector(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count`
+        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count_tags`
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
 
-    def count(self, sentences: Iterable[str]) -> None:
+    def count_tags(self, sentences: Iterable[str]) -> None:
         """Count the tags of words in training sentences. Repeated sentences count each time."""
         self._types = None
         sentences = list(sentences)
@@ -132,8 +133,8 @@ class TypeWordSelector:
         every_word = self._all.select_words(sentences)
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance in several processes, if this is enabled."""
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
+        """Tag sentences in advance with several processes, if multiprocessing is enabled."""
         self._tags.precompute(sentences)
 
 
@@ -160,14 +161,14 @@ class _ContentTags:
 
 
 def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
-    """Build the word selection for a pipeline, a language and a type of tags.
+    """Build the word selector for a pipeline, a language and a type of tags.
 
     Args:
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
             default of the language.
         language: One of `data.corpora.LANGUAGES`.
-        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count` must be called first). No effect if
-            all words are selected.
+        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count_tags` must be called first). No
+            effect if all words are selected.
 
     Raises:
         ValueError: If the pipeline does not exist or does not have the required tags.
@@ -180,7 +181,7 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
 
 
 def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
-    """Build the word selection of a fitted model from its record.
+    """Build the word selector of a fitted model from its JSON record.
 
     For a model with words by type, all words are selected, because other words are not in its vocabulary.
     """
@@ -189,7 +190,7 @@ def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
 
 
 def find_most_frequent_tag(counts: Mapping[str, int]) -> str:
-    """Find the most frequent tag; ties resolve to the first tag in alphabetical order.
+    """Find the most frequent tag. Ties go to the first tag in alphabetical order.
 
     >>> find_most_frequent_tag({"VBN": 2, "JJ": 2, "VBD": 1})
     'JJ'

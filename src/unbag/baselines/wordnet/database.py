@@ -30,7 +30,7 @@ _OUTDATED: Final = (
 
 
 class WordNet:
-    """WordNet as a lexicon (`unbag.baselines.wordnet.relations.Lexicon`), with NLTK synsets as senses.
+    """Lexicon based on NLTK's WordNet. Senses are synsets.
 
     Attributes:
         identity: Version of WordNet, and a hash of the files that affect the results.
@@ -104,7 +104,7 @@ class WordNet:
 
 @lru_cache(maxsize=1)
 def open_wordnet() -> WordNet:
-    """Open the installed WordNet, in NLTK's data folders or in the folder of `unbag.baselines.wordnet.install`.
+    """Open the WordNet database that is installed in a data folder of NLTK or by `unbag.baselines.wordnet.install`.
 
     The first call takes some seconds. Later calls return the same object.
 

@@ -25,10 +25,10 @@ class WordNetRelation(StrEnum):
 
 
 class Lexicon(Protocol):
-    """Interface of a lexicon that maps words to senses and orders senses by hypernymy. Senses are hashable."""
+    """Interface of a lexicon with senses, hypernyms and antonyms. Senses are hashable."""
 
     def senses(self, phrase: str) -> Collection[Hashable]:
-        """Look up the senses of a word or phrase, which may be inflected; empty if there is no entry."""
+        """Look up the senses of a word or phrase, which may be inflected. Empty if there is no entry."""
         ...
 
     def hypernyms(self, sense: Hashable) -> Collection[Hashable]:
@@ -55,7 +55,7 @@ def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
 
 
 def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
-    """Compute the minimum number of edges from a sense of the first phrase up to a sense of the second.
+    """Compute the minimum number of hypernym edges from a sense of the first phrase to one of the second.
 
     Returns:
         Number of edges: 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
@@ -67,13 +67,13 @@ def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int |
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
-    """Check whether two phrases have senses with a common ancestor at most `edges` edges above both."""
+    """Check whether two phrases have senses with a common hypernym at most `edges` edges above both."""
     above = compute_ancestors(lexicon, lexicon.senses(first), edges)
     return any(sense in above for sense in compute_ancestors(lexicon, lexicon.senses(second), edges))
 
 
 def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> WordNetRelation | None:
-    """Find the first relation that holds between two phrases in any of their senses.
+    """Find the WordNet relation between two phrases, in any of their senses. Return None if there is none.
 
     The relations are checked in the order synonym, hyponym (at any distance), hypernym, antonym, co-hyponym. Glockner
     et al. 2018, section 4.1, list them in this order but do not define a priority.
@@ -99,7 +99,7 @@ def find_relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAUL
 
 
 def compute_ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
-    """Compute the minimum distance from the given senses to each of their ancestors.
+    """Compute the minimum number of hypernym edges from the given senses to each of their ancestors.
 
     The senses themselves are included, with distance 0.
 

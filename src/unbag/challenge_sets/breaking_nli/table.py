@@ -28,7 +28,7 @@ _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is bel
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy overall, by gold label and category, and by similarity and frequency if present.
+    """Build the table of accuracy overall, by gold label, by category and, if available, by similarity and frequency.
 
     If the pairs have annotators' labels, a column shows the accuracy of one annotator.
     """

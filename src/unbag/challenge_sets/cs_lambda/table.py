@@ -22,7 +22,7 @@ _MIN_PAIRS: Final = 50  # from 50 pairs the standard error of an accuracy is bel
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy, drop, best constant prediction and human estimate by λ."""
+    """Build the table of accuracy, drop, best constant prediction and human accuracy by λ."""
     subsets = result.scores["subsets"]
     has_human = any("human" in subset for subset in subsets)
     grid = create_result_table(
@@ -39,7 +39,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy on the pairs with misleading words, beside the best constant prediction and the change."""
+    """Summarize the accuracy on CS_0.7, the best constant prediction, and the difference from all pairs."""
     subsets = result.scores["subsets"]
     hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
     if hardest is None or hardest["n"] < _MIN_PAIRS:
@@ -51,8 +51,9 @@ def summarize_result(result: Result) -> str:
     accuracy, majority = hardest["accuracy"], hardest["majority"]
     label = result.scores["labels"][hardest["majority_label"]]
     return (
-        f"where words mislead (λ = {hardest['lambda']:g}), correct on {format_share(accuracy)} of {accuracy.n:,} pairs "
-        f"(always {label}: {format_points(majority.value)} %); from all pairs to these, "
+        f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_share(accuracy)} of "
+        f"{accuracy.n:,} pairs "
+        f"(always {label}: {format_points(majority.value)} %); compared with all pairs, "
         f"{describe_change(hardest['drop'])}."
     )
 

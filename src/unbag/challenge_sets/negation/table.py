@@ -20,7 +20,7 @@ _ENOUGH: Final = 20  # premises of an operation, below which its accuracy says l
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build a table of the three measures, overall and by operation."""
+    """Build the table of accuracy, false-entailment rate and mirror consistency, overall and by operation."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "rows", "accuracy [95 %]", "false ent.", "mirrors right")
     parts = [("all", scores), *((part["operation"], part) for part in list_operation_scores(scores))]
@@ -32,7 +32,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy, the mirrors with both pairs right, and the operation with the lowest accuracy."""
+    """Summarize the accuracy, the mirror consistency, and the operation with the lowest accuracy."""
     scores = result.scores
     lowest = _lowest_operation(scores)
     hardest = "" if lowest is None else f", least on {lowest['operation']} ({format_share(lowest['accuracy'])})"
@@ -44,7 +44,7 @@ def summarize_result(result: Result) -> str:
 
 
 def list_operation_scores(scores: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List the measures of the operations, in the order of `OPERATIONS`."""
+    """List the scores of each operation, in the order of `OPERATIONS`."""
     return sorted(scores["by_operation"], key=lambda part: OPERATIONS.index(part["operation"]))
 
 

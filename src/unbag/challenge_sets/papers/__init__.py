@@ -1,4 +1,4 @@
-"""Published figures of the papers: every table of numbers as printed, with its source. They are never recomputed.
+"""Published results of the papers: every table as printed, with the source. The values are never recomputed.
 
 There is one file per paper. The `rows` of a table begin with cells that identify the measurement (`keys`), followed by
 the numbers (`values`), None where the paper has a dash. The files quote numbers only; the descriptions are ours.
@@ -22,7 +22,7 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table of a paper.
+    """A table of a paper, with its numbers as printed.
 
     Attributes:
         paper: Short name of the paper, e.g. "Nie et al. 2019".
@@ -52,12 +52,12 @@ class PaperTable:
 
     @property
     def source(self) -> str:
-        """Reference to the printed figures, e.g. "Nie et al. 2019, Table 5"."""
+        """Citation of the table, e.g. "Nie et al. 2019, Table 5"."""
         kind = "section" if "." in self.number else "Table"
         return f"{self.paper}, {kind} {self.number}"
 
     def read_shares(self, name: str) -> list[float | None]:
-        """Read a column of `values` as shares of 1, one per row.
+        """Read a column of `values` as fractions in [0, 1], one per row.
 
         Raises:
             ValueError: If the column does not exist, or holds neither shares nor percentages.
@@ -92,7 +92,7 @@ def load_papers() -> tuple[Paper, ...]:
 
 
 def list_paper_tables(name: str | None = None) -> list[PaperTable]:
-    """List all tables, or the tables about one challenge set.
+    """List the tables of all papers, or only those about one challenge set.
 
     Raises:
         ValueError: If no table is about the set.
@@ -106,7 +106,7 @@ def list_paper_tables(name: str | None = None) -> list[PaperTable]:
 
 
 def get_paper_table(short: str, number: str) -> PaperTable:
-    """Look up one table by paper and number."""
+    """Look up a table by the paper's short name and the table number."""
     [match] = [one for one in list_paper_tables() if (one.paper, one.number) == (short, number)]
     return match
 

@@ -25,8 +25,8 @@ _BINS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the quantities of Permutation Acceptance, and over two of them at higher confidence."""
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the metrics of Permutation Acceptance, and over Ω_max and P^c at higher confidence thresholds."""
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             yield symbol, meaning.replace("…", "accepted"), scores[name]
@@ -37,13 +37,14 @@ def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the Ω_x curve, the entropy of accepted permutations, and acceptance by BLEU, length and mini-tree."""
+    """Build figures of the Ω_x curve, the entropies, and the acceptance by BLEU, length and mini-tree ratio."""
     curve = build_group_figure(
         group,
         lambda scores: ((x, build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())),
         title="The Ω_x curve",
-        about="Share of examples where more than a share x of the permutations get the gold label. The curve of a "
-        "model that uses word order falls early. The curve of a bag of words is constant at its accuracy.",
+        about="Share of examples for which more than a share x of the permutations get the gold label. For a model "
+        "that uses word order, the curve falls early. For a bag of words, the curve is constant at the "
+        "accuracy.",
         x="x, share of permutations accepted",
         y="Ω_x, share of examples",
         kind="curve",

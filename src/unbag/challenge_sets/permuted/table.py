@@ -33,7 +33,7 @@ _MIN_ORDERS: Final = 50  # from 50 permutations in a bin the standard error of t
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of all quantities with intervals, and of their values at higher confidence."""
+    """Build the table of all metrics with intervals, and of their values at higher confidence thresholds."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
     grid = create_result_table(SET.title, result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
@@ -51,7 +51,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize Permutation Acceptance beside its value for a bag of words and for chance."""
+    """Summarize Permutation Acceptance and compare it with a bag of words and with chance."""
     scores = result.scores
     if scores["p_c"].value is None:
         return "no pair is correct in order, so P^c is undefined."

@@ -1,4 +1,4 @@
-"""AddAmod: an adjective on one noun in the premise and on another in the hypothesis (Nie et al. 2019, section 3.1).
+"""AddAmod: an adjective modifies one noun in the premise and another in the hypothesis (Nie et al. 2019, section 3.1).
 
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.".
 Neither sentence entails the other, and neither contradicts the other, so the label is neutral.
@@ -13,6 +13,10 @@ adjective must also be able to move, which requires two conditions:
   least `COLLOCATION` times as often as expected by chance (pointwise mutual information, Church and Hanks 1990).
 
 Adjectives of origin modify only people and animals, because with things they denote a kind (Chinese food).
+
+In written text, adjectives are added only if English orders them and they express no opinion. Others denote a relation
+more often than in captions ("local families in our community" are families in our local community). A sentence with
+"including" is excluded, because an adjective of a group also holds for its members ("young people including a man").
 
 Position. The adjective stands before the noun or before the noun's compounds ("a red fire truck"), and after
 determiners and numbers. The article a or an adapts to its sound. Among other adjectives, the position follows the
@@ -53,6 +57,7 @@ from unbag.data.text.grammar import (
     HAPPENINGS,
     MISREAD,
     NEGATIONS,
+    OPINION,
     ORIGIN,
     PEOPLE,
     adapt_article,
@@ -73,10 +78,11 @@ DEFAULT_MIN_COUNT: Final = 2
 
 
 class AddAmodExclusion(StrEnum):
-    """The reason why a premise yields no AddAmod pair."""
+    """Reason why no AddAmod pair is built from a premise."""
 
     DETERMINER = "a determiner that does not fit its noun"
     NEGATED = "a negation"
+    MEMBERS = "a group and its members (people including a man)"
     ONE_NOUN = "fewer than two nouns that take an adjective"
     NOT_SHARED = "no adjective that is attested with two of its nouns"
     NOT_FREE = "no such adjective that moves freely (American flag, live band)"
@@ -92,7 +98,7 @@ COLLOCATION: Final = 64.0
 _MAX_CACHED_PAIRS: Final = 100_000  # pairs of nouns whose shared adjectives are cached: some MB
 
 
-class Addition(NamedTuple):
+class AddAmodPair(NamedTuple):
     """A pair whose sentences differ in the position of one adjective.
 
     Attributes:
@@ -111,7 +117,7 @@ class Addition(NamedTuple):
 
 
 class AdjectiveCounts:
-    """Counts of the adjectives that modify each noun of a corpus; nouns are counted by lemma."""
+    """Counts of the adjectives that modify each noun of a corpus. Nouns are grouped by lemma."""
 
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
         """Count the modifiers in some parses (default: none)."""
@@ -125,7 +131,7 @@ class AdjectiveCounts:
             self.add(parse)
 
     def add(self, parse: Parse) -> None:
-        """Count the adjectives of one parse."""
+        """Add the adjectives of a parsed sentence to the counts."""
         for i in [i for i, tag in enumerate(parse.tags) if tag == ADJECTIVE]:
             adjective = parse.lower_words[i]
             # Next to a hyphen, the token is a part of an adjective (blond-haired).
@@ -141,8 +147,8 @@ class AdjectiveCounts:
                 self._modified[noun] += 1
                 self._total += 1
 
-    def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
-        """Look up the adjectives with at least `min_count` occurrences with each of two nouns.
+    def find_shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
+        """Look up the adjectives that occur at least `min_count` times with each of two nouns.
 
         Returns:
             The smaller of the two counts, by adjective.
@@ -158,13 +164,13 @@ class AdjectiveCounts:
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
 
     def is_property(self, adjective: str, min_count: int) -> bool:
-        """Check whether an adjective is of a class that English orders, or a predicate at least `min_count` times."""
+        """Check whether an adjective names a property: it has a rank in adjective order, or is often a predicate."""
         return get_adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
-    def association(self, adjective: str, noun: str) -> float:
-        """Compute the ratio of observed to expected count of an adjective with a noun: 2 to the mutual information.
+    def compute_association(self, adjective: str, noun: str) -> float:
+        """Compute the ratio of observed to expected count of an adjective with a noun, 2 to the power of their PMI.
 
-        c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns; 0 if the adjective never modifies the noun.
+        c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns. The ratio is 0 if c(a, n) is 0.
         """
         together = self._counts.get(noun, {}).get(adjective, 0)
         return together * self._total / (self._modifiers[adjective] * self._modified[noun]) if together else 0.0
@@ -188,15 +194,16 @@ def _modifies(parse: Parse, i: int) -> bool:
     return parse.lower_words[i] not in _OF_COLOURS or get_adjective_rank(following) != COLOUR
 
 
-def addamod(
+def build_addamod_pair(
     parse: Parse,
     adjectives: AdjectiveCounts,
     *,
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
-) -> Addition | AddAmodExclusion:
-    """Add an adjective to a sentence in two positions, or determine why this is not possible.
+    written: bool = False,
+) -> AddAmodPair | AddAmodExclusion:
+    """Build a pair by adding an adjective to one noun in the premise and to another noun in the hypothesis.
 
     A random draw selects a start among all pairs of nouns. The operator takes the first pair from there, in cyclic
     order, that shares a fitting adjective. Which noun is modified in the premise is random too. The adjective is drawn
@@ -210,6 +217,7 @@ def addamod(
         min_count: Minimum count of the adjective with each noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the adjective and the nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
+        written: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).
 
     Returns:
         The pair, or the reason for the exclusion of the sentence.
@@ -219,6 +227,8 @@ def addamod(
     present = parse.lower_words
     if not _DENYING.isdisjoint(present):
         return AddAmodExclusion.NEGATED
+    if written and "including" in present:
+        return AddAmodExclusion.MEMBERS
     nouns = [noun for noun in _nouns(parse) if are_in_half(words, [_lemma(parse, noun)])]
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
@@ -227,8 +237,10 @@ def addamod(
     # The reported reason is the last condition that some pair of nouns reached.
     reason = AddAmodExclusion.NOT_SHARED
     for one, other in pairs:
-        shared = adjectives.shared(_lemma(parse, one), _lemma(parse, other), min_count)
+        shared = adjectives.find_shared(_lemma(parse, one), _lemma(parse, other), min_count)
         shared = {a: n for a, n in shared.items() if a not in present and are_in_half(words, [a])}
+        if written:
+            shared = {a: n for a, n in shared.items() if get_adjective_rank(a) not in (None, OPINION)}
         free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
         fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
         if fit:
@@ -248,7 +260,7 @@ def addamod(
     adjective = _weighted(fit, weight)
     sides = [(_text(_insert(parse, adjective, noun)), noun) for noun in (one, other)]
     (premise, noun), (hypothesis, other_noun) = sides if direction % 2 else sides[::-1]
-    return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
+    return AddAmodPair(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
 
 def _lemma(parse: Parse, noun: "_Noun") -> str:
@@ -264,7 +276,7 @@ def _is_free(
     nouns = [_lemma(parse, noun) for noun in (one, other)]
     if get_adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
         return False
-    return all(adjectives.association(adjective, noun) < COLLOCATION for noun in nouns)
+    return all(adjectives.compute_association(adjective, noun) < COLLOCATION for noun in nouns)
 
 
 class _Noun(NamedTuple):
@@ -281,7 +293,7 @@ class _Noun(NamedTuple):
     adjectives: tuple[int, ...]
 
     def takes(self, parse: Parse, adjective: str) -> bool:
-        """Check whether an adjective fits the noun and the noun's present adjectives."""
+        """Check whether an adjective can modify the noun, given the adjectives that the noun already has."""
         noun = _lemma(parse, self)
         if adjective in _INHERENT.get(noun, ()) or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE):
             return False
@@ -302,7 +314,7 @@ class _Noun(NamedTuple):
         return not ranks or (None not in ranks and new_rank is not None and new_rank not in ranks)
 
     def position(self, parse: Parse, adjective: str) -> int:
-        """Find the token before which an adjective that fits the noun is inserted."""
+        """Find the index of the token before which the adjective is inserted."""
         if not self.adjectives:
             return self.start
         new = get_adjective_rank(adjective)
@@ -453,7 +465,7 @@ def _text(parse: Parse) -> str:
 
 
 def modify_noun(parse: Parse, noun: str, adjective: str) -> Parse | None:
-    """Build the parse of a sentence with an adjective before one of its nouns.
+    """Insert an adjective before a noun of a parsed sentence.
 
     Args:
         parse: Parsed sentence.
@@ -461,7 +473,7 @@ def modify_noun(parse: Parse, noun: str, adjective: str) -> Parse | None:
         adjective: Adjective in lower case.
 
     Returns:
-        The parse; None if the noun takes no adjective, or not this one (an old boy, a small big dog).
+        The new parse, or None if the noun cannot take this adjective (an old boy, a small big dog).
     """
     found = next((each for each in _nouns(parse) if parse.words[each.head] == noun), None)
     return _insert(parse, adjective, found) if found is not None and found.takes(parse, adjective) else None

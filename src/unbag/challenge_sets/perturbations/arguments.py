@@ -1,4 +1,4 @@
-"""Arguments of a parsed sentence (subject, object, number) that may be exchanged for those of another sentence.
+"""Arguments of a parsed sentence (subject, object, number) that can be exchanged with another sentence's arguments.
 
 An argument is a plain noun phrase: determiner or number, adjectives, compound, noun. A claim's argument is replaced as
 a whole by a donor's, which stands in the claim as it stands in its own sentence. Both nouns have the same grammatical
@@ -44,7 +44,10 @@ from unbag.data.text.tokens import tokenize_words
 
 
 class ArgumentRole(StrEnum):
-    """What is exchanged, in the order in which the operations of a claim are made."""
+    """Role of an exchangeable argument.
+
+    The order of the members is the order in which a claim's arguments are exchanged.
+    """
 
     SUBJECT = "subject"
     OBJECT = "object"
@@ -52,7 +55,7 @@ class ArgumentRole(StrEnum):
 
 
 class ClaimExclusion(StrEnum):
-    """Why a claim has no argument that may be exchanged."""
+    """Reason why no argument of a claim can be exchanged."""
 
     DETERMINER = "a determiner that does not fit its noun"
     NEGATED = "a negation, a question or a modal verb"
@@ -70,7 +73,7 @@ _FUNCTION_WORDS: Final = frozenset(
     before after beside besides between during across upon above below toward towards within without about i you we us
     my your our me himself herself itself themselves s""".split()
 )
-"""Words that say nothing of what a sentence is about; all others are content words."""
+"""Function words; all other words are content words."""
 
 _SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / child kid / baby infant newborn
     / mother mom mommy mum / father dad daddy / bicycle bike / bicyclist cyclist biker / street road avenue / sidewalk
@@ -83,7 +86,7 @@ _SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / c
     grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake
     / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice
     / read study"""
-"""Words of which one may say what the other does in the same scene; `/` is between the sets."""
+"""Words that may denote the same thing in one scene; `/` separates the sets."""
 
 _ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / son > boy man / daughter > girl woman
     / father dad husband grandfather grandpa uncle groom boyfriend king > man guy / boyfriend > boy
@@ -107,9 +110,9 @@ GENERIC: Final = frozenset(
     view surface side front back top bottom end edge middle center day night time sun sky light weather picture photo
     photograph image camera way direction part piece kind type set row line circle position distance surroundings
     environment location setting spot world city town street road sidewalk pavement water park field grass
-    dirt""".split()
+    dirt damn""".split()
 )
-"""Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
+"""Nouns that apply to almost any person, thing or place: a sentence may have the same meaning without the noun."""
 
 _MAN: Final = frozenset("man guy gentleman dude fellow father dad husband grandfather groom king boyfriend".split())
 _WOMAN: Final = frozenset("woman lady mother mom wife grandmother bride queen girlfriend".split())
@@ -137,7 +140,7 @@ _ALIKE: Final = (
     frozenset("fisherman sailor".split()),
     frozenset("skateboarder skater skier snowboarder surfer swimmer diver".split()),
 )
-"""Roles that one person may well have at once."""
+"""Roles that one person may have at the same time."""
 
 PERSON: Final = "person"
 ANIMAL: Final = "animal"
@@ -167,12 +170,12 @@ _KINDS: Final = {
 _INTERCHANGEABLE: Final = frozenset(
     {("wear", "clothes"), ("play", "instrument"), ("eat", "food"), ("drink", "drink"), ("drive", VEHICLE)}
 )
-"""Verbs that take any noun of a kind for their object, so that an exchange needs no attestation."""
+"""Verbs that take any noun of a class as object, so an exchange needs no attestation."""
 _SUBJECT_KINDS: Final = (PERSON, ANIMAL)  # what acts: of vehicles, a bicycle drives no more than an airplane
 _WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts shoe sock jean jeans clothe".split())
-"""Clothes that a person may be taken to wear though no sentence says so, unless an adjective tells which."""
+"""Clothes that most people wear, even if no sentence mentions them, unless an adjective specifies them."""
 _UNACTED: Final = frozenset("have be see contain hear observe watch".split())
-"""Verbs whose object may be true of the subject anyway (a car has wheels), or acts itself (watch a ball fly)."""
+"""Verbs whose object may hold for the subject anyway (a car has wheels), or is itself an agent (watch a ball fly)."""
 
 _NUMBERS: Final = {
     word: value
@@ -203,7 +206,7 @@ _AFTER_PHRASE: Final = ("NOUN", "PROPN", "NUM", "PART")  # the noun would not be
 
 
 class Argument(NamedTuple):
-    """An argument of a sentence.
+    """An argument of a sentence: a subject, an object or a number.
 
     Attributes:
         role: Its role.
@@ -224,7 +227,7 @@ class Argument(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)  # phrases of donors are looked up again for every claim
 def collect_content_stems(sentence: str) -> frozenset[str]:
-    """Compute the stems of a sentence's content words.
+    """Compute the stems of the content words of a sentence.
 
     >>> sorted(collect_content_stems("A man is riding two horses."))
     ['hors', 'man', 'rid', 'two']
@@ -237,7 +240,7 @@ def collect_content_stems(sentence: str) -> frozenset[str]:
 
 
 def expand_stems(stems: Iterable[str]) -> frozenset[str]:
-    """Compute the stems of all words that a sentence may say, from the stems of the words that it has.
+    """Add the stems of all words that the given stems imply: synonyms and hypernyms (boy implies child).
 
     >>> boy, child = collect_content_stems("a boy"), collect_content_stems("a child")
     >>> expand_stems(boy) >= child, expand_stems(child) >= boy
@@ -278,7 +281,7 @@ def _above() -> dict[str, frozenset[str]]:
 
 
 def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
-    """Find the arguments of a claim that may be exchanged, in the order of `ArgumentRole`, or why there is none."""
+    """Find the exchangeable arguments of a claim, in the order of `ArgumentRole`, or the reason why there are none."""
     clause = _unfit_claim(parse)
     if isinstance(clause, ClaimExclusion):
         return clause
@@ -297,7 +300,7 @@ def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusion:
 
 
 def iter_donor_arguments(parse: Parse) -> Iterator[Argument]:
-    """Yield the arguments of a sentence that may stand in a claim: subjects, objects and numbers."""
+    """Yield the subjects, objects and numbers of a sentence that can replace an argument of a claim."""
     if not has_matching_determiners(parse) or not NEGATIONS.isdisjoint(parse.lower_words):
         return
     for i, dep in enumerate(parse.deps):
@@ -312,15 +315,15 @@ def iter_donor_arguments(parse: Parse) -> Iterator[Argument]:
 
 @lru_cache(maxsize=1 << 14)
 def is_generic(noun: str) -> bool:
-    """Check whether a noun names almost anyone, anything or any place (`GENERIC`)."""
+    """Check whether a noun is generic: it can denote almost any person, thing or place (`GENERIC`)."""
     return stem_phrase(noun) in _stems_of(GENERIC)
 
 
-def is_counted_once(sentence: str, number: Argument) -> bool:
-    """Check whether a sentence speaks once of what a claim counts: of two men and a third, three may be said.
+def is_mentioned_once(sentence: str, number: Argument) -> bool:
+    """Check whether a sentence mentions the counted noun only once. With "two men" and "a man", the total may be three.
 
     >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
-    >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
+    >>> is_mentioned_once("Two men ride.", two), is_mentioned_once("Two men ride, and a man walks.", two)
     (True, False)
     """
     tokens = [word.text.lower() for word in tokenize_words(sentence)]
@@ -328,7 +331,7 @@ def is_counted_once(sentence: str, number: Argument) -> bool:
 
 
 def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = frozenset()) -> bool:
-    """Check whether an argument may take the place of another: what is true of the one is not of the other.
+    """Check whether an argument can replace another one so that the new claim does not follow from the evidence.
 
     Args:
         old: Argument of a claim.
@@ -365,7 +368,7 @@ def can_replace(old: Argument, new: Argument, objects: Set[tuple[str, str]] = fr
 
 
 def exchange_argument(parse: Parse, old: Argument, new: Argument) -> str:
-    """Build the sentence in which an argument stands in the place of another."""
+    """Build the sentence in which a new argument replaces an old one."""
     start, stop = old.span.start, old.span.stop
     is_first = start == parse.first_word and not parse.words[start][:1].islower()
     words_ = [*parse.words[:start], capitalize(new.text) if is_first else new.text, *parse.words[stop:]]

@@ -1,4 +1,4 @@
-"""Counts over a corpus: words, bigrams, and pairs of words that occur together in contradictions."""
+"""Corpus counts: words, bigrams, and word pairs that occur together in contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ EDGE: Final = ""
 
 
 class CorpusCounts(NamedTuple):
-    """Counts over a corpus; words are in lower case.
+    """Counts of words, bigrams and contradicting word pairs in a corpus. All words are in lower case.
 
     Attributes:
         words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share
@@ -32,7 +32,7 @@ class CorpusCounts(NamedTuple):
 
 
 def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
-    """Count the words and bigrams of a corpus. Memory grows with the number of distinct bigrams, not of sentences.
+    """Count the words and bigrams of a corpus. Memory depends on the number of distinct bigrams, not of sentences.
 
     Args:
         examples: Examples of the corpus.
@@ -54,7 +54,7 @@ def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) 
 
 
 def split_with_edges(sentence: str) -> list[str]:
-    """Split a sentence into lower-case words, with `EDGE` at both ends and in place of punctuation marks.
+    """Split a sentence into lower-case words. `EDGE` is added at both ends and replaces punctuation marks.
 
     >>> split_with_edges("Red, I say.")
     ['', 'red', '', 'i', 'say', '']
@@ -70,46 +70,48 @@ def _count(sentence: str, counts: CorpusCounts) -> Sequence[str]:
     return tokens
 
 
-ENDINGS: Final = (".txt", ".txt.gz")
+BIGRAM_FILE_SUFFIXES: Final = (".txt", ".txt.gz")
 """File name endings of texts and tables of counts."""
 
 
 class Bigrams(NamedTuple):
-    """Counts of bigrams; words are in lower case.
+    """Counts of bigrams in lower case.
 
     Attributes:
         counts: Number of occurrences of each pair of adjacent words, `EDGE` included.
-        with_ends: Whether the counts include `EDGE` as a neighbour. Tables of counts do not.
+        has_sentence_ends: Whether the counts include `EDGE` as a neighbour. Tables of counts do not.
     """
 
     counts: Counter[tuple[str, str]]
-    with_ends: bool = True
+    has_sentence_ends: bool = True
 
-    def is_attested(self, pair: tuple[str, str], least: int) -> bool:
-        """Check whether a bigram occurs at least `least` times. Without counted ends, bigrams with `EDGE` always pass.
+    def is_attested(self, pair: tuple[str, str], min_count: int) -> bool:
+        """Check whether a bigram occurs at least `min_count` times.
+
+        Bigrams with `EDGE` pass if the counts lack sentence ends.
 
         >>> Bigrams(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
         True
         """
-        return (not self.with_ends and EDGE in pair) or self.counts[pair] >= least
+        return (not self.has_sentence_ends and EDGE in pair) or self.counts[pair] >= min_count
 
 
 def count_bigrams(examples: Iterable[Example]) -> Bigrams:
-    """Count the bigrams of a corpus of pairs."""
+    """Count the bigrams in the sentences of a corpus."""
     return Bigrams(count_corpus(examples).bigrams)
 
 
 def is_bigram_file(name: str) -> bool:
-    """Check by its name whether a file is a text or a table of counts.
+    """Check whether a file is a text or a table of bigram counts, based on its name.
 
     >>> is_bigram_file("wikipedia.txt.gz"), is_bigram_file("pairs.jsonl")
     (True, False)
     """
-    return name.endswith(ENDINGS)
+    return name.endswith(BIGRAM_FILE_SUFFIXES)
 
 
 def read_bigrams(path: Path) -> Bigrams:
-    """Read bigram counts from a text with one sentence per line, or from a table of counts.
+    """Read bigram counts from a text with one sentence per line, or from a table of bigram counts.
 
     Each line of a table has two words and a number, separated by tabs; a space may separate the words. Words are
     converted to lower case. The first line determines whether the file is a table.
@@ -121,7 +123,7 @@ def read_bigrams(path: Path) -> Bigrams:
     first = next(texts, "")
     all_lines = chain([first], texts)
     if _is_table_line(first):
-        return Bigrams(_parse_table(path, all_lines), with_ends=False)
+        return Bigrams(_parse_table(path, all_lines), has_sentence_ends=False)
     counts: Counter[tuple[str, str]] = Counter()
     for line in all_lines:
         counts.update(pairwise(split_with_edges(line)))
@@ -139,13 +141,13 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
-    """Sum the counts of several corpora. The result has sentence ends only if all inputs have them."""
+    """Sum the bigram counts of several corpora. The result has sentence ends only if all inputs have them."""
     counts: Counter[tuple[str, str]] = Counter()
-    with_ends = True
+    has_sentence_ends = True
     for each in parts:
         counts.update(each.counts)
-        with_ends = with_ends and each.with_ends
-    return Bigrams(counts, with_ends)
+        has_sentence_ends = has_sentence_ends and each.has_sentence_ends
+    return Bigrams(counts, has_sentence_ends)
 
 
 def _is_table_line(line: str) -> bool:

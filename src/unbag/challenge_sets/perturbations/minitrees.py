@@ -1,4 +1,4 @@
-"""POS mini-trees: the tags of each word's neighbours, counted in a training corpus (Sinha et al. 2021, section 6)."""
+"""POS mini-trees: tags of the neighbours of each word, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -25,7 +25,7 @@ _CHUNK_SIZE: Final = 10_000  # sentences tagged together
 
 
 class MiniTrees:
-    """ψ of each word type: the distribution of tags over the word's neighbours in a corpus.
+    """For each word type, ψ: the distribution of POS tags over the word's neighbours in a corpus.
 
     By the paper's code (`code`), ψ pools the neighbours of all occurrences. By the paper's text (`text`), ψ is the mean
     of the distributions of the single occurrences. The two differ if an occurrence near the edge of a sentence has
@@ -36,7 +36,7 @@ class MiniTrees:
 
     >>> trees = MiniTrees()
     >>> trees.add((("the", "DET"), ("cat", "NOUN"), ("sleeps", "VERB")))
-    >>> float(trees.compute_profiles(["cat"])[0][TAGS.index("DET")])
+    >>> float(trees.compute_tag_distributions(["cat"])[0][TAGS.index("DET")])
     0.5
     """
 
@@ -64,7 +64,7 @@ class MiniTrees:
         radius: int = DEFAULT_RADIUS,
         definition: str = "code",
     ) -> "MiniTrees":
-        """Count the words of sentences. Only some thousand sentences are in memory at the same time.
+        """Build mini-trees from the sentences of a corpus. At most a few thousand sentences are held in memory.
 
         Repeated sentences count each time.
 
@@ -82,7 +82,7 @@ class MiniTrees:
         return trees
 
     def add(self, tagged: Tagged) -> None:
-        """Count the words of one sentence."""
+        """Add the words of a tagged sentence to the counts."""
         if not tagged:
             return
         self._tops.clear()
@@ -103,20 +103,23 @@ class MiniTrees:
     def __contains__(self, word: str) -> bool:
         return word.lower() in self._numbers
 
-    def compute_profiles(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Compute ψ of n words, shape (n, 17); zeros for a word that the corpus does not contain."""
+    def compute_tag_distributions(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """Compute ψ of n words, shape (n, 17). Words that do not occur in the corpus get zeros."""
         indices = [self._numbers.get(word.lower(), -1) for word in words]
         shares = self._sums[indices] / np.maximum(self._totals[indices], 1)[:, None]
         shares[np.array(indices) < 0] = 0
         return shares
 
     def compute_table(self) -> dict[str, list[float]]:
-        """Compute ψ of all words, in the format of `pos_minitree.compute_sentence_signature` and the metric module."""
+        """Compute ψ of all words, as input for `pos_minitree.compute_sentence_signature` and the metric."""
         words = list(self._numbers)
-        return dict(zip(words, self.compute_profiles(words).tolist(), strict=True))
+        return dict(zip(words, self.compute_tag_distributions(words).tolist(), strict=True))
 
     def compute_signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:
-        """Compute β^k of a sentence in its original order; NaN without words or, by the text, without known words."""
+        """Compute β^k of a sentence in its original order. Return NaN if it is undefined, e.g. for an empty sentence.
+
+        By the paper's text, β^k is also undefined if no word of the sentence occurs in the corpus.
+        """
         if self.definition == "text":
             return float(self.compute_permuted_signatures(tagged, np.arange(len(tagged))[None], k)[0])
         words, tags = zip(*tagged, strict=True) if tagged else ((), ())
@@ -126,7 +129,7 @@ class MiniTrees:
     def compute_permuted_signatures(
         self, tagged: Tagged, orders: NDArray[np.int64], k: int = DEFAULT_K
     ) -> NDArray[np.float64]:
-        """Compute β^k of reorderings of a sentence by the paper's text: words keep their tags from the original order.
+        """Compute β^k of permutations of a sentence by the paper's text: words keep the tags of the original order.
 
         Args:
             tagged: Tagged sentence in its original order, n words.
@@ -142,7 +145,7 @@ class MiniTrees:
         if orders.ndim != 2 or orders.shape[1] != len(tagged):
             raise ValueError(f"orders: expected shape (q, {len(tagged)}), got {orders.shape}")
         words = [word for word, _ in tagged]
-        usual = find_top_tags(self.compute_profiles(words), k)
+        usual = find_top_tags(self.compute_tag_distributions(words), k)
         known = np.array([word in self for word in words], dtype=bool)
         tags = encode_tags([tag for _, tag in tagged])
         return compute_signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
@@ -150,12 +153,14 @@ class MiniTrees:
     def _top(self, word: str, k: int) -> int:
         """Compute `find_top_tags` of a lower-case word, cached; ties in the order of `TAGS`; 0 for an unknown word."""
         if (word, k) not in self._tops:
-            self._tops[word, k] = int(find_top_tags(self.compute_profiles([word])[0], k)) if word in self else 0
+            self._tops[word, k] = (
+                int(find_top_tags(self.compute_tag_distributions([word])[0], k)) if word in self else 0
+            )
         return self._tops[word, k]
 
 
 class MiniTreeRatios:
-    """Terms of the ratio β^k(permuted) / β^k(original): β^k of sentences in their original order and permuted."""
+    """Computes the terms of the ratio β^k(permuted) / β^k(original)."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
         self._trees, self._tagger, self._k = trees, tagger, k
@@ -163,7 +168,7 @@ class MiniTreeRatios:
     def compute_terms(
         self, sentences: Sequence[str], permuted: Sequence[Sequence[str]], orders: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.float64]]:
-        """Compute β^k of sentences and of the q permutations of each.
+        """Compute β^k of each sentence and of its q permutations.
 
         Args:
             sentences: Sentences in their original order.

@@ -1,4 +1,4 @@
-"""Claims: declarative sentences of one clause that stay well formed in the operations of the negation set.
+"""Claims: declarative single-clause sentences that stay well formed in the operations of the negation set.
 
 The checks are strict, because a claim must stay well formed with *not* after its auxiliary, with another determiner of
 its subject, inside a frame such as "It is not true that …", and with a relative clause after its subject. Only a claim
@@ -47,7 +47,7 @@ _COMPLEMENTS: Final = ("attr", "acomp", "prep", "agent")
 
 
 class Claim(NamedTuple):
-    """A claim.
+    """A declarative sentence of one clause, with the positions of its subject and verb.
 
     Attributes:
         parse: Parse of the sentence.
@@ -62,21 +62,21 @@ class Claim(NamedTuple):
     verb: int
 
     def text(self, *, is_negated: bool = False, changed: Mapping[int, str] | None = None) -> str:
-        """Build the sentence, with *not* after the auxiliary if it is negated, and with some words replaced."""
+        """Build the sentence. Optionally insert *not* after the auxiliary, and replace words by position."""
         return self._join(0, is_negated=is_negated, changed=changed)
 
-    def lower(self, *, is_negated: bool = False) -> str:
-        """Build the sentence for the inside of a longer one."""
+    def decapitalized_text(self, *, is_negated: bool = False) -> str:
+        """Build the sentence with a lower-case first letter, for use inside a longer sentence."""
         first = decapitalize(self.parse.words[0], self.parse.pos[0])
         return self._join(0, is_negated=is_negated, changed={0: first})
 
     @property
     def subject(self) -> str:
-        """The subject, as written."""
+        """Text of the subject."""
         return self.parse.text(0, self.finite)
 
     def predicate(self, *, is_negated: bool = False) -> str:
-        """Build what follows the subject, with its full stop."""
+        """Build the part of the sentence after the subject, including the full stop."""
         return self._join(self.finite, is_negated=is_negated)
 
     @property
@@ -86,7 +86,7 @@ class Claim(NamedTuple):
 
     @property
     def is_past(self) -> bool:
-        """Whether the finite verb is a past form."""
+        """Whether the finite verb is in the past tense."""
         return self.parse.lower_words[self.finite] in _PAST or self.parse.tags[self.finite] == "VBD"
 
     @property
@@ -96,19 +96,19 @@ class Claim(NamedTuple):
 
     @property
     def is_definite(self) -> bool:
-        """Whether the subject names one thing or group, so that the claim is false exactly if *not* makes it true."""
+        """Whether the subject denotes one definite thing or group. Inserting *not* then negates the whole claim."""
         if self.parse.pos[self.noun] in ("PROPN", "PRON"):
             return True
         return self.parse.lower_words[0] in _DEFINITE
 
     @property
     def is_anaphoric(self) -> bool:
-        """Whether the subject is a pronoun that may refer to a thing of the sentence before it."""
+        """Whether the subject is a pronoun that may refer to the previous sentence."""
         return self.parse.lower_words[0] in ("it", "they", "this", "these") and self.noun == 0
 
     @property
-    def pronoun(self) -> str | None:
-        """Relative pronoun of the subject, *who* or *which*; None if its noun is in no list."""
+    def relative_pronoun(self) -> str | None:
+        """Relative pronoun of the subject, *who* or *which*. None if its noun is in neither word list."""
         lemma = self.parse.lemmas[self.noun].lower()
         if self.parse.tags[self.noun] not in ("NN", "NNS"):
             return None
@@ -116,15 +116,15 @@ class Claim(NamedTuple):
 
     @property
     def lemmas(self) -> list[str]:
-        """Lemmas of the subject, if it is a noun, and of the verb, if it is no copula."""
+        """Lemmas of the subject (if it is a noun) and of the verb (if it is not a copula)."""
         is_noun = self.parse.pos[self.noun] in ("NOUN", "PROPN")
         is_copula = self.verb == self.finite and self.has_auxiliary
         places = [self.noun] * is_noun + [self.verb] * (not is_copula)
         return [self.parse.lemmas[i].lower() for i in places]
 
     @property
-    def counted(self) -> str | None:
-        """The subject without its determiner, if other quantifiers fit it; None otherwise.
+    def countable_subject(self) -> str | None:
+        """The subject without its determiner. None if the subject cannot take other quantifiers.
 
         A singular noun can be counted if it has an indefinite article, or if it is in a list.
         """
@@ -143,15 +143,15 @@ class Claim(NamedTuple):
             return None
         if start and parse.lower_words[0] not in _DETERMINERS | _NUMBERS:
             return None
-        if not self.is_plural and parse.lower_words[0] not in ("a", "an") and not (start and self.pronoun):
+        if not self.is_plural and parse.lower_words[0] not in ("a", "an") and not (start and self.relative_pronoun):
             return None
         # The first word of the sentence has a capital that it loses after a determiner.
         first = parse.words[start] if start else decapitalize(parse.words[start], parse.pos[start])
         return self._join(start, self.finite, changed={start: first})
 
     @property
-    def counted_is_bare(self) -> bool:
-        """Whether the subject is a noun with at most a determiner before it and nothing after it."""
+    def is_single_noun_subject(self) -> bool:
+        """Whether the subject is a single noun, with or without a determiner."""
         return self.noun == self.finite - 1 == int(self.parse.deps[0] in ("det", "poss", "nummod"))
 
     def _join(
@@ -170,7 +170,7 @@ class Claim(NamedTuple):
 
 
 def find_claim(parse: Parse) -> Claim | None:
-    """Find the claim of a sentence; None if the sentence is no claim. A sentence without a full stop gets one."""
+    """Parse a sentence as a claim. Return None if it is not a claim. A missing full stop is added."""
     parse = _with_full_stop(parse)
     words = parse.lower_words
     if (

@@ -1,4 +1,4 @@
-"""Permuted pairs: the words of both sentences in another order (Sinha et al. 2021, section 4 and Appendix D).
+"""Permuted pairs: both sentences in a different word order (Sinha et al. 2021, section 4 and Appendix D).
 
 Punctuation keeps its position, and every other token leaves its position. The derangement applies to positions, not to
 word types. If a word occurs twice, one copy may move to the position of the other.
@@ -38,11 +38,11 @@ _TRIES_AT_ONCE: Final = 8  # a uniform permutation is a derangement with probabi
 
 
 class TooFewPermutationsError(ValueError):
-    """Error for a pair with fewer than q different permutations."""
+    """Raised for a pair with fewer than q different permutations."""
 
 
 class PermutedSide(NamedTuple):
-    """The premises or the hypotheses of the q permuted pairs.
+    """One side (premises or hypotheses) of the q permutations of a pair.
 
     Attributes:
         texts: q sentences. If the side is not permuted, each is the original sentence, byte for byte.
@@ -57,7 +57,7 @@ class PermutedSide(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Permuter:
-    """A deterministic generator of permuted pairs.
+    """Generator of permuted pairs. The result depends only on the input and the seed.
 
     Attributes:
         q: Number of permutations per pair.
@@ -78,7 +78,7 @@ class Permuter:
     def permute_pair(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> tuple[PermutedSide, PermutedSide]:
-        """Permute one pair.
+        """Compute the q permutations of a pair, with their BLEU scores and token orders.
 
         Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
         differs from permutations 0 … k - 1. The result depends only on the seed, the mode, the source id, the two
@@ -105,7 +105,7 @@ class Permuter:
     def permute_texts(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> list[tuple[str, str]]:
-        """Permute one pair and return the q pairs of texts, without BLEU, which takes most of the time of `pair`.
+        """Compute the texts of the q permutations of a pair. Faster than `permute_pair`, because BLEU is omitted.
 
         Raises:
             TooFewPermutationsError: If there are fewer than q different pairs.
@@ -204,14 +204,14 @@ class _Shuffler:
 
     @cached_property
     def max_orders(self) -> int:
-        """Upper bound on the number of different orders. Lazy, since the count takes long for thousands of words."""
+        """Upper bound on the number of different orders. Computed on first use, since it is slow for long sentences."""
         n = len(self._words)
         if not self._moves:
             return 1
         return _placements(n, n) if self._run == 1 else _clumped_count(n, self._run)
 
     def orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Compute the original position of the token at each position of each permutation, shape (len(k), tokens)."""
+        """Draw permutations. The result has the original position of each token, shape (len(k), tokens)."""
         order = np.broadcast_to(np.arange(len(self._texts)), (len(k), len(self._texts))).copy()
         if self._moves:
             order[:, self._words] = self._words[self._word_orders(k, draw)]

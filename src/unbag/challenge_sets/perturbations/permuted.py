@@ -1,4 +1,4 @@
-"""Rows of the permuted set: each used example in its original order, then its q permutations."""
+"""Rows of the permuted set: each used example in original order, followed by q permutations."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ def iter_permuted_tables(
     ratios: MiniTreeRatios | None = None,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the permuted set of some examples, as Arrow tables of `SCHEMA` with about 10,000 rows each.
+    """Build the rows of the permuted set from examples, as Arrow tables with the schema `SCHEMA` and about 10,000 rows.
 
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if the pair has
     q different permutations. A used example yields q + 1 rows. The first row is the original pair (permutation -1).

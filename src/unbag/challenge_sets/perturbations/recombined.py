@@ -1,4 +1,4 @@
-"""Documents whose sentences contain all words of a claim, with and without a sentence that supports it.
+"""Documents that contain all words of a claim, with and without a sentence that supports the claim.
 
 A document is k sentences: premises of different source examples, in drawn order. One of them, the evidence, entails the
 claim, a hypothesis that the corpus labels entailment and whose content words are all in the evidence. Each claim comes
@@ -38,7 +38,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     exchange_argument,
     expand_stems,
     find_claim_arguments,
-    is_counted_once,
+    is_mentioned_once,
     iter_donor_arguments,
 )
 from unbag.data import columns
@@ -58,10 +58,10 @@ SUPPORTED: Final = "supported"
 REMOVED: Final = "removed"
 EXCHANGES: Final = tuple(role.value for role in ArgumentRole)
 OPERATIONS: Final = (SUPPORTED, *EXCHANGES, REMOVED)
-"""What is done to a claim or its document, in the order of the rows."""
+"""Operations on a claim or its document, in the order of the rows."""
 
 POOL_SIZE: Final = 4_096
-"""Sentences that documents are filled with: at most this many are held in memory, whatever the size of the corpus."""
+"""Maximum number of filler sentences for documents in memory, whatever the size of the corpus."""
 
 NOT_ENTAILED: Final = "not labelled entailment"
 LONG_EVIDENCE: Final = "whose premise is not one sentence of 3 to 40 words"
@@ -100,7 +100,7 @@ _INNER_END: Final = re.compile(r"[.!?…][\"'”’)]*\s+\S|\n")
 
 
 class PoolSentence(NamedTuple):
-    """A sentence that documents are filled with.
+    """A sentence of the pool that documents are filled from.
 
     Attributes:
         source_id: The first example with this premise.
@@ -116,7 +116,7 @@ class PoolSentence(NamedTuple):
 
 
 class SentencePool(NamedTuple):
-    """The sentences that documents are filled with, and their arguments.
+    """The pool of sentences that documents are filled from, and the arguments of these sentences.
 
     Attributes:
         sentences: The sentences, in drawn order.
@@ -130,7 +130,7 @@ class SentencePool(NamedTuple):
 
 
 class ExchangedClaim(NamedTuple):
-    """A claim whose argument was exchanged.
+    """A claim in which one argument was replaced by a donor's argument.
 
     Attributes:
         old: The argument of the claim.
@@ -146,7 +146,7 @@ class ExchangedClaim(NamedTuple):
 
 
 def is_sentence(text: str) -> bool:
-    """Check whether a premise is one sentence of 3 to 40 words that is no question.
+    """Check whether a premise is a single sentence of 3 to 40 words and not a question.
 
     >>> is_sentence("A man rides a bike."), is_sentence("Stop. A man rides."), is_sentence("Who rides a bike?")
     (True, False, False)
@@ -156,7 +156,7 @@ def is_sentence(text: str) -> bool:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Build a document of some sentences; one without a mark at its end gets a full stop.
+    """Join sentences to a document. A sentence without final punctuation gets a full stop.
 
     >>> join_sentences(["A man rides a bike ", "Two dogs run."])
     'A man rides a bike. Two dogs run.'
@@ -167,7 +167,7 @@ def join_sentences(sentences: Iterable[str]) -> str:
 def draw_pool_texts(
     examples: Iterable[Example], seed: int = DEFAULT_SEED, size: int = POOL_SIZE
 ) -> list[tuple[str, str]]:
-    """Draw the sentences of a pool from some examples' premises.
+    """Draw the sentences of a pool from the premises of examples.
 
     The sentences with the smallest hashes are taken, so that the draw depends on neither the order of the examples nor
     the number of times that a premise occurs.
@@ -197,7 +197,7 @@ def draw_pool_texts(
 
 
 def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
-    """Build a pool from its sentences, which are parsed for their arguments."""
+    """Build a pool from sentences. The parser finds their arguments."""
     sentences = []
     donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
     for number, ((source_id, text), parse) in enumerate(
@@ -211,7 +211,7 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     return SentencePool(sentences, donors, objects)
 
 
-def recombined_tables(
+def iter_recombined_tables(
     examples: Iterable[Example],
     pool: SentencePool,
     parser: Parser,
@@ -220,7 +220,7 @@ def recombined_tables(
     seed: int = DEFAULT_SEED,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield the rows made from some examples as Arrow tables of `SCHEMA`.
+    """Build the rows of the recombined set from examples, as Arrow tables with the schema `SCHEMA`.
 
     Args:
         examples: Pairs of a corpus.
@@ -237,7 +237,7 @@ def recombined_tables(
 
 
 def find_exclusion(example: Example) -> str | None:
-    """Find the reason against an example that shows without a parse; None for an example that may make a claim."""
+    """Find a reason to exclude an example that needs no parse. Return None if there is no such reason."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
     if not is_sentence(example.premise):
@@ -291,7 +291,7 @@ def build_claim_rows(
     sizes: Sequence[int] = DEFAULT_SIZES,
     seed: int = DEFAULT_SEED,
 ) -> list[dict[str, Any]] | str:
-    """Build all rows of one claim, or find the reason why it makes none.
+    """Build all rows of one claim, or return the reason why there are none.
 
     Args:
         example: An entailed pair for which `find_exclusion` finds no reason.
@@ -371,7 +371,7 @@ def _exchanges(
     implied = expand_stems(evidence)
     exchanges: list[ExchangedClaim] = []
     for old in arguments:
-        if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
+        if old.role is ArgumentRole.NUMBER and not is_mentioned_once(example.premise, old):
             continue
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():

@@ -1,4 +1,4 @@
-"""Pairs of the recombined set for training with three labels: a document of training premises, and a claim.
+"""Recombined pairs for training with three labels: a document of training premises, and a claim.
 
 The label of a supported claim is entailment. The other claims are neutral: the sentences of a document come from
 different examples, so that no sentence is about the event of an exchanged claim, and none denies the claim.
@@ -29,7 +29,7 @@ SIZES: Final = (4, 16)
 
 
 class RecombinedPairs:
-    """Generator of documents with supported and unsupported claims."""
+    """Generator that builds documents with supported and unsupported claims."""
 
     kind = "recombined"
     balanced = False
@@ -55,8 +55,11 @@ class RecombinedPairs:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate one pair of each claim; the seed selects size, sentences and exchanged arguments, and the pair."""
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+        """Generate one pair for each claim.
+
+        The seed selects the document size, the sentences, the arguments and the pair.
+        """
         parses = self._parser.parses(self._examples[i].hypothesis for i in order if self._reasons[i] is None)
         for i in order:
             yield self._reasons[i] or self._draw_pair(self._examples[i], next(parses), seed)

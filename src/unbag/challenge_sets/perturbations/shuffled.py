@@ -1,4 +1,4 @@
-"""Shuffled control: the rows of a set with the words of both sentences in another order.
+"""Shuffled control: the rows of a set with shuffled words in both sentences.
 
 A model that ignores word order gives the same predictions on the control as on the rows. So the score on the control
 shows how much of a model's score needs no word order (`scoring.skill`).
@@ -15,23 +15,23 @@ COLUMNS: Final = ("id", "source_id", "premise", "hypothesis")
 """Columns of the control: the inputs of a model, and the ids."""
 
 SEED: Final = 13
-ENOUGH: Final = 500
+TARGET_ROWS: Final = 500
 """Number of rows from which one draw per row suffices. With fewer rows, the credits of several draws are averaged."""
 
-MOST_DRAWS: Final = 5
+MAX_DRAWS: Final = 5
 
 
 def compute_num_draws(rows: int) -> int:
-    """Compute the number of draws per row that gives about `ENOUGH` rows, from 1 to `MOST_DRAWS`.
+    """Compute the number of shuffles per row, from 1 to `MAX_DRAWS`, that gives about `TARGET_ROWS` shuffled rows.
 
     >>> [compute_num_draws(rows) for rows in (2000, 500, 200, 10)]
     [1, 1, 3, 5]
     """
-    return min(MOST_DRAWS, max(1, -(-ENOUGH // max(rows, 1))))  # -(-a // b) rounds up
+    return min(MAX_DRAWS, max(1, -(-TARGET_ROWS // max(rows, 1))))  # -(-a // b) rounds up
 
 
 def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
-    """Build one draw of the control: each row with the words of both sentences shuffled, in the order of the rows.
+    """Shuffle the words of both sentences in each row. The rows keep their order.
 
     Words move as in the permuted set: punctuation keeps its position, and every other token leaves its position. A
     sentence of fewer than two words is unchanged. The order of the words depends only on the row's id and the draw.
@@ -57,7 +57,7 @@ def shuffle_rows(rows: Any, language: str, draw: int) -> Any:
 
 
 def shuffle_pair(row_id: str, premise: str, hypothesis: str, *, language: str = "en", draw: int = 0) -> tuple[str, str]:
-    """Shuffle the words of one pair as `shuffle_rows` does.
+    """Shuffle the words of one pair in the same way as `shuffle_rows`.
 
     >>> shuffle_pair("a", "Dogs sleep.", "No.")
     ('sleep Dogs .', 'No.')

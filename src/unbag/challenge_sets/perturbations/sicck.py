@@ -70,7 +70,7 @@ the sentences themselves show."""
 
 
 class SicckRow(NamedTuple):
-    """One pair of the file.
+    """A row of the official SICCK file.
 
     Attributes:
         number: Running number in the file.
@@ -96,13 +96,16 @@ class SicckRow(NamedTuple):
 
     @property
     def four_way(self) -> str | None:
-        """Four-way label; None for the rows that the paper excludes: Equivalence, and two different labels."""
+        """Four-way label.
+
+        None for rows that the paper excludes: those with Equivalence or with two different labels.
+        """
         labels = {to_four_way_label(relation) for relation in self.relations}
         return labels.pop() if len(labels) == 1 else None
 
     @property
     def label(self) -> str:
-        """Three-way label, one of `data.labels.LABELS`; that of the first relation if there are two."""
+        """Three-way label of the first relation, one of `data.labels.LABELS`."""
         return to_three_way_label(self.relations[0])
 
 
@@ -122,7 +125,7 @@ def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:
         reader = csv.DictReader(file)
         names = {name.split("\n")[0].strip(): name for name in reader.fieldnames or ()}
         if missing := sorted(set(_COLUMNS.values()) - set(names)):
-            raise ValueError(f"{path.name}: expected the columns {missing}, got {sorted(names)}")
+            raise ValueError(f"{path.name}: expected the columns {missing}, got {sorted(names)}; use the authors' file")
         rows = [_row({ours: cells[names[theirs]] for ours, theirs in _COLUMNS.items()}, counts) for cells in reader]
     return rows, counts
 

@@ -1,4 +1,4 @@
-"""Rows of the SICCK set, and the agreement of the labeller with the labels of the official SICCK.
+"""Rows of the SICCK set, and the agreement of the labeller with the official SICCK labels.
 
 The set contains each pair twice: in its original order, and with premise and hypothesis exchanged.
 """
@@ -18,8 +18,8 @@ from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
     ADJECTIVE_ADVERB,
     BOTH,
-    BY_NAME,
     HYPOTHESIS,
+    MODIFIERS_BY_NAME,
     NONE,
     VERB,
     Change,
@@ -60,7 +60,7 @@ _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 
 
 class SicckPair(NamedTuple):
-    """A pair in its original order, with the values of its two rows."""
+    """A pair in its original order. The set has two rows for it, one per order of the sentences."""
 
     id: str
     source_id: str
@@ -92,12 +92,12 @@ def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iter
 
 
 def build_seed_source_id(row: SicckRow) -> str:
-    """Build the source id of a row of the authors' file, which names its seed."""
+    """Build the source id of a row of the authors' file. The id contains the SICK id of the seed."""
     return f"sick-{row.seed}"
 
 
 def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
-    """Generate the modified pairs of all seed examples. See `challenge_sets.perturbations.modifiers`.
+    """Generate the modified pairs of all examples that can serve as seeds (`challenge_sets.perturbations.modifiers`).
 
     The unmodified seed comes first.
 
@@ -133,7 +133,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
 
 
 def iter_sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
-    """Build Arrow tables of `SCHEMA` with two rows per pair, without pairs that have no label in the space.
+    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Pairs without a label in `space` are omitted.
 
     Args:
         pairs: Pairs.
@@ -173,7 +173,7 @@ def _record(
 
 
 def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
-    """Parse the seeds of the file, which are its pairs without a modifier, by seed id.
+    """Parse the seeds of the file (its pairs without a modifier). The keys of the result are seed ids.
 
     Raises:
         ValueError: If a seed cannot be parsed.
@@ -189,18 +189,18 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
 
 
 def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
-    """Build the logical form of each row: that of its seed, with the row's modifier added to the row's part."""
+    """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
     seeds = parse_official_seeds(rows)
     return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
 
 
 def _changes(row: SicckRow) -> tuple[Change, Change]:
     """Determine the changes of a row's premise and hypothesis."""
-    return split_change(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
+    return split_change(() if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position)
 
 
 class Disagreement(NamedTuple):
-    """A class of rows on which the annotators' and the labeller's four-way labels differ for one reason.
+    """A class of rows on which the four-way labels of annotators and labeller differ for the same reason.
 
     A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
     converse of both labels. Modifiers with the same logical reading count as one.
@@ -222,7 +222,7 @@ class Disagreement(NamedTuple):
 
 
 def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
-    modifier = BY_NAME[row.modifier]
+    modifier = MODIFIERS_BY_NAME[row.modifier]
     reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
     if modifier.type == ADJECTIVE_ADVERB:
         reading = "adverb" if row.part == VERB else "adjective"
@@ -286,8 +286,8 @@ _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 EVERYONE: Final = "everyone of man"
 
 
-def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
-    """Count the modified pairs of the file that our operator reproduces, and the causes of the other differences.
+def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
+    """Count the modified pairs of the file that our operator reproduces, and the causes of all differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
     sentences to the authors'.

@@ -13,9 +13,9 @@ from unbag.challenge_sets.perturbations.addamod import (
     ADJECTIVE,
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
-    Addition,
+    AddAmodPair,
     AdjectiveCounts,
-    addamod,
+    build_addamod_pair,
 )
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
 from unbag.challenge_sets.perturbations.swapped import iter_distinct
@@ -37,7 +37,7 @@ KINDS: Final = (BOTH, SOSWAP, ADDAMOD)
 OTHER_WORDS: Final = "words that are not all in the requested half"
 """Reason for the exclusion of a possible swap whose words are not in the requested half of the vocabulary."""
 
-LABELS_OF: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
+LABEL_BY_KIND: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
 
 SCHEMA: Final = pa.schema(
     [
@@ -68,7 +68,7 @@ def iter_soswap_addamod_tables(
     written: bool = False,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Build the pairs from the premises of some examples, as Arrow tables of `SCHEMA`.
+    """Build the SOSwap and AddAmod rows from the premises of examples, as Arrow tables with the schema `SCHEMA`.
 
     Args:
         examples: Examples of a corpus; a repeated premise yields pairs only once.
@@ -79,16 +79,22 @@ def iter_soswap_addamod_tables(
         min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the verb, adjective and nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
-        written: Whether the examples are sentences of written text, for which SOSwap is stricter (default: captions).
+        written: Whether the examples are sentences of written text, for which both operators are stricter (default:
+            captions).
         counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
             pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    operators: dict[str, Callable[[Parse], SwappedSentence | Addition | str]] = {
+    operators: dict[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]] = {
         SOSWAP: partial(swap_within_half, words=words, written=written),
         ADDAMOD: partial(
-            addamod, adjectives=adjectives or AdjectiveCounts(), seed=seed, min_count=min_count, words=words
+            build_addamod_pair,
+            adjectives=adjectives or AdjectiveCounts(),
+            seed=seed,
+            min_count=min_count,
+            words=words,
+            written=written,
         ),
     }
     rows = _rows(examples, parser, {name: operators[name] for name in kinds}, counts)
@@ -99,7 +105,7 @@ def iter_soswap_addamod_tables(
 def _rows(
     examples: Iterable[Example],
     parser: Parser,
-    operators: Mapping[str, Callable[[Parse], SwappedSentence | Addition | str]],
+    operators: Mapping[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]],
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
@@ -115,14 +121,14 @@ def _rows(
                 "source_id": source_id,
                 "kind": kind,
                 "premise": str(parse),
-                "label": get_label_id(LABELS_OF[kind]),
+                "label": get_label_id(LABEL_BY_KIND[kind]),
                 "source_premise": str(parse),
                 **{column: value for column, value in result._asdict().items() if column in SCHEMA.names},
             }
 
 
 def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -> SwappedSentence | str:
-    """Apply `swap_subject_and_object` with the restriction that all words are in one half of the vocabulary."""
+    """Apply `swap_subject_and_object` if the swapped words are in the requested half of the vocabulary."""
     result = swap_subject_and_object(parse, written=written)
     return (
         OTHER_WORDS
@@ -134,7 +140,7 @@ def swap_within_half(parse: Parse, words: str = ALL, *, written: bool = False) -
 def count_adjectives(
     examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
 ) -> AdjectiveCounts:
-    """Count the adjectives of the nouns in some examples, with each distinct sentence once.
+    """Count the adjectives of each noun in the sentences of examples. Repeated sentences count once.
 
     Args:
         examples: Examples of a corpus; premises and hypotheses count.
@@ -149,12 +155,12 @@ def count_adjectives(
 
 
 def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
-    """Iterate over the distinct premises, as (source id of the first example, premise)."""
+    """Iterate over the distinct premises, as tuples (source id of the first example, premise)."""
     return ((example.source_id, example.premise) for example in iter_distinct(examples, attrgetter("premise")))
 
 
 def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
-    """Parse premises and iterate over (source id, parse), in order."""
+    """Parse premises. Yields tuples (source id, parse), in order."""
     # The parser consumes sentences in chunks before it yields their parses. The queue holds the ids in between.
     waiting: deque[str] = deque()
 

@@ -19,7 +19,7 @@ SCHEMA: Final = pa.schema(
 
 
 def iter_swapped_tables(examples: Iterable[Example]) -> Iterator[pa.Table]:
-    """Build tables of `SCHEMA` with each example and, if its label is neutral or contradiction, the exchanged pair.
+    """Build tables with the schema `SCHEMA`: each example and, for neutral and contradiction, the exchanged pair.
 
     These two labels are taken to hold in both orders. Entailment need not, so an entailment pair has no second row.
     """
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 def iter_distinct(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
-    """Iterate over the items whose sentence has not occurred before, in order.
+    """Iterate over the items with distinct sentences, in order. Later duplicates are dropped.
 
     The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
     some MB. The probability of any collision among a million sentences is 3 in 100 million.

@@ -48,7 +48,7 @@ _TWICE: Final = re.compile(r"([b-df-hj-np-tv-z])\1$")
 
 @lru_cache(maxsize=1 << 16)
 def get_vocabulary_half(word: str) -> str:
-    """Compute the half of a word, a phrase or a template: `training` or `held_out`.
+    """Determine the vocabulary half of a word, a phrase or a template: `training` or `held_out`.
 
     >>> get_vocabulary_half("dogs") == get_vocabulary_half("Dog")
     True
@@ -59,7 +59,7 @@ def get_vocabulary_half(word: str) -> str:
 
 
 def are_in_half(words: str, chosen: Iterable[str]) -> bool:
-    """Check whether all chosen words of a pair are in the requested half, one of `WORDS`.
+    """Check whether all given words are in the requested half of the vocabulary, one of `WORDS`.
 
     >>> are_in_half("all", ["dog", "chase"]), are_in_half(get_vocabulary_half("dog"), ["dog"])
     (True, True)
@@ -68,7 +68,7 @@ def are_in_half(words: str, chosen: Iterable[str]) -> bool:
 
 
 def validate_words(words: str) -> None:
-    """Validate the option `words`.
+    """Validate the value of the option `words`.
 
     Raises:
         ValueError: If the value is not in `WORDS`.
@@ -79,7 +79,7 @@ def validate_words(words: str) -> None:
 
 @lru_cache(maxsize=1 << 16)  # a corpus has few distinct words
 def stem_phrase(phrase: str) -> str:
-    """Compute a common stem for the inflected forms of a word, or of a phrase's last word.
+    """Reduce a word, or the last word of a phrase, to a stem that all its inflected forms share.
 
     >>> [stem_phrase(word) for word in ("Dogs", "sitting", "sits", "cities", "riding", "ride", "living rooms", "women")]
     ['dog', 'sit', 'sit', 'citi', 'rid', 'rid', 'living room', 'woman']
@@ -109,12 +109,12 @@ three collide with a hash of the file."""
 
 
 def is_official(sentence: str) -> bool:
-    """Check whether a sentence occurs in an official set, ignoring capitals and punctuation."""
+    """Check whether a sentence occurs in an official challenge set. Case and punctuation are ignored."""
     return _hash(sentence) in _official()
 
 
 def hash_sentences(sentences: Iterable[str]) -> NDArray[np.uint32]:
-    """Compute the distinct hashes of some sentences, sorted, as little-endian 32-bit integers."""
+    """Compute the sorted distinct hashes of sentences, as little-endian 32-bit integers."""
     return np.array(sorted({_hash(sentence) for sentence in sentences}), dtype="<u4")
 
 

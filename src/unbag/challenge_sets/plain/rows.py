@@ -15,7 +15,7 @@ SCHEMA: Final = pa.schema(PAIR)
 
 
 def iter_plain_tables(examples: Iterator[Example], *, by_document: bool = False) -> Iterator[pa.Table]:
-    """Iterate over tables of `SCHEMA`, one row per example.
+    """Convert examples to tables with the schema `SCHEMA`, one row per example.
 
     Args:
         examples: Examples of a corpus or of the user's own data.
@@ -29,7 +29,7 @@ def iter_plain_tables(examples: Iterator[Example], *, by_document: bool = False)
 
 
 def compute_document_id(premise: str) -> str:
-    """Compute an id of a document from its text alone, so that no row depends on other rows.
+    """Compute the id of a document from its text, so that it does not depend on other rows.
 
     >>> compute_document_id("A man rides.") == compute_document_id(" A man rides. ")
     True

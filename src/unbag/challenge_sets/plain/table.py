@@ -24,7 +24,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy beside the accuracy of a constant prediction."""
+    """Summarize the accuracy and compare it with the best constant prediction."""
     accuracy = result.scores["accuracy"]
     constant = format_points(result.scores["majority"])
     return f"correct on {format_share(accuracy)} of {accuracy.n:,} pairs (a constant prediction: {constant} %)."

@@ -13,9 +13,9 @@ from unbag.scoring.skill import PredictionCredits
 
 
 def compute_recombined_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score predictions with `scoring.document_consistency`; every label but entailment means not entailed.
+    """Compute the document consistency. Predictions of neutral and contradiction count as not entailed.
 
     Of a part of the rows, those groups count for the paired accuracy that have an entailed row and another one.
     """
@@ -23,7 +23,7 @@ def compute_recombined_scores(
         return {}
     return dict(
         document_consistency(
-            answers.align_to_gold(TWO_WAY).predicted,
+            predictions.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["group"],
@@ -36,7 +36,7 @@ def compute_recombined_scores(
 
 
 def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows of documents with an exchanged claim, except rows without the evidence, shape (n,).
+    """Compute a mask of the rows with an exchanged claim whose document contains the evidence, shape (n,).
 
     In these rows the document has all content words of the claim. A document without the evidence has none of them, and
     in one of a single sentence nothing is exchanged: words alone decide both.
@@ -46,13 +46,13 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     return decisive
 
 
-def compute_recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct prediction. Only decisive rows count.
+def compute_recombined_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+    """Compute the credits for the skill score: 1 per correct prediction. Only rows of the decisive mask count.
 
-    Rows of one claim are drawn together.
+    Rows of one claim are resampled together.
     """
     gold = np.asarray(columns["label"])
-    right = answers.align_to_gold(TWO_WAY).predicted == gold
+    right = predictions.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(
-        right, gold, columns["source_id"], counts=select_recombined_decisive_rows(columns), names=TWO_WAY
+        right, gold, columns["source_id"], is_counted=select_recombined_decisive_rows(columns), names=TWO_WAY
     )

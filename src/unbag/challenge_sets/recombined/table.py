@@ -14,6 +14,7 @@ from unbag.challenge_sets.views.tables import (
     format_share,
     format_value,
     summarize_exclusions,
+    summarize_rejections,
 )
 
 _ORDER: Final = (*EXCHANGED, "removed")
@@ -21,7 +22,7 @@ _ENOUGH: Final = 20  # claims of an operation, below which its rate says little
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build a table of the three measures, overall, by size of the document, by position and by operation."""
+    """Build the table of the three metrics overall, by document size, by evidence position and by operation."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "rows", "balanced acc. [95 %]", "false ent.", "paired acc.")
     views: Sequence[list[tuple[str, Mapping[str, Any]]]] = (
@@ -35,11 +36,13 @@ def build_table(result: Result) -> RenderableType:
             single = (format_value(part[key]) for key in ("false_entailment_rate", "paired_accuracy"))
             grid.add_row(name, format_interval(part["balanced_accuracy"]), *single, end_section=number == len(view))
     about = f"{scores['n_examples']:,} rows, {scores['n_groups']:,} documents, of {summarize_exclusions(result.data)}"
-    return Group(grid, Text(about, style="dim"))
+    reasons = summarize_rejections(result, "excluded: ")
+    notes = [about, *([f"Most frequent reasons for sentences without a claim: {reasons}"] if reasons else [])]
+    return Group(grid, *(Text(note, style="dim") for note in notes))
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the false-entailment rate on exchanged claims, and the share of fully correct documents."""
+    """Summarize the false-entailment rate on exchanged claims, and the fraction of documents without errors."""
     scores = result.scores
     worst = _worst_exchange(scores)
     most = (
@@ -49,8 +52,8 @@ def summarize_result(result: Result) -> str:
     )
     return (
         f"predicts entailment for {format_share(scores['false_entailment_rate'])} of the unsupported claims{most}; all "
-        f"rows are correct for {format_share(scores['paired_accuracy'])} of the documents (a constant prediction, or a "
-        "model that sees only the claim: 0 %)."
+        f"rows are correct for {format_share(scores['paired_accuracy'])} of the documents (a constant prediction, "
+        "or a model that uses only the claim: 0 %)."
     )
 
 

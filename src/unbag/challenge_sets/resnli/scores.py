@@ -15,9 +15,9 @@ _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`dat
 
 
 def compute_resnli_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Compute `scoring.uncertainty_partitions`.
+    """Compute the accuracy overall and by uncertainty partition.
 
     Most of the rearranged test pairs come from the corpus's training split, so a model fine-tuned on this split has
     seen them. The score `unseen` is therefore the accuracy on the pairs from the other splits. It is missing if there
@@ -28,18 +28,18 @@ def compute_resnli_scores(
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. The scores are then the accuracy on all pairs, on the easiest
             and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
             fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
     """
-    gold = answers.to_label_positions(columns["label"])
-    right, partition = answers.predicted == gold, np.asarray(columns["partition"])
+    gold = predictions.to_label_positions(columns["label"])
+    right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
     if partial:
         return _of_ends(right, partition)
     joined, total = join_partitions(partition)
-    scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, gold, joined, resamples=resamples)}
+    scores: dict[str, Any] = {**uncertainty_partitions(predictions.predicted, gold, joined, resamples=resamples)}
     if scores["n_partitions"] < total:
         scores["set_partitions"] = total
     unseen = _unseen(columns)
@@ -49,25 +49,25 @@ def compute_resnli_scores(
     return scores
 
 
-def compute_resnli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
-    """Compute the credits for `scoring.skill`: 1 for a correct pair. Pairs from a training split do not count.
+def compute_resnli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
+    """Compute the credits for the skill score: 1 per correct prediction. Pairs from a training split do not count.
 
     If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
-    gold = answers.to_label_positions(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
-        answers.predicted == gold, gold, range(len(gold)), counts=select_resnli_decisive_rows(columns)
+        predictions.predicted == gold, gold, range(len(gold)), is_counted=select_resnli_decisive_rows(columns)
     )
 
 
 def select_resnli_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Select the rows that are not from a training split, shape (n,); all rows if the splits are unknown or none is."""
+    """Compute a mask of the rows that are not from a training split, shape (n,). If there are none, select all rows."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
 
 def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
-    """Join neighbouring partitions until each has an example.
+    """Merge neighbouring partitions until each has at least one example.
 
     The partitions of a complete set do not change. For a sample, neighbours are joined in groups of two, four, and so
     on through the divisors of the number of partitions, so that each joined partition covers the same share of the
@@ -92,7 +92,7 @@ def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
 
 
 def select_unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
-    """Select the pairs that are not from a training split, by the names of their splits, shape (n,)."""
+    """Compute a mask of the pairs that are not from a training split, based on their split names, shape (n,)."""
     return np.array([not str(split).startswith(_TRAINING) for split in splits], dtype=bool)
 
 

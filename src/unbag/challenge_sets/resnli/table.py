@@ -25,7 +25,7 @@ _BAR: Final = 30  # characters of a bar for an accuracy of 1
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy on all pairs and per partition, from the easiest to the hardest, with bars."""
+    """Build the table of accuracy on all pairs and per partition, from easiest to hardest, with bars."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "", "accuracy [95 %]", "")
     grid.columns[-1].justify = "left"
@@ -49,7 +49,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy on pairs not from train, if these are known, and the change from easiest to hardest.
+    """Summarize the accuracy outside the training split, and the change from the easiest to the hardest partition.
 
     If the training data of the model are unknown, the last sentence says so.
     """

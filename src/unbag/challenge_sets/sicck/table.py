@@ -1,4 +1,4 @@
-"""Terminal table of SICCK's scores: Table 8 of Akoju et al. (2023), followed by its Tables 11-17 and 10."""
+"""Terminal table of SICCK scores: Tables 8, 11-17 and 10 of Akoju et al. (2023)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -44,7 +44,7 @@ _MIN_PAIRS: Final = 100  # from 100 pairs the standard error of a share is below
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of the four measures, by modifier type and by part, and the table of neutral pairs."""
+    """Build the table of the four metrics by modifier type and by modified part, and the table of neutral pairs."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
@@ -92,7 +92,7 @@ def _constant_f1(by_label: Mapping[str, Any]) -> float:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize macro F1 beside that of the best constant prediction, and the best and worst type of modifier."""
+    """Summarize macro F1, the macro F1 of the best constant prediction, and the best and worst type of modifier."""
     scores = result.scores
     pairs = f"{scores['n_examples']:,} pairs (a constant prediction: {_constant_f1(scores['by_label']):.2f})"
     f1 = f"macro F1 {format_interval(scores['f1'])} on {pairs}"

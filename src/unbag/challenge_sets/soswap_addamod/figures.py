@@ -8,8 +8,8 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the accuracy on each kind of pair, and the share of each predicted label."""
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the accuracy and the fraction of each predicted label, for each kind of pair."""
     for kind, name in KINDS.items():
         if kind in (parts := scores["by_subset"]):
             yield name, f"share of correct pairs among {parts[kind]['n_examples']:,}", parts[kind]["accuracy"]
@@ -18,7 +18,7 @@ def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
-    """Build the figures of the shares of predicted labels, one per kind of pair."""
+    """Build the figures of the predicted label distribution, one figure per kind of pair."""
     right = {"soswap": "contradiction", "addamod": "neutral"}
     return [
         build_group_figure(

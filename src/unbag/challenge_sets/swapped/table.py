@@ -17,7 +17,10 @@ from unbag.challenge_sets.views.tables import (
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of accuracy as given and exchanged, drop and agreement by label, with the numbers of Table 1."""
+    """Build the table of accuracy before and after the exchange, drop and agreement, by label.
+
+    The numbers are those of the paper's Table 1.
+    """
     scores = result.scores
     grid = create_result_table(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same prediction")
     grid.collapse_padding = True  # with intervals, the table fits 80 columns
@@ -45,6 +48,5 @@ def summarize_result(result: Result) -> str:
         f"correct on {format_share(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
         f"{format_share(after)} "
         f"with premise and hypothesis exchanged: {describe_change(scores['drop'])}; "
-        f"{format_points(scores['agreement'].value)} % get "
-        "the same prediction both times."
+        f"{format_points(scores['agreement'].value)} % have the same prediction both times."
     )

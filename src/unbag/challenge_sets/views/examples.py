@@ -1,4 +1,4 @@
-"""The examples of each set in a report, and the positions of highlighted words in their sentences."""
+"""Examples of each set in a report, with the positions of highlighted words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,17 +18,17 @@ PER_KIND: Final = 12
 """Maximum number of examples per kind, set and model: enough to see a pattern, few enough for one page."""
 
 CANDIDATES: Final = 100
-"""Number of rows per set that are stored for every model. A model with an error rate of 5 % fails on about five."""
+"""Number of stored rows per set and model. A model with an error rate of 5 % has about five errors among them."""
 
 MAX_CHARACTERS: Final = 600
 """Maximum number of stored characters of a sentence. Longer texts are cut at the end or around the first mark."""
 
 PROBABILITY_DECIMALS: Final = 3
-"""Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
+"""Decimals of displayed and sorted probabilities. Rounding hides differences between processors."""
 
 
 class TextMark(NamedTuple):
-    """Highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the kind of mark."""
+    """A highlighted span of a sentence: characters `start` (inclusive) to `end` (exclusive), and the type of mark."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class TextMark(NamedTuple):
 
 
 class ExampleLine(NamedTuple):
-    """A sentence of an example: its name (`premise`, …), its text and its highlighted words."""
+    """A sentence of an example: its name (`premise`, …), its text and its highlighted spans."""
 
     name: str
     text: str
@@ -44,7 +44,7 @@ class ExampleLine(NamedTuple):
 
 
 class OriginalPrediction(NamedTuple):
-    """The model's prediction for the pair before the perturbation.
+    """The model's prediction for the original pair, before the perturbation.
 
     Attributes:
         where: Name of the original form: `in order`, `as given`.
@@ -59,7 +59,7 @@ class OriginalPrediction(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportExample:
-    """An example in the form that a report shows.
+    """An example for a report: sentences, gold label, prediction and note.
 
     Attributes:
         kind: Reason for the choice, e.g. "most misleading, wrong".
@@ -88,12 +88,12 @@ class ReportExample:
 
     @property
     def outcome(self) -> str:
-        """Outcome of the prediction: `right` or `wrong`; for permuted words `accepted` or `refused`."""
+        """Outcome of the prediction: `right` or `wrong`, or for permuted pairs `accepted` or `refused`."""
         return ("refused", "wrong", "accepted", "right")[2 * (self.answer == self.gold) + self.has_order]
 
     @property
     def fails(self) -> bool:
-        """Whether the model fails: a wrong prediction, or the gold label accepted both in order and permuted."""
+        """Whether the model fails: its prediction is wrong, or it gives the gold label both in order and permuted."""
         if self.has_order or self.before is None:
             return self.answer != self.gold
         return self.before.answer == self.gold == self.answer
@@ -101,7 +101,7 @@ class ReportExample:
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """Selected examples of one result.
+    """The examples selected from one result.
 
     Attributes:
         set: Name of the challenge set.
@@ -122,20 +122,20 @@ class ExampleSelection:
 
 
 class PredictedPairs:
-    """Rows of a set with the predictions of one model, from which examples are selected."""
+    """The rows of a set and the predictions of one model, as input for the selection of examples."""
 
-    def __init__(self, rows: Any, answers: SetPredictions) -> None:
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.rows = rows
-        self.answers = answers
-        self.gold = answers.to_label_positions(read_numbers(rows, "label"))
-        self.right: NDArray[np.bool_] = answers.predicted == self.gold
-        self.confidence = round_probability(answers.probabilities.max(axis=1))
+        self.predictions = predictions
+        self.gold = predictions.to_label_positions(read_numbers(rows, "label"))
+        self.right: NDArray[np.bool_] = predictions.predicted == self.gold
+        self.confidence = round_probability(predictions.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
 
     @cached_property
     def names(self) -> NDArray[np.str_]:
-        """Name of each predicted label, shape (n,)."""
-        return self.answers.label_names
+        """Names of the predicted labels, shape (n,)."""
+        return self.predictions.label_names
 
     def get_row(self, index: int) -> dict[str, Any]:
         """Read one row as a dict from column names to values."""
@@ -145,15 +145,16 @@ class PredictedPairs:
     def _answer(self, index: int) -> SetPredictions:
         """Select one prediction, so that `names` is computed for this row only."""
         one = slice(int(index), int(index) + 1)
-        unanswered = self.answers.unanswered
-        return self.answers._replace(
-            probabilities=self.answers.probabilities[one], unanswered=None if unanswered is None else unanswered[one]
+        unanswered = self.predictions.unanswered
+        return self.predictions._replace(
+            probabilities=self.predictions.probabilities[one],
+            unanswered=None if unanswered is None else unanswered[one],
         )
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
-        """Look up the predicted label of a row and its probability."""
+        """Look up the predicted label of a row and the label's probability."""
         answer = str(self._answer(index).label_names[0])
-        has_probability = self.answers.has_probabilities and answer != NONE
+        has_probability = self.predictions.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 
     def build_example(
@@ -177,13 +178,13 @@ class PredictedPairs:
             more: Other attributes of `ReportExample`.
         """
         prediction = self.get_prediction(index)
-        gold, answer = labels or (self.answers.label_space[self.gold[index]], prediction.answer)
+        gold, answer = labels or (self.predictions.label_space[self.gold[index]], prediction.answer)
         probability = None if labels else prediction.probability
-        short_lines = tuple(shorten_line(line, MAX_CHARACTERS) for line in lines)
+        short_lines = tuple(truncate_line(line, MAX_CHARACTERS) for line in lines)
         return ReportExample(kind, self.get_row(index)["id"], short_lines, gold, answer, probability, note, **more)
 
     def select_shortest(self, rows: NDArray[Any]) -> list[int]:
-        """Select at most `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
+        """Select up to `CANDIDATES` rows with the fewest characters. Ties keep the order of the rows.
 
         Args:
             rows: Indices of the rows to choose from, shape (m,).
@@ -199,12 +200,12 @@ class PredictedPairs:
         return shortest
 
 
-def shorten_line(line: ExampleLine, longest: int) -> ExampleLine:
-    """Cut a sentence to at most `longest` characters, and drop the marks outside the rest.
+def truncate_line(line: ExampleLine, longest: int) -> ExampleLine:
+    """Truncate a sentence to `longest` characters, and drop the marks outside the remaining text.
 
-    >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
+    >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
     ExampleLine(name='premise', text='A man in a b…', marks=(TextMark(start=2, end=5, kind='moved'),))
-    >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(21, 27, "moved"),)), 12).text
+    >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(21, 27, "moved"),)), 12).text
     '…at sleeps.'
     """
     if len(line.text) <= longest:
@@ -223,7 +224,7 @@ def shorten_line(line: ExampleLine, longest: int) -> ExampleLine:
 
 
 def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Round probabilities to `PROBABILITY_DECIMALS`, so that all processors show and sort by the same values."""
+    """Round probabilities to `PROBABILITY_DECIMALS`, so that display and order are the same on all processors."""
     exact: NDArray[np.float64] = values.astype(np.float64)
     return np.round(exact, PROBABILITY_DECIMALS)
 
@@ -231,7 +232,7 @@ def round_probability(values: NDArray[Any]) -> NDArray[np.float64]:
 def select_top_rows(
     rows: NDArray[Any], *keys: NDArray[Any], per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
-    """Select at most `PER_KIND` rows with the highest keys. Ties keep the order of the rows.
+    """Select up to `PER_KIND` rows with the highest sort keys. Ties keep the order of the rows.
 
     Args:
         rows: Indices of the rows to choose from, shape (m,).
@@ -257,12 +258,12 @@ def select_top_rows(
     return selected
 
 
-TOGETHER: Final = "together"
-"""Kind of the marks of `mark_unmoved_runs`."""
+UNCHANGED_SEQUENCE: Final = "together"
+"""Type of the marks from `mark_unchanged_sequences`."""
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
-    """Mark the occurrences of phrases in a text as whole words, in any case. If occurrences overlap, the longest wins.
+    """Find phrases in a text as whole words, ignoring case, and mark them. Of overlapping matches, the longest is kept.
 
     >>> mark_phrases("A man, a man-eater and a woman", ["man"], "misleads")
     (TextMark(start=2, end=5, kind='misleads'), TextMark(start=9, end=12, kind='misleads'))
@@ -281,12 +282,12 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[T
     return tuple(TextMark(start, end, kind) for start, end in sorted(selected))
 
 
-def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
-    """Mark the runs of words of a permuted sentence that are also adjacent in the original.
+def mark_unchanged_sequences(original: str, permuted: str) -> tuple[TextMark, ...]:
+    """Mark the word sequences of a permuted sentence that also occur in the original sentence.
 
     Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 
-    >>> [mark[:2] for mark in mark_unmoved_runs("An old man reads a book.", "a book reads An old man .")]
+    >>> [mark[:2] for mark in mark_unchanged_sequences("An old man reads a book.", "a book reads An old man .")]
     [(0, 6), (13, 23)]
     """
     words = [match.span() for match in re.finditer(r"\S+", permuted)]
@@ -296,7 +297,7 @@ def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
         if not re.search(pair, original):
             continue
         if runs and runs[-1].end == end:
-            runs[-1] = TextMark(runs[-1].start, until, TOGETHER)
+            runs[-1] = TextMark(runs[-1].start, until, UNCHANGED_SEQUENCE)
         else:
-            runs.append(TextMark(start, until, TOGETHER))
+            runs.append(TextMark(start, until, UNCHANGED_SEQUENCE))
     return tuple(runs)

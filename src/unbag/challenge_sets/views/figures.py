@@ -1,4 +1,4 @@
-"""Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
+"""Figure data for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from unbag.challenge_sets.views.tables import format_interval
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_measures(
+def iter_metrics(
     challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
 ) -> Iterator[tuple[str, str, Estimate]]:
-    """Iterate over the quantities of a set that the scores have: label, meaning and value.
+    """Iterate over the metrics of a set that occur in the scores: label, meaning and value.
 
     Args:
         challenge_set: Description of the set.
@@ -28,7 +28,7 @@ def iter_measures(
 
 @dataclass(frozen=True)
 class FigureModel:
-    """Model in the report.
+    """A model in the report.
 
     Attributes:
         name: Name in the report.
@@ -43,7 +43,7 @@ class FigureModel:
 
 @dataclass(frozen=True)
 class ScoredModel:
-    """The result of one model on the rows of a group, with its selected examples, if they were stored."""
+    """The result of one model in a group, and its selected examples if they were stored."""
 
     model: FigureModel
     result: Result
@@ -52,7 +52,7 @@ class ScoredModel:
 
 @dataclass(frozen=True)
 class ResultGroup:
-    """A set built from one corpus with one choice of options, and the models that predicted its rows.
+    """The results of one or more models on the same rows: one set, one corpus and one choice of options.
 
     Attributes:
         key: Unique key, for anchors of the page.
@@ -71,7 +71,7 @@ class ResultGroup:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus, in the format of `challenge_sets.papers.counterparts`."""
+        """Name of the corpus, in the format of `challenge_sets.papers.published_columns`."""
         return self.scored[0].result.corpus
 
 
@@ -79,41 +79,41 @@ _MOST_ROWS: Final = 25  # rows of a readable table
 
 
 class FigurePoint(NamedTuple):
-    """Point with a value and its interval.
+    """A point of a figure: its position, value and interval.
 
     Attributes:
         x: Position: a number on a curve, otherwise a name.
         estimate: Value and interval.
-        of: Name that distinguishes several points at one position.
+        detail: Name that distinguishes several points at one position.
     """
 
     x: float | str
     estimate: Estimate
-    of: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """Points of one model, or of a reference such as the annotators.
+    """The points of one model, or of a reference such as the annotators.
 
     Attributes:
         name: Name of the model in the report, or of the reference.
         points: Values.
         is_reference: Whether the series is a reference and not a model of the report.
-        number: Index among the references of the figure.
+        reference_index: Index among the references of the figure.
         is_hollow: Whether the values were measured on other rows than the models' or by another method.
     """
 
     name: str
     points: tuple[FigurePoint, ...]
     is_reference: bool = False
-    number: int = 0
+    reference_index: int = 0
     is_hollow: bool = False
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure of shares between 0 and 1: a curve, or dots beside names.
+    """A figure of values between 0 and 1: a curve, or dots next to names.
 
     Attributes:
         title: Title.
@@ -134,29 +134,29 @@ class Figure:
     order: tuple[str, ...] = ()
 
     @property
-    def places(self) -> list[float | str]:
-        """Positions of all series: numbers sorted, names in order of first occurrence."""
-        places = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
-        return sorted(places) if self.kind == "curve" else places
+    def positions(self) -> list[float | str]:
+        """Positions of all series. Numbers are sorted, and names are in order of first occurrence."""
+        positions = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
+        return sorted(positions) if self.kind == "curve" else positions
 
 
 class TextTable(NamedTuple):
-    """Table as text: caption, column headers, and rows that begin with their header."""
+    """A table of text cells: caption, column headers, and rows that begin with a row header."""
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
-    """Build a table of numbers, with one column per model.
+def build_metrics_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
+    """Build a table of metrics, with one row per metric and one column per model.
 
     Args:
         caption: Caption of the table.
         columns: By the name of each model, its numbers as text, by their name and meaning. The rows are all numbers, in
             order of first appearance; a model without one has a dash.
 
-    >>> build_measures_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
+    >>> build_metrics_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
     (('n', 'rows', '1', '–'),)
     """
     rows = dict.fromkeys(key for cells in columns.values() for key in cells)
@@ -168,15 +168,17 @@ def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, 
 
 
 def build_figure_table(figure: Figure) -> TextTable:
-    """Convert a figure to a table, for screen readers. A long curve is sampled at evenly spaced positions."""
-    ticks = figure.places
+    """Convert a figure to a table for screen readers. Long curves are sampled at evenly spaced positions."""
+    ticks = figure.positions
     if len(ticks) > _MOST_ROWS:
         step = (len(ticks) - 1) // (_MOST_ROWS - 5)
         ticks = [tick for number, tick in enumerate(ticks) if number % step == 0 or number == len(ticks) - 1]
     cells: dict[tuple[str, float | str], list[str]] = {}
     for series in figure.series:
         for point in series.points:
-            cells.setdefault((series.name, point.x), []).append(f"{point.of} {format_interval(point.estimate)}".strip())
+            cells.setdefault((series.name, point.x), []).append(
+                f"{point.detail} {format_interval(point.estimate)}".strip()
+            )
     rows = [
         (_text(tick), *("; ".join(cells.get((series.name, tick), ["–"])) for series in figure.series)) for tick in ticks
     ]
@@ -195,7 +197,7 @@ def build_group_figure(
     references: Sequence[FigureSeries] = (),
     **attributes: Any,
 ) -> Figure | None:
-    """Build a figure with one series per model of a group; None if no model has values.
+    """Build a figure with one series per model of a group. Return None if no model has values.
 
     Args:
         group: Group of results.

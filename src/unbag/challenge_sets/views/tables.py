@@ -1,4 +1,4 @@
-"""Parts of result tables: numbers with intervals, headings, counts of excluded rows, changes of accuracy in words."""
+"""Components of result tables: values with intervals, headings, exclusion counts, and accuracy changes in words."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,7 +11,7 @@ from unbag.scoring.bootstrap import Estimate
 
 
 def create_result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
-    """Build an empty table with the model, the title of the set and the corpus as heading.
+    """Build an empty table whose heading names the model, the set and the corpus.
 
     Args:
         title: Display name of the set (`ChallengeSet.title`).
@@ -23,7 +23,10 @@ def create_result_table(title: str, result: Result, *columns: str, words: int = 
 
 
 def create_table(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
-    """Build an empty table with `words` left-aligned text columns, followed by right-aligned columns of numbers."""
+    """Build an empty table.
+
+    The first `words` columns are left-aligned text, and the others are right-aligned numbers.
+    """
     table = Table(
         *columns,
         title=title,
@@ -39,19 +42,19 @@ def create_table(title: str, *columns: str, words: int = 1, caption: str | None 
 
 
 def format_interval(estimate: Estimate) -> str:
-    """Format a value with its interval; a dash if there are no examples."""
+    """Format a value with its interval, or a dash if there are no examples."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return format_value(estimate)
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def format_value(estimate: Estimate | None) -> str:
-    """Format a value; a dash if there are no examples, empty without an estimate."""
+    """Format a value. Return a dash if there are no examples, and an empty string for None."""
     return "" if estimate is None else "–" if estimate.value is None else f"{estimate.value:.3f}"
 
 
 def format_count(estimate: Estimate) -> str:
-    """Format the number of examples of an estimate; a dash if there is no value.
+    """Format the number of examples of an estimate, or a dash if the estimate has no value.
 
     >>> format_count(Estimate(0.5, None, None, 1200)), format_count(Estimate(None, None, None, 0))
     ('1,200', '–')
@@ -60,7 +63,7 @@ def format_count(estimate: Estimate) -> str:
 
 
 def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
-    """Append an arrow to a label: up if higher is better, down if lower is better, none if that is unspecified.
+    """Append an arrow to a label: up if higher is better, down if lower is better, none if unspecified.
 
     >>> add_direction_arrow("P^c", higher_is_better=False)
     'P^c ↓'
@@ -69,7 +72,7 @@ def add_direction_arrow(label: str, higher_is_better: bool | None) -> str:
 
 
 def summarize_exclusions(data: Mapping[str, Any]) -> str:
-    """Summarize the source rows, the rows excluded by reason, and, where known, the accuracy of one annotator.
+    """Summarize the number of source rows, the exclusions by reason, and, if known, the accuracy of one annotator.
 
     >>> summarize_exclusions({"rows": 9, "excluded": {"repeated": 2}, "load_options": {"text": ["a.md"]}})
     '9 sentences; excluded 2 repeated'
@@ -83,12 +86,32 @@ def summarize_exclusions(data: Mapping[str, Any]) -> str:
     return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
 
 
+_MOST_REASONS: Final = 3
+
+
+def summarize_rejections(result: Result, prefix: str) -> str:
+    """Summarize the most frequent reasons why sentences of a text yield no pair, with their numbers.
+
+    Args:
+        result: Result of a set whose record counts the rejected sentences by reason.
+        prefix: Prefix of the reasons in these counts, such as `addamod: `.
+
+    Returns:
+        Up to three reasons. Empty if the set was built from pairs, whose premises the cards of the sets describe.
+    """
+    if "text" not in result.data.get("load_options", {}):
+        return ""
+    counts: Mapping[str, int] = result.config.get("counts", {})
+    reasons = sorted((-n, name.removeprefix(prefix)) for name, n in counts.items() if name.startswith(prefix))
+    return ", ".join(f"{reason} ({-n:,})" for n, reason in reasons[:_MOST_REASONS])
+
+
 MARGIN: Final = 0.05
 """Margin of accuracy: a change counts as negligible only if its whole interval is within ± this margin."""
 
 
 def describe_change(drop: Estimate) -> str:
-    """Describe a drop of accuracy in words.
+    """Describe a drop in accuracy in words, with its interval.
 
     >>> describe_change(Estimate(0.178, 0.14, 0.2, 900)), describe_change(Estimate(-0.1, -0.2, -0.06, 900))
     ('a fall of 17.8 points [14.0, 20.0]', 'a rise of 10.0 points [6.0, 20.0]')
@@ -116,7 +139,7 @@ def describe_change(drop: Estimate) -> str:
 
 
 def format_share(estimate: Estimate) -> str:
-    """Format a share in per cent with its interval.
+    """Format a fraction as a percentage with its interval.
 
     >>> format_share(Estimate(0.909, 0.902, 0.915, 3697)), format_share(Estimate(None, None, None, 0))
     ('90.9 % [90.2, 91.5]', 'none')
@@ -129,7 +152,7 @@ def format_share(estimate: Estimate) -> str:
 
 
 def format_points(value: float) -> str:
-    """Format a share in percentage points with one decimal.
+    """Format a fraction in percentage points with one decimal.
 
     >>> format_points(-0.0804), format_points(0.3225)
     ('−8.0', '32.3')

@@ -40,7 +40,7 @@ _CLASSES: Final = (
     # material
     "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
 )
-AGE, COLOUR, ORIGIN = 3, 5, 6
+OPINION, AGE, COLOUR, ORIGIN = 0, 3, 5, 6
 """Ranks of the classes age, color and origin."""
 
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}

@@ -22,12 +22,14 @@ def validate_ray() -> None:
         ImportError: If Ray Data is missing; the message names the extra.
     """
     if find_spec("ray") is None:
-        raise ImportError("--engine ray: expected Ray Data, got no such package; pip install 'unbag[ray]'", name="ray")
+        raise ImportError(
+            "--engine ray: expected the package ray[data], got none; install it: pip install 'unbag[ray]'", name="ray"
+        )
 
 
 @contextmanager
 def connect_to_cluster() -> Iterator[Any]:
-    """Connect `ray` to a cluster within this block. An existing connection stays open afterwards.
+    """Connect to a Ray cluster as a context manager. An existing connection stays open afterwards.
 
     The cluster is the one at `RAY_ADDRESS`, the one that `ray start` started on this machine, or otherwise a new local
     one.
@@ -61,7 +63,7 @@ def connect_to_cluster() -> Iterator[Any]:
 
 @contextmanager
 def translate_ray_errors() -> Iterator[None]:
-    """Convert Ray's errors, whose messages are long tracebacks, to one-line errors.
+    """Convert Ray errors in this context to one-line errors.
 
     Raises:
         ValueError: Instead of an error of Ray.
@@ -92,7 +94,7 @@ def _connect(ray: Any) -> None:
 
 @contextmanager
 def preserve_sigterm() -> Iterator[None]:
-    """Restore the SIGTERM handler after the block, since forked workers would inherit Ray's handler."""
+    """Restore the SIGTERM handler at the end of this context. Forked workers would inherit Ray's handler."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -102,7 +104,7 @@ def preserve_sigterm() -> Iterator[None]:
 
 
 def count_workers(ray: Any, num_gpus: float) -> int:
-    """Count the workers that fit into the cluster's current resources.
+    """Compute how many workers fit into the current resources of the cluster.
 
     Args:
         ray: The connected `ray` module.
@@ -113,21 +115,21 @@ def count_workers(ray: Any, num_gpus: float) -> int:
     return max(1, int(room))
 
 
-def pack_outcome(work: Callable[[], T], folder: str) -> bytes:
+def pack_outcome(function: Callable[[], T], folder: str) -> bytes:
     """Run a function in a folder, and pickle its return value or exception for `unpack_outcome`.
 
     Ray would wrap the exception of a task in its own error, with a traceback as the message. Ray also starts worker
     processes in the folder where the cluster was started, not in that of the command.
 
     Args:
-        work: Function to run.
+        function: Function to run.
         folder: Working folder of the command, to which relative paths and the user's modules refer. They are not
             available on nodes without this folder.
     """
     with suppress(OSError):
         os.chdir(folder)
     try:
-        return pickle.dumps((work(), None))
+        return pickle.dumps((function(), None))
     except (ValueError, ImportError, OSError) as error:  # errors that commands print in one line
         try:
             return pickle.dumps((None, error))
@@ -136,7 +138,7 @@ def pack_outcome(work: Callable[[], T], folder: str) -> bytes:
 
 
 def unpack_outcome(outcome: bytes) -> Any:
-    """Return the value that `pack_outcome` pickled, or raise the pickled exception."""
+    """Unpickle the outcome of `pack_outcome`: return the value or raise the exception."""
     value, error = pickle.loads(outcome)
     if error is not None:
         raise error

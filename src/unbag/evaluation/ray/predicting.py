@@ -39,7 +39,7 @@ _ATTRIBUTES: Final = ("label_space", "identity", "has_probabilities", "threshold
 
 @dataclass(frozen=True)
 class RemotePredictor:
-    """Predictor for a model that is loaded only on the cluster.
+    """Predictor whose model is loaded on the nodes of a Ray cluster only.
 
     Attributes:
         ray: The connected `ray` module.
@@ -55,12 +55,12 @@ class RemotePredictor:
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """The model's label space."""
+        """Label of each column of the probabilities."""
         return tuple(self._attributes["label_space"])
 
     @property
     def identity(self) -> Mapping[str, str] | None:
-        """The model's identity on the cluster."""
+        """Identity of the model as loaded on the cluster."""
         identity: Mapping[str, str] | None = self._attributes["identity"]
         return identity
 
@@ -70,7 +70,7 @@ class RemotePredictor:
         raise AttributeError(name)
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict a few pairs in a remote task, which loads the model again.
+        """Predict n pairs in a remote task. Each call loads the model again.
 
         Returns:
             Probabilities, shape (n, labels).
@@ -95,7 +95,7 @@ class RemotePredictor:
 
 
 class RayEngine:
-    """Engine for a Ray cluster, usable as a context manager. Connects when the first model is loaded.
+    """Engine that runs models on a Ray cluster. A context manager that connects when the first model is loaded.
 
     Args:
         num_gpus: GPUs per actor, may be a fraction. Default: one if the cluster has GPUs, otherwise none.
@@ -117,14 +117,17 @@ class RayEngine:
 
     @cached_property
     def ray(self) -> Any:
-        """The `ray` module, connected on first use, since building sets may fork, which Ray's threads make unsafe."""
+        """The `ray` module. First use connects to the cluster.
+
+        The connection is delayed because building sets may fork, which is unsafe with Ray's threads.
+        """
         return self._stack.enter_context(connect_to_cluster())
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
-        """Accept any device. Nodes validate it when they load the model, since their devices may differ from ours."""
+        """Accept any device. Each node validates the device when it loads the model."""
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
-        """Build a predictor that actors load, and its display name.
+    def load_predictor(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
+        """Build a predictor whose model the actors load. Returns the predictor and its display name.
 
         Raises:
             ValueError: If other processes cannot load the model.
@@ -152,13 +155,13 @@ class RayEngine:
         *,
         progress: Progress | None = None,
     ) -> StoredPredictions:
-        """Predict all rows like `inference.runner.predict_rows`, with actors that write to the same folder.
+        """Predict all rows, like `inference.runner.predict_rows`, with Ray actors that share a folder.
 
         Ray starts and stops actors as the cluster grows and shrinks. Work of a lost actor is repeated by another one.
 
         Args:
             rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
-            predictor: Predictor from `predictor_of`.
+            predictor: Predictor from `load_predictor`.
             folder: Folder that all nodes can access: a shared path or a URL.
             progress: Called after each chunk shard with (rows done, total rows).
 
@@ -168,7 +171,7 @@ class RayEngine:
         ray = self.ray
         job = PredictionJob.from_rows(rows, predictor, folder)
         store = job.store
-        store.write_manifest(job.material)
+        store.write_manifest(job.key_fields)
         store.clean()
         todo = job.list_missing_chunks()
         chunk_shards = store.list_chunk_shards(
@@ -264,7 +267,8 @@ class _PredictionActor:
         expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{task.model}: expected the same predictor on all nodes, got another one on {socket.gethostname()} "
+                f"{task.model}: expected the same predictor on all nodes, got a different predictor on "
+                f"{socket.gethostname()} "
                 f"({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
@@ -275,8 +279,9 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"--output-dir: expected a folder that all nodes can access, got {folder}, in which "
-            f"{socket.gethostname()} does not find the driver's files; use a shared folder or a URL such as s3://…"
+            f"--output-dir: expected a folder that all nodes can access, got {folder}, where "
+            f"{socket.gethostname()} cannot find the files of the driver; use a shared folder or a URL such as "
+            "s3://…"
         ) from None
 
 

@@ -15,12 +15,12 @@ from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 
 META: Final = b"unbag.part"
-"""Schema metadata key for the hash of the rows' inputs and the counts of their build."""
+"""Schema metadata key for the hash of the inputs and the counts of the build."""
 
 
 @dataclass(frozen=True)
 class PartitionedRows:
-    """Rows of several files, in order.
+    """Rows of a dataset that is stored in several Parquet files.
 
     Attributes:
         folder: Folder of the files.
@@ -37,16 +37,16 @@ class PartitionedRows:
 
     @property
     def column_names(self) -> list[str]:
-        """Column names of the first file."""
+        """Names of the columns."""
         with self.folder.open(self.files[0]) as file:
             return list(pq.read_schema(file).names)
 
     def select_columns(self, names: str | Sequence[str]) -> "PartitionedRows":
-        """Select columns of the rows."""
+        """Select columns. Returns a new object."""
         return replace(self, columns=[names] if isinstance(names, str) else list(names))
 
     def with_format(self, form: str) -> "PartitionedRows":
-        """Return the rows unchanged: Arrow is their only format."""
+        """Return the rows unchanged. The only supported format is Arrow."""
         assert form == "arrow"
         return self
 
@@ -62,8 +62,8 @@ class PartitionedRows:
                     table = pq.read_table(file, columns=self.columns, page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(
-                    f"{self.folder.where(name)}: expected a readable file, got an error ({extract_first_line(error)}); "
-                    "remove the file and build the set again"
+                    f"{self.folder.get_location(name)}: expected a readable file, got an error "
+                    f"({extract_first_line(error)}); remove the file and build the set again"
                 ) from None
             for start in range(0, len(table), batch_size):
                 yield table.slice(start, batch_size)
@@ -85,7 +85,7 @@ class PartitionedRows:
 
 
 def read_metadata(folder: StorageFolder, name: str) -> dict[str, Any] | None:
-    """Read unbag's metadata of a file. Returns None if the file is missing, corrupted, or has no metadata."""
+    """Read unbag's metadata from a Parquet file. Return None if the file is missing, corrupted or has no metadata."""
     try:
         with folder.open(name) as file:
             meta: dict[str, Any] = json.loads(pq.read_schema(file).metadata[META])

@@ -46,7 +46,10 @@ def {function}(records: Sequence[Record]) -> float:
 
 
 def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str, str]:
-    """Build the task files by path: `unbag_<set>.yaml`, the group `unbag.yaml`, and `unbag_scores.py`."""
+    """Build the task files for lm-evaluation-harness, as a mapping from path to content.
+
+    These are `unbag_<set>.yaml` for each set, `unbag.yaml` for the group, and `unbag_scores.py`.
+    """
     code = build_scoring_source(tasks) + _SHELL
     contents = {}
     for task in tasks:

@@ -28,7 +28,7 @@ SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
 
 
 class HarnessTask(NamedTuple):
-    """Challenge set as a harness task.
+    """Challenge set as a task of an evaluation harness.
 
     Attributes:
         name: Name of the set.
@@ -44,25 +44,26 @@ class HarnessTask(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Name of the task, with a prefix, since harnesses have thousands of tasks."""
+        """Unique name of the task: `unbag_` and the name of the set."""
         return f"unbag_{self.name}"
 
     @property
-    def described(self) -> ChallengeSet:
+    def challenge_set(self) -> ChallengeSet:
         """Description of the set."""
         return challenge_sets.get_challenge_set(self.name)
 
     @property
     def scores(self) -> dict[str, bool]:
-        """Names of the set's scores, and whether higher values are better."""
+        """Mapping from the name of each score to whether higher values are better."""
         return {
-            quantity.name: quantity.higher_is_better for quantity in self.described.list_quantities_with_role("harness")
+            quantity.name: quantity.higher_is_better
+            for quantity in self.challenge_set.list_quantities_with_role("harness")
         }
 
 
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
-    """Build the source of the scoring module, with metrics and answer parsing. It needs only numpy."""
-    described = {task.name: task.described for task in tasks}
+    """Build the source code of a scoring module with metrics and answer parsing, which needs only NumPy."""
+    described = {task.name: task.challenge_set for task in tasks}
     modules = [f"{each.package}.scores" for each in described.values()]
     tables = _TABLES.format(
         columns={name: each.columns for name, each in described.items()},

@@ -43,7 +43,7 @@ def compute_hex_outputs(
     Args:
         branch: Superficial branch with g and W_g.
         logits: Logits of the network, W_h h + b, in float32, shape (b, k).
-        mean: Mean word embeddings of the batch from `branch.mean`, shape (b, dimensions).
+        mean: Mean word embeddings of the batch from `branch.compute_mean`, shape (b, dimensions).
         bias: Bias b of the last linear layer of the network, shape (k,); None for a layer without bias.
     """
     from_words = branch(mean)
@@ -51,7 +51,9 @@ def compute_hex_outputs(
 
 
 class ResidualHead(nn.Module):
-    """Superficial branch and ω*, stored separately from the trained network.
+    """Additional head of a HEX network: the superficial branch g and the matrix ω*.
+
+    It is stored separately from the network.
 
     Attributes:
         layer: Name of the last linear layer of the network.
@@ -69,14 +71,16 @@ class ResidualHead(nn.Module):
 
     @torch.no_grad()
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
-        """Compute F_L(x) of each pair in float32 from the logits of the network, shape (b, k)."""
-        mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
+        """Compute the residual logits F_L(x) of each pair from the network's logits, in float32, shape (b, k)."""
+        mean = self.branch.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
         f_b, f_g = compute_hex_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega
 
     def attach(self, network: Any) -> None:
-        """Replace the logits of a network with F_L(x) by a forward hook. The weights do not change.
+        """Add a forward hook to a network that replaces its logits by F_L(x).
+
+        The weights do not change.
 
         Args:
             network: Network to modify. It must be called with keyword arguments.
@@ -89,7 +93,7 @@ class ResidualHead(nn.Module):
         network.register_forward_hook(replace_logits, with_kwargs=True)
 
     def save(self, folder: Path) -> None:
-        """Save the head to a folder as `hex.safetensors`, which includes the word table of g, and `hex.json`."""
+        """Save the head to a folder as `hex.safetensors` and `hex.json`, including the word embeddings of g."""
         learnt = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
         tensors = {name: tensor.detach().float() for name, tensor in learnt.items()}
         tensors |= {"embeddings": self.branch.table.vectors, "is_word": self.branch.table.is_word}

@@ -12,7 +12,7 @@ from torch.nn.functional import embedding, linear, relu, rms_norm
 
 
 class WordTable(NamedTuple):
-    """Fixed pre-trained word embeddings for g, indexed by the token ids of a network's tokenizer.
+    """Fixed word embeddings for the branch g, indexed by token id.
 
     Attributes:
         vectors: Embeddings, shape (vocabulary, dimensions), float32.
@@ -28,7 +28,7 @@ class WordTable(NamedTuple):
 
 
 class SuperficialBranch(nn.Module):
-    """Feed-forward branch from the mean word embedding of a pair to W_g g, its contribution to the logits.
+    """Feed-forward branch that maps the mean word embedding of a pair to logits W_g g.
 
     The embeddings are a fixed table, as in the paper and as its authors recommend. No gradient flows into the table,
     and it does not change while the network trains its own embeddings. A word with several tokens counts once per
@@ -54,14 +54,14 @@ class SuperficialBranch(nn.Module):
 
     @classmethod
     def from_weights(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalise: bool) -> "SuperficialBranch":
-        """Create a branch with the weights of a `state_dict`."""
+        """Create a branch with the weights from a `state_dict`."""
         outputs, width = weights["decoder.weight"].shape
         branch = cls(table, outputs, width=width, normalise=normalise)
         branch.load_state_dict(weights)
         return branch
 
     def forward(self, mean: Tensor) -> Tensor:
-        """Compute W_g g from the output of `mean`, shape (b, k)."""
+        """Compute the logits W_g g from the output of `compute_mean`, shape (b, k)."""
         with torch.autocast(mean.device.type, enabled=False):
             g = relu(self.phi(mean))
             if self.normalise:
@@ -70,7 +70,7 @@ class SuperficialBranch(nn.Module):
             return logits
 
     @torch.no_grad()
-    def mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+    def compute_mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Compute the mean word embedding of each pair, shape (b, dimensions).
 
         Args:

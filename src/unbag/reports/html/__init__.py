@@ -15,7 +15,7 @@ FILE: Final = "report.html"
 
 
 def write_report(folders: Sequence[Path], path: Path) -> None:
-    """Write the HTML report of one or more runs, with all models side by side.
+    """Write an HTML report that shows the models of one or more runs side by side.
 
     Args:
         folders: Folders written by `unbag.evaluate`, with `results.json` and, for the examples, `examples.json`.

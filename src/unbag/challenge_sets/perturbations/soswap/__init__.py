@@ -37,13 +37,13 @@ from unbag.challenge_sets.perturbations.soswap.phrases import (
     find_object_span,
     find_subject_span,
 )
-from unbag.challenge_sets.perturbations.soswap.written import check_written
+from unbag.challenge_sets.perturbations.soswap.written import find_written_text_exclusion
 from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
 
 class SwappedSentence(NamedTuple):
-    """A swapped sentence.
+    """A sentence with subject and object swapped.
 
     Attributes:
         hypothesis: Swapped sentence.
@@ -59,7 +59,7 @@ class SwappedSentence(NamedTuple):
 
 
 def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSentence | SoswapExclusion:
-    """Swap the subject and object of a sentence, or determine why this is not possible.
+    """Swap the subject and object of a sentence, or return the reason why this is not possible.
 
     Args:
         parse: Parse of the sentence.
@@ -82,7 +82,7 @@ def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSe
         parse, clause, subject, object_
     ):
         return reason
-    if written and (reason := check_written(parse, clause, subject, object_)):
+    if written and (reason := find_written_text_exclusion(parse, clause, subject, object_)):
         return reason
     words = list(parse.words)
     person = determine_person(parse, clause.object, object_)
@@ -116,7 +116,7 @@ def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSe
 
 
 def list_swap_lemmas(parse: Parse) -> tuple[str, ...]:
-    """List the lemmas that a swap depends on: the verb, and the subject and object if they are nouns."""
+    """List the lemmas of the verb and, if they are nouns, of the swapped subject and object."""
     clause = find_clause(parse)
     if isinstance(clause, SoswapExclusion):
         return ()

@@ -37,7 +37,7 @@ _DETERMINERS: Final = frozenset("a an the one some this that these those".split(
 def find_phrase_exclusion(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
 ) -> SoswapExclusion | None:
-    """Check a clause's subject and object; return the reason for exclusion, or None."""
+    """Find a reason to exclude a clause because of its subject or object. Return None if there is none."""
     words = parse.lower_words
     if any(word.endswith(("self", "selves")) for word in words):
         return SoswapExclusion.REFLEXIVE
@@ -139,7 +139,7 @@ def _content_words(words: Sequence[str], span: range) -> list[str]:
 def find_verb_exclusion(
     parse: Parse, clause: TransitiveClause, subject: range, object_: range
 ) -> SoswapExclusion | None:
-    """Check a clause's verb; return the reason for exclusion, or None."""
+    """Find a reason to exclude a clause because of its verb. Return None if there is none."""
     bearer = clause.verbs[0]
     # Only auxiliaries and adverbs may stand between a subject and its verb. An auxiliary before the subject makes a
     # question.

@@ -21,13 +21,13 @@ def is_animate(parse: Parse, head: int) -> bool:
 
 
 def is_body_part_preposition(parse: Parse, preposition: int) -> bool:
-    """Check whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
+    """Check whether a token is a preposition before a body part: in its mouth, on her head, with both hands."""
     inner = parse.child(preposition, "pobj")
     return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
 
 
 class SoswapExclusion(StrEnum):
-    """The reason why a premise yields no SOSwap pair."""
+    """Reason why no SOSwap pair is built from a premise."""
 
     DETERMINER = "a determiner that does not fit its noun"
     QUESTION = "a question"
@@ -70,7 +70,7 @@ _ADVERBIAL: Final = frozenset(
 
 
 class TransitiveClause(NamedTuple):
-    """Token positions in a clause with a subject and a direct object.
+    """Token positions of the verb, the subject and the direct object of a clause.
 
     Attributes:
         verb: Verb of the object.

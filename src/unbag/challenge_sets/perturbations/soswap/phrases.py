@@ -1,4 +1,4 @@
-"""Phrases of a clause's subject and object, and their agreement with the verb in number."""
+"""Subject and object phrases of a clause, and number agreement with the verb."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ _COLLECTIVE: Final = frozenset(
 
 
 def find_finite_verb(parse: Parse, verb: int) -> int | None:
-    """Find the token that agrees with a verb's subject: the first auxiliary or the verb; None if neither is finite."""
+    """Find the finite verb of a clause: the first auxiliary, or else the verb. Return None if it is not finite."""
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb]
     first = auxiliaries[0] if auxiliaries else verb
     if parse.tags[first] in ("VBZ", "VBP"):
@@ -37,13 +37,13 @@ def find_finite_verb(parse: Parse, verb: int) -> int | None:
 
 
 def conjugate_finite_verb(parse: Parse, finite: int, person: GrammaticalPerson) -> str:
-    """Conjugate a verb from `find_finite_verb` to agree with another subject."""
+    """Conjugate a verb found by `find_finite_verb` so that it agrees with a new subject."""
     third = parse.tags[finite] == "VBZ"
     return conjugate_verb(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
 
 
 def determine_person(parse: Parse, head: int, span: range) -> GrammaticalPerson:
-    """Determine the person of the verb that agrees with a phrase as its subject."""
+    """Determine the grammatical person of a verb whose subject is the given phrase."""
     word = parse.lower_words[head]
     if word in ("i", "me"):
         return GrammaticalPerson.I
@@ -75,7 +75,7 @@ def _of_complement(parse: Parse, head: int) -> int | None:
 
 
 def has_number_agreement(parse: Parse, finite: int, subject: int) -> bool:
-    """Check whether a verb agrees with its subject in number, as far as both are certain.
+    """Check whether a verb agrees with its subject in number. Uncertain cases count as agreement.
 
     A disagreement means that the parser misread the verb or the subject.
     """
@@ -97,7 +97,7 @@ _BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".spli
 
 
 def find_subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
-    """Determine the tokens of a clause's subject, or the reason for exclusion.
+    """Find the tokens of a clause's subject, or the reason to exclude the clause.
 
     Parsers sometimes read "A man in a coat and jeans holds …" as two subjects, "a man in a coat" and "jeans". The
     function joins them to one.
@@ -113,7 +113,7 @@ def find_subject_span(parse: Parse, clause: TransitiveClause) -> range | SoswapE
 
 
 def find_object_span(parse: Parse, clause: TransitiveClause) -> range | SoswapExclusion:
-    """Determine the tokens of a clause's object, or the reason for exclusion.
+    """Find the tokens of a clause's object, or the reason to exclude the clause.
 
     Final phrases that may also belong to the verb are not part of the result. They stay in place, which is grammatical
     for both attachments: carries | a ball | in its mouth.

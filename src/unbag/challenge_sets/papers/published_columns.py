@@ -1,4 +1,4 @@
-"""Published figures that correspond to the quantities of the challenge sets."""
+"""Published results that correspond to metrics of the challenge sets."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -8,8 +8,8 @@ from unbag.challenge_sets import papers
 _CORPUS: Final = "corpus"
 
 
-class Counterpart(NamedTuple):
-    """A column of a paper's table that reports the same quantity as a number of ours.
+class PublishedColumn(NamedTuple):
+    """A column of a paper's table that reports the same metric as one of ours.
 
     Attributes:
         paper: Short name of the paper, e.g. "Nie et al. 2019".
@@ -28,11 +28,11 @@ class Counterpart(NamedTuple):
 
 
 class PublishedScore(NamedTuple):
-    """A published figure.
+    """A score that a paper published for one model.
 
     Attributes:
         model: Measured model, from the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
-        value: Value, a share of 1.
+        value: Value, a fraction in [0, 1].
         source: Paper and table.
         is_comparable: Whether the figure was measured on exactly our rows and does not depend on training data.
     """
@@ -43,16 +43,16 @@ class PublishedScore(NamedTuple):
     is_comparable: bool
 
 
-def list_published_scores(counterparts: Iterable[Counterpart], corpus: str) -> list[PublishedScore]:
-    """List the published figures in columns of papers, in the order of the columns.
+def list_published_scores(published_columns: Iterable[PublishedColumn], corpus: str) -> list[PublishedScore]:
+    """List the published results in columns of papers, in column order.
 
     Args:
-        counterparts: Columns of papers' tables.
+        published_columns: Columns of papers' tables.
         corpus: Corpus and split of our figure, e.g. `snli validation`. Only figures on the same corpus are listed, and
             on the same split if the table distinguishes splits.
     """
     figures = []
-    for paper, number, column, table_corpus, same_rows in counterparts:
+    for paper, number, column, table_corpus, same_rows in published_columns:
         table = papers.get_paper_table(paper, number)
         for row, value in zip(table.rows, table.read_shares(column), strict=True):
             keys = {key: cell for key, cell in zip(table.keys, row, strict=False) if cell is not None}
