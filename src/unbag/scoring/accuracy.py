@@ -240,7 +240,6 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     if len(annotator_labels) != n:
         raise ValueError(
             f"annotator_labels: expected one row per example ({n}), got {len(annotator_labels)}; pass one list per "
-            "example; pass one list per "
             "example"
         )
     votes = [
@@ -253,8 +252,7 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
         raise ValueError(
-            f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}; convert names to label "
-            "ids; convert names to label ids"
+            f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}; convert names to label ids"
         )
     validate_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)
