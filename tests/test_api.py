@@ -166,7 +166,7 @@ def test_notebook_report_shows_verdict_and_escapes_names():
         assert part in text
 
 
-def test_report_without_results_names_the_reason():
+def test_report_without_results_names_reason():
     skipped = results.SkippedSet("sicck", None, "no such file")
     empty = unbag.Report((), demo.get_demo_file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"

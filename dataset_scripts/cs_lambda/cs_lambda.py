@@ -69,7 +69,7 @@ class CsLambdaConfig(SourceConfig):
         super().validate()
         validate_language(self.sentence_language)
         if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if not 0 <= self.min_lms <= 1:
             raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.folds < _MIN_FOLDS:
@@ -92,7 +92,7 @@ class CsLambda(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = CsLambdaConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    UNFIT = "below λ"
+    EXCLUSION_REASON = "below λ"
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
@@ -103,9 +103,9 @@ class CsLambda(ChallengeSetBuilder):
         """Fit the lexical models before worker processes start."""
         self._models(source)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate the names, the config file of a local lexical model, and the tokenizer package."""
-        super().validate_names()
+        super().validate_resources()
         if is_segmented(self.config.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
@@ -134,7 +134,7 @@ class CsLambda(ChallengeSetBuilder):
     def _models(self, source: PairSource) -> tuple[Path, ...]:
         config = self.config
         if config.lexical:
-            return (open_lexical_model(config.lexical, unseen=source),)
+            return (open_lexical_model(config.lexical, test_source=source),)
         train_data = tuple(config.train_data) if config.train_data else None
         recipe = LexicalRecipe(
             train_data,

@@ -9,10 +9,10 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
-from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, negation_tables
+from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, iter_negation_tables
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
@@ -71,23 +71,25 @@ class Negation(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = NegationConfig
     SCHEMA = SCHEMA
     LABEL_NAMES = TWO_WAY
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or a premise that is not a plain clause"
+    EXCLUSION_REASON = "with a repeated premise or a premise that is not a plain clause"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
-        return [source.with_one_span() for source in super().open_sources(streaming=streaming)]
+        return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
-        precompute_parses(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
+        precompute_parses(
+            self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.iter_examples()))
+        )
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the operations and the rejected premises."""
         config = self.config
         counts: Counter[str] = Counter()
-        yield from negation_tables(
+        yield from iter_negation_tables(
             examples, Parser(config.pipeline), seed=config.seed, words=config.words, counts=counts
         )
         self.save_build_counts(counts)

@@ -9,9 +9,9 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import Made
+from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
-from unbag.challenge_sets.official import OfficialConfig, OfficialSet
+from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
 from unbag.challenge_sets.perturbations import sicck, sicck_rows
 from unbag.challenge_sets.perturbations.modifiers import NONE
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
@@ -75,7 +75,7 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().validate()
-        validate_int("folds", self.folds, least=2)
+        validate_int("folds", self.folds, minimum=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
             raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")
@@ -86,7 +86,7 @@ class SicckConfig(OfficialConfig):
             )
 
 
-class Sicck(OfficialSet):
+class Sicck(OfficialSetBuilder):
     """Modified pairs, each in both orders of premise and hypothesis.
 
     Configs: `official`, the authors' 1,304 pairs from 15 seeds with four-way labels as target, `official-seven_way`,
@@ -97,14 +97,14 @@ class Sicck(OfficialSet):
     BUILDER_CONFIG_CLASS = SicckConfig
     FILE = FILE
     LICENSE = "cc-by-nc-sa-4.0"
-    CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
+    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("expert-generated",),
     }
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     SCHEMA = sicck_rows.SCHEMA
     CITATION = _CITATION
-    UNFIT = "without the form subject, verb, object"
+    EXCLUSION_REASON = "without the form subject, verb, object"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the seeds."""

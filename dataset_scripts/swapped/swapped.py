@@ -34,7 +34,7 @@ class Swapped(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = SwappedConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    LONGEST = None  # sentences are not tokenized
+    MAX_SENTENCE_CHARACTERS = None  # sentences are not tokenized
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one or two per example."""

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from unbag import cli
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
-from unbag.data.predictions import predictions_from_labels
+from unbag.data.predictions import build_predictions_from_labels
 from unbag.evaluation import human_study
 from unbag.inference.label_probe import ProbeReport
 from unbag.utils.safe_io import DataError
@@ -41,7 +41,7 @@ def _rows(n=N, labels=LABELS):
         }
     ).cast_column("label", datasets.ClassLabel(names=list(labels)))
     right = np.where(orders < 0, np.repeat(np.arange(n) % 2 == 0, Q + 1), orders > 0)
-    return rows, predictions_from_labels(np.where(right, gold, (gold + 1) % len(labels)))
+    return rows, build_predictions_from_labels(np.where(right, gold, (gold + 1) % len(labels)))
 
 
 def test_sampled_pairs_are_accepted_and_groups_are_balanced():

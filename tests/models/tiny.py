@@ -46,7 +46,7 @@ class NoParser:
 
     identity = "no parser"
 
-    def trees(self, sentences):
+    def parse_trees(self, sentences):
         return [right_branching(len(words)) for words in sentences]
 
 
@@ -111,4 +111,4 @@ def sides(network, pairs=PAIRS):
     """Return premises and hypotheses as inputs of a network."""
     from unbag.models.sides import split_sides
 
-    return split_sides(**encode(pairs), start=network.config.bos_token_id)
+    return split_sides(**encode(pairs), start_token_id=network.config.bos_token_id)

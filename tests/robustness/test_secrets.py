@@ -33,7 +33,7 @@ def pieces(text, *, of=KEY, length=8):
 def test_truncated_message_contains_no_part_of_key(before, after, longest):
     os.environ["OPENAI_API_KEY"] = KEY
     message = f"{before}{KEY}{after}".replace("\n", " ")
-    assert not pieces(extract_first_line(ValueError(message), longest=longest))
+    assert not pieces(extract_first_line(ValueError(message), max_length=longest))
     assert not pieces(redact(message))
 
 

@@ -143,7 +143,7 @@ class LengthsOnly:
         tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
         return EncodedPairArray(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)
 
-    def padded(self, tokens):
+    def pad(self, tokens):
         import torch
 
         return {"input_ids": torch.tensor([ids for ids, _ in tokens])}

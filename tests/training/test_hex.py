@@ -103,10 +103,10 @@ def test_g_equals_hand_computed_value():
     }
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
     branch = SuperficialBranch.from_weights(weights, table, normalise=False)
-    assert branch(branch.mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
+    assert branch(branch.compute_mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
     branch.normalise = True
-    torch.testing.assert_close(branch(branch.mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
-    assert branch(branch.mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # without words, g is zero
+    torch.testing.assert_close(branch(branch.compute_mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
+    assert branch(branch.compute_mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # without words, g is zero
 
 
 def test_g_keeps_initial_embeddings_of_network():
@@ -132,7 +132,7 @@ def test_g_reads_given_word_vectors(tmp_path):
     assert is_word.nonzero().flatten().tolist() == sorted([dog, cat])
     assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
     encoded = encode([("a dog runs", "a dog and a cat")])
-    torch.testing.assert_close(objective.branch.mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
+    torch.testing.assert_close(objective.branch.compute_mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
     assert objective.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
     assert tiny_hex().build_provenance() == {}
     path.write_text("unheard 5 6\n")
@@ -172,7 +172,7 @@ def test_residual_contains_only_encoder_part():
     encoded = encode()
     w_h_h = encoder_outputs(objective, "bert", encoded) @ layer_of(objective).weight.T
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
         q, _ = torch.linalg.qr(f_g.double())
         expected = w_h_h.double() - q @ (q.T @ w_h_h.double())
         torch.testing.assert_close(objective(LABELS, **encoded).logits.double(), expected, atol=1e-3, rtol=0)
@@ -188,7 +188,7 @@ def test_second_form_adds_weighted_superficial_loss():
     encoded = encode()
     found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
     assert torch.equal(found.logits, without.logits), "what predicts is F_L in both"
     assert found.loss.item() == pytest.approx(cross_entropy(without.logits + 0.5 * f_g, LABELS).item(), abs=1e-6)
     assert abs(found.loss.item() - without.loss.item()) > 0.01, "the same, so this test would show nothing"
@@ -208,7 +208,7 @@ def test_g_learns_labels_in_second_form():
         objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=weight))
         objective.network.requires_grad_(False)
         steps(objective, 60)
-        f_g = objective.branch(objective.branch.mean(**asked(encode()))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encode()))) + layer_of(objective).bias
         losses[weight] = cross_entropy(f_g, LABELS).item()
     assert losses[2.0] < 0.5 < 0.9 < losses[0.0]
 

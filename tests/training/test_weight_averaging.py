@@ -55,7 +55,7 @@ def test_interpolation_endpoints_are_exact():
     assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), bits(b))
 
 
-def test_interpolate_by_hand():
+def test_interpolation_equals_hand_computed_value():
     a, b = {"w": torch.tensor([[1.0, -2.0], [0.0, 8.0]])}, {"w": torch.tensor([[3.0, 2.0], [4.0, 8.0]])}
     assert interpolate_weights(a, b, 0.25)["w"].tolist() == [[1.5, -1.0], [1.0, 8.0]]
     assert interpolate_weights(a, b, 0.5)["w"].tolist() == [[2.0, 0.0], [2.0, 8.0]]
@@ -77,7 +77,7 @@ def test_interpolation_is_exact_value_rounded_once():
         assert abs(Fraction(found) - expected) <= Fraction(size) * Fraction(0.5000001)
 
 
-def test_average_tensors_of_equal_tensors_is_that_tensor():
+def test_average_of_equal_tensors_is_same_tensor():
     values = random_floats(4)
     for n in (2, 3, 5, 7):
         assert torch.equal(bits(average_tensors([values] * n, [1 / n] * n)), bits(values))
@@ -163,7 +163,7 @@ def test_average_models_records_sources_without_paths(pair, tmp_path, capsys):
     assert str(pair[0].parent) not in card + json.dumps(record)
 
 
-def test_average_models_folder_is_published_with_its_results(pair, tmp_path):
+def test_averaged_model_is_published_with_results(pair, tmp_path):
     folder = tmp_path / "half"
     average_models(pair, folder, alphas=[0.5])
     own = plain(model(str(folder), compute_folder_revision(folder)))
@@ -182,7 +182,7 @@ def test_average_models_folder_is_published_with_its_results(pair, tmp_path):
         build_averaged_publication(folder, "org/soup", results=[plain()])
 
 
-def test_average_models_is_a_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811
+def test_averaged_models_are_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811
     models = [*pair, make_model(seed=3)]
     record = average_models(models, tmp_path / "soup")
     average_models(models[::-1], tmp_path / "reversed")
@@ -229,7 +229,7 @@ def changed(folder, to, name, **fields):
     return to
 
 
-def test_average_models_rejects_models_that_disagree(make_model, pair, tmp_path, capsys):  # noqa: F811
+def test_average_models_rejects_incompatible_models(make_model, pair, tmp_path, capsys):  # noqa: F811
     deeper = changed(pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
     reordered = make_model(order=("entailment", "neutral", "contradiction"), seed=2)
     vocabulary = json.loads((pair[1] / "tokenizer.json").read_text())["model"]

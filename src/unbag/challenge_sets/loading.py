@@ -2,12 +2,14 @@
 
 import inspect
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.build_stats import LABELLED
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
@@ -17,6 +19,7 @@ from unbag.utils import parallel
 from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
+_MOST_REASONS: Final = 3  # reasons in the error for a set without rows
 
 
 def create_builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -165,7 +168,7 @@ def resolve_config(
     config = corpus
     if config not in cls.builder_configs:
         chosen = corpora.get_corpus(corpus)
-        config = f"{corpus}-{chosen.split(split)}"
+        config = f"{corpus}-{chosen.resolve_split(split)}"
     elif split is not None:
         raise ValueError(
             f"the {name} set merges all splits of {corpus}: expected no split, got {split!r}; omit the split"
@@ -246,9 +249,12 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        read = dataset_builder.load_read_counts()
-        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | dataset_builder.get_exclusion_counts()
+        read, other = dataset_builder.load_read_counts(), dataset_builder.get_exclusion_counts()
+        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
+        counts[dataset_builder.UNFIT] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
+        rejected = Counter({key: n for key, n in dataset_builder.load_build_counts().items() if ": " in key})
+        reasons = ", ".join(f"{key.partition(': ')[2]} ({n:,})" for key, n in rejected.most_common(_MOST_REASONS))
         own_data = dataset_builder.config.data and not dataset_builder.config.text
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
@@ -257,6 +263,7 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
             "with "
             f"{options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
+            + (f"; most frequent reasons: {reasons}" if reasons else "")
             + ("; pass your documents with --text to use their sentences" if needs_text else "")
         )
 
@@ -281,8 +288,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
-    if dataset_builder.EVALUATED is not None:
-        return splits[dataset_builder.EVALUATED]
+    if dataset_builder.EVALUATION_SPLIT is not None:
+        return splits[dataset_builder.EVALUATION_SPLIT]
     [split] = splits.values()
     return split
 

@@ -20,7 +20,7 @@ def list_suite_sets(*, from_text: bool = False) -> list[str]:
     """
     if from_text:
         return challenge_sets.list_text_set_names()
-    return [each.name for each in challenge_sets.list_in_evaluation_order()]
+    return [each.name for each in challenge_sets.list_challenge_sets()]
 
 
 def build_suite_request(name: str) -> SetRequest:

@@ -197,7 +197,7 @@ def _mapping(path: Path) -> dict[str, Any]:
     from unbag.utils.safe_io import validate_file
 
     try:
-        text = validate_file(path, largest=_MAX_BYTES).read_text(encoding="utf-8")
+        text = validate_file(path, max_bytes=_MAX_BYTES).read_text(encoding="utf-8")
         _validate_depth(yaml.parse(text, yaml.SafeLoader))
         record = yaml.safe_load(text)
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:

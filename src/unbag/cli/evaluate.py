@@ -27,7 +27,7 @@ from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import validate_output_file, validate_output_location
 from unbag.data.corpora import PAPER_CORPORA
-from unbag.utils.hf_jobs import validate_outlives_job
+from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -186,7 +186,7 @@ def evaluate(
     output_location = output_dir or _default_output_dir(
         models, requests, model_options, title, cross_domain=cross_domain
     )
-    validate_outlives_job("--output-dir", output_location, push_results, push_option=push.PUSH_OPTION)
+    validate_persistent_output("--output-dir", output_location, push_results, push_option=push.PUSH_OPTION)
     plan = EvaluationPlan(
         models,
         requests,

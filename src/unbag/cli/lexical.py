@@ -110,7 +110,7 @@ def score(
     gold = [resolve_three_way_label(label)] if label else list(LABELS)
     recipe = LexicalRecipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
     lexical = load_lexical_model(open_lexical_model(model) if model else fit_cached(recipe))
-    scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
+    scores = [score_pair(lexical, premise, hypothesis, name, max_features=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
         by_gold = {

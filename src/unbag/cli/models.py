@@ -41,8 +41,8 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     table.add_column("parameters", justify="right")
     table.add_column("published", justify="right")
     for kind in ARCHITECTURES.values():
-        published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
-        table.add_row(kind.name, kind.paper, kind.sees, _millions(count_parameters(kind)), published)
+        published = "" if kind.published is None else _millions(kind.published) + ("" if kind.is_verified else " *")
+        table.add_row(kind.name, kind.paper, kind.input_description, _millions(count_parameters(kind)), published)
     console().print(table)
     echo("\n** Not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
@@ -110,7 +110,7 @@ def init(
         vectors=vectors,
         dimensions=dimensions,
         encoder=encoder,
-        least=min_count,
+        min_count=min_count,
         options=options,
         pipeline=pipeline,
         seed=seed,
@@ -178,10 +178,10 @@ def _model_record(kind: "Architecture", parameters: int) -> dict[str, object]:
         "name": kind.name,
         "paper": kind.paper,
         "url": kind.url,
-        "sees": kind.sees,
+        "sees": kind.input_description,
         "parameters": parameters,
         "published_parameters": kind.published,
-        "published_looked_up": None if kind.published is None else kind.looked_up,
+        "published_looked_up": None if kind.published is None else kind.is_verified,
     }
 
 

@@ -16,7 +16,7 @@ from unbag.cli.options import Offline
 from unbag.cli.output import AsJson, console, echo, is_quiet, print_failures, print_json, progress
 from unbag.cli.typer_utils import escape_help, validate_output_folder
 from unbag.training.recipes import Recipe, load_recipes
-from unbag.utils.hf_jobs import validate_outlives_job
+from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -95,7 +95,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             for name, value in arguments.items()
         }
         config = recipe.config(**values)
-        validate_outlives_job(
+        validate_persistent_output(
             "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push and not seeds else None
         )
         if push is not None:

@@ -202,7 +202,7 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
         raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}; pass a list")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
         raise ValueError(f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05")
-    validate_int("resamples", resamples, least=1)
+    validate_int("resamples", resamples, minimum=1)
 
 
 def _compare_systems(

@@ -364,7 +364,7 @@ def evaluate_file(
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
-    answers = answers.for_gold(built.rows.features["label"].names)
+    answers = answers.align_to_gold(built.rows.features["label"].names)
     result = score_set_predictions(built, answers, model, words)
     write_results([build_scored_result(result, built, answers)], Path(output_dir))
     return result

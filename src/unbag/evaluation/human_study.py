@@ -82,10 +82,10 @@ def sample_pairs(
     validate_pair_count(n_pairs)
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
-    predictions = predictions.for_gold(names)
+    predictions = predictions.align_to_gold(names)
     permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
     words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
-    right = predictions.predicted == predictions.gold(label)
+    right = predictions.predicted == predictions.to_label_positions(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
     for row in np.flatnonzero(right & (permutation != ORIGINAL)).tolist():
@@ -206,4 +206,4 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
             f"{', '.join(map(repr, sorted(missing)))}; add them"
         )
     for row in file.read():
-        yield row.place, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}
+        yield row.location, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}

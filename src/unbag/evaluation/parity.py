@@ -13,7 +13,7 @@ from unbag import challenge_sets
 from unbag.evaluation import row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
 from unbag.evaluation.systems import LocatedResult, load_single_system
-from unbag.scoring.bootstrap import Estimate, estimate_share, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
 
 class ChangedLabels(NamedTuple):
@@ -85,5 +85,5 @@ def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, i
     changed = ours.find_differences(theirs)
     n_sources = len(np.unique(ours.source))
     everything = np.ones(len(changed), dtype=np.bool_)
-    share = estimate_share(changed, everything, ours.source.astype(np.int64), n_sources)
+    share = estimate_proportion(changed, everything, ours.source.astype(np.int64), n_sources)
     return int(changed.sum()), share, n_sources

@@ -134,7 +134,7 @@ def open_local_result_folder(location: str, *, extra_files: Sequence[str] = ()) 
         location: Path or URL of the folder.
         extra_files: Names of additional files that a run extends.
     """
-    with open_local_copy(location, last=results.FILE) as folder:
+    with open_local_copy(location, last_file=results.FILE) as folder:
         if is_url(location):
             download_result_folder(location, folder, extra_files=extra_files)
         yield folder
@@ -149,12 +149,12 @@ def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str]
         extra_files: Names of additional files to download.
     """
     root = StorageFolder(url)
-    names = root.names()
+    names = root.list_names()
     if results.FILE not in names:
         return
     samples = root / paired_samples.FOLDER
     copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *extra_files)]
-    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.names()]
+    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.list_names()]
     for source, target, name in copies:
         target.write(name, source.read(name))
 

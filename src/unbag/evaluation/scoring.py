@@ -30,7 +30,7 @@ from unbag.inference.single_output import (
     predict_by_score,
     rank_predictions,
 )
-from unbag.scoring.bootstrap import Estimate, estimate_share
+from unbag.scoring.bootstrap import Estimate, estimate_proportion
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -105,7 +105,7 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
-    answers = answers.for_gold(built.rows.features["label"].names)
+    answers = answers.align_to_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
     result = score_set_predictions(built, answers, {**model, **counts}, baseline, draws, entailment)
     if table is not None:
@@ -220,7 +220,7 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
     """Estimate the share of rows without an answer, with an interval over source examples."""
     source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
-    return estimate_share(unanswered, everything, source, int(source.max(initial=-1)) + 1)
+    return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 
 
 def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:

@@ -69,7 +69,7 @@ class ShardedEvaluation:
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
-        for name in set(tasks.names()) - {_file(place) for place in places}:  # tasks of an earlier command
+        for name in set(tasks.list_names()) - {_file(place) for place in places}:  # tasks of an earlier command
             tasks.remove(name)
 
     def begin(
@@ -197,7 +197,7 @@ class StoredTask:
         Raises:
             ValueError: If the file does not contain a task of this version.
         """
-        what = f"{folder.where(name)}: expected a task written by `unbag evaluate --shard`"
+        what = f"{folder.get_location(name)}: expected a task written by `unbag evaluate --shard`"
         try:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
@@ -242,7 +242,7 @@ def score_sharded_predictions(
     Raises:
         ValueError: If the folder has no tasks, or predictions are missing.
     """
-    names = (predictions / _TASKS).names()
+    names = (predictions / _TASKS).list_names()
     if not names:
         raise ValueError(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "

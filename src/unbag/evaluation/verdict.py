@@ -9,7 +9,7 @@ from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.significance import compute_t_quantile
-from unbag.scoring.skill import LEAST_ROWS
+from unbag.scoring.skill import MIN_LABEL_ROWS
 
 Standing = Literal["better", "no better", "worse", "inconclusive"]
 
@@ -31,7 +31,7 @@ LEAST_SOURCES: Final = 10
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "inconclusive": "?"}
 """One character per verdict, for narrow tables."""
 
-TOO_FEW_ROWS: Final = f"fewer than two labels have {LEAST_ROWS} rows or more"
+TOO_FEW_ROWS: Final = f"fewer than two labels have {MIN_LABEL_ROWS} rows or more"
 """Reason for a missing skill score."""
 
 TOO_FEW_SOURCES: Final = f"fewer than {LEAST_SOURCES} sources"

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import LabelError, resolve_order, resolve_single_output_labels
+from unbag.data.labels import LabelError, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.classification_routes import MALFORMED, EndpointRoute, Pair, PairOutputs, find_route
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.connection import (
@@ -114,7 +114,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
                 `classify` or `score`.
             separator: Text between premise and hypothesis, for `/classify` only, which takes one text per pair: the
                 separator tokens of the model, such as `[SEP]`.
-            label_map: Label of each output, as in `data.labels.resolve_order`, if the names do not define it.
+            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the names do not define it.
             threshold: As for `TransformerPredictor.load`.
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8).
@@ -274,7 +274,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
                 "in the model card and pass it, for example --label-map contradiction,entailment,neutral"
             )
         names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
-        return resolve_order(names, label_map)
+        return resolve_output_labels(names, label_map)
 
     def _probabilities(self, outputs: Sequence[PairOutputs]) -> NDArray[np.float64]:
         """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""

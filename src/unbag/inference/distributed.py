@@ -186,7 +186,7 @@ def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
 
     def look() -> None:
         deadline = time.monotonic() + _FOLDER_TIMEOUT
-        while absent := [rank for rank in range(group.world_size) if not folder.has(name(rank))]:
+        while absent := [rank for rank in range(group.world_size) if not folder.exists(name(rank))]:
             if time.monotonic() > deadline:
                 raise ValueError(
                     f"process {group.rank} on {hosts[group.rank]} cannot read the file that process {absent[0]} on "

@@ -88,7 +88,8 @@ class ExportedPredictor(PairClassifier):
         Args:
             model: Hub id such as `org/name`, or folder with config, tokenizer and the exported model.
             revision: Branch, tag or commit of a Hub model (default: the main branch).
-            label_map: Label of each output, as in `data.labels.resolve_order`, if the config does not define it.
+            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the config does not define
+                it.
             max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
             batch_tokens: Maximum tokens per batch, padding included (default: 1,024; one pair per batch for a
                 dynamically quantized ONNX model).

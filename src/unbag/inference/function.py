@@ -17,7 +17,7 @@ from unbag.data.labels import (
     find_label_space,
     list_two_label_orders,
     resolve_label,
-    resolve_order,
+    resolve_output_labels,
 )
 from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.utils.hashing import hash_file
@@ -118,7 +118,7 @@ class CallablePredictor:
     ) -> None:
         self._fn = fn
         outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
-        self._order = None if label_map is None else resolve_order(outputs, label_map)
+        self._order = None if label_map is None else resolve_output_labels(outputs, label_map)
         self.label_space = tuple(label_space) if self._order is None else find_label_space(self._order)
         self.order = self._order or self.label_space
         self.identity = None if identity is None else {"kind": "callable", **self._outputs, **identity}

@@ -223,7 +223,9 @@ def _commit(source: str, revision: str | None) -> str:
     try:
         with use_cache_if_unreachable() as unreachable:
             return read_from_hub(
-                f"the model {source}", lambda: resolve_revision(source, revision=revision), unreachable=not unreachable
+                f"the model {source}",
+                lambda: resolve_revision(source, revision=revision),
+                retry_connection_errors=not unreachable,
             ).resolved
     except RevisionNotFoundError as error:
         raise ModelError(

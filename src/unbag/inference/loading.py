@@ -14,7 +14,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
-from unbag.data.labels import LABELS, resolve_order, resolve_single_output_labels
+from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.hub_files import ModelOrigin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
@@ -334,7 +334,7 @@ def load_classifier(
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
         revision: Branch, tag or commit of a Hub model.
         dtype: Data type of the weights.
-        label_map: Label of each output, as in `data.labels.resolve_order`.
+        label_map: Label of each output, as in `data.labels.resolve_output_labels`.
         threshold: Minimum probability of entailment (`unbag.inference.single_output`), required for one output; None
             for the most probable label.
         trust_remote_code: Whether to run code of the repository (default: no).
@@ -391,7 +391,7 @@ def build_classifier(
         name: Name, as in `LoadedModel`.
         revision: Revision, as in `LoadedModel`.
         source: Name of the object for error messages.
-        label_map: Label of each output, as in `data.labels.resolve_order`.
+        label_map: Label of each output, as in `data.labels.resolve_output_labels`.
         threshold: As for `load_classifier`.
 
     Raises:
@@ -443,8 +443,8 @@ def load_for_training(
     Args:
         model: As for `load_classifier`.
         revision: As for `load_classifier`.
-        label_map: Label of each output, as in `data.labels.resolve_order`, for a classifier whose config does not
-            define it.
+        label_map: Label of each output, as in `data.labels.resolve_output_labels`, for a classifier whose config does
+            not define it.
         seed: Random seed for the new head.
 
     Raises:
@@ -512,4 +512,4 @@ def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> t
             f"expected id2label in config.json to map output numbers to label names, got {names!r:.100}; correct "
             "config.json"
         )
-    return resolve_order({int(output): str(label) for output, label in names.items()}, label_map)
+    return resolve_output_labels({int(output): str(label) for output, label in names.items()}, label_map)

@@ -48,11 +48,11 @@ def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
         number = positions.find(str(name))
         if number is None:
             raise DataError(
-                f"{row.place}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
+                f"{row.location}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
                 "options that were used for the predictions"
             )
         if not np.isnan(probabilities[number, 0]):
-            raise DataError(f"{row.place}: expected each id once, got {name!r:.100} again; remove one of the rows")
+            raise DataError(f"{row.location}: expected each id once, got {name!r:.100} again; remove one of the rows")
         probabilities[number] = _one_hot(row) if label_space is None else _distribution(row, label_space)
     missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
     if len(missing):
@@ -137,7 +137,7 @@ def _one_hot(row: DataRow) -> NDArray[np.float32]:
         value = str(get_cell(row, "prediction"))
         hint = "; replace label ids with names" if value.strip().isdigit() else ""
         raise DataError(
-            f"{row.place}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
+            f"{row.location}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
         ) from None
 
 
@@ -146,7 +146,7 @@ def _distribution(row: DataRow, label_space: Sequence[str]) -> NDArray[np.float3
     try:
         return validate_probabilities(values, 1, label_space).reshape(-1)
     except ValueError as error:
-        raise DataError(f"{row.place}: {error!s:.300}") from None
+        raise DataError(f"{row.location}: {error!s:.300}") from None
 
 
 def _number(row: DataRow, label: str) -> float:
@@ -155,5 +155,5 @@ def _number(row: DataRow, label: str) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):  # an integer in JSON may be too large for a float
         raise DataError(
-            f"{row.place}: expected a probability from 0 to 1 for {label}, got {value!r:.60}; correct that cell"
+            f"{row.location}: expected a probability from 0 to 1 for {label}, got {value!r:.60}; correct that cell"
         ) from None

@@ -157,14 +157,14 @@ class PredictionStore:
 
     def is_stored(self, chunk_shard: ChunkShard) -> bool:
         """Check whether a chunk shard is stored."""
-        return self.folder.has(_chunk_file(chunk_shard.chunk)) or (
-            chunk_shard.shards > 1 and self._unfinished.has(_shard_file(chunk_shard))
+        return self.folder.exists(_chunk_file(chunk_shard.chunk)) or (
+            chunk_shard.shards > 1 and self._unfinished.exists(_shard_file(chunk_shard))
         )
 
     def select_missing(self, chunk_shards: Sequence[ChunkShard]) -> list[ChunkShard]:
         """Select the chunk shards that are not stored, based on file names only."""
         # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
-        chunks, shards = set(self.folder.names()), set(self._unfinished.names())
+        chunks, shards = set(self.folder.list_names()), set(self._unfinished.list_names())
         return [
             each for each in chunk_shards if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards
         ]
@@ -256,18 +256,18 @@ class PredictionStore:
         try:
             return self._load(self.folder, _chunk_file(chunk), chunk)
         except FileNotFoundError:
-            file = self.folder.where(_chunk_file(chunk))
+            file = self.folder.get_location(_chunk_file(chunk))
             raise StoreError(
                 f"{file} is missing, because the run has not finished; run the command again to continue"
             ) from None
 
     def list_missing_chunks(self) -> list[int]:
         """List the chunks that are not stored, based on file names only."""
-        names = set(self.folder.names())
+        names = set(self.folder.list_names())
         return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
 
     def _unfinished_files(self, chunk: int) -> list[str]:
-        return [name for name in self._unfinished.names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
+        return [name for name in self._unfinished.list_names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
 
     def _encode(
         self, chunk: int, rows: ChunkRows, probabilities: NDArray[np.float32], fields: Mapping[str, Any]
@@ -294,7 +294,7 @@ class PredictionStore:
             return False
 
     def _load(self, folder: StorageFolder, name: str, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
-        file = folder.where(name)
+        file = folder.get_location(name)
         try:
             table = pq.read_table(pa.BufferReader(folder.read(name)))
             meta = json.loads(table.schema.metadata[_META])

@@ -175,7 +175,7 @@ def _join_finished(job: PredictionJob, unfinished: Container[int]) -> None:
 def _warn_if_alone(store: PredictionStore, shard: Shard) -> None:
     others = [
         name
-        for name in (store.folder / CLAIMS).names()
+        for name in (store.folder / CLAIMS).list_names()
         if name.startswith("shard-") and name != f"shard-{shard.index}of{shard.of}.json"
     ]
     if not others and shard.of > 1:

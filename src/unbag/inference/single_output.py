@@ -132,7 +132,7 @@ def rank_predictions(
     """
     positive_column = _positive_column(predictions)
     scores = compute_log_odds(predictions.probabilities, predictions.label_space)
-    positive = predictions.gold(labels) == positive_column
+    positive = predictions.to_label_positions(labels) == positive_column
     cutoff: float | None = None if threshold == BREAK_EVEN else threshold
     if threshold == BREAK_EVEN:
         least = compute_break_even_score(predictions, labels)
@@ -156,7 +156,7 @@ def compute_break_even_score(predictions: SetPredictions, labels: ArrayLike) -> 
         predictions: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
     """
-    positive = predictions.gold(labels) == _positive_column(predictions)
+    positive = predictions.to_label_positions(labels) == _positive_column(predictions)
     return compute_break_even_threshold(compute_log_odds(predictions.probabilities, predictions.label_space), positive)
 
 

@@ -88,7 +88,7 @@ class UnbagCallback(TrainerCallback):
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
-            validate_int("max_rows", max_rows, least=1)
+            validate_int("max_rows", max_rows, minimum=1)
         self._requests = parse_requests(sets, max_examples)
         self._check(trainer.model)
         group = connect_process_group()
@@ -138,7 +138,7 @@ class UnbagCallback(TrainerCallback):
                 "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; "
                 "set max_rows=… to limit this time",
                 f"{rows:,}",
-                ", ".join(each.described.name for each in self._sets),
+                ", ".join(each.challenge_set.name for each in self._sets),
                 f"{rows / speed:,.1f}",
                 f"{speed:,.0f}",
             )
@@ -152,8 +152,8 @@ class UnbagCallback(TrainerCallback):
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.predict(pairs)
             # One process scores and broadcasts, so that all processes select the same best model.
-            values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
-            numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
+            values = group.broadcast(each.compute_metrics(predictions) if group.rank == 0 else {})
+            numbers |= {f"{PREFIX}{each.challenge_set.name}_{name}": value for name, value in values.items()}
         return numbers
 
     def _classifier(self, model: Any) -> LiveClassifier:

@@ -65,7 +65,7 @@ def build_mended_card(
         "transformers classifier with label names in the config.",
         about,
         f"```\n{command}\n```",
-        interpolation_section(trained),
+        build_interpolation_section(trained),
     ]
     if comparison is not None:
         exported = compared.export_comparison(comparison)
@@ -74,7 +74,7 @@ def build_mended_card(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def interpolation_section(record: Mapping[str, Any]) -> str:
+def build_interpolation_section(record: Mapping[str, Any]) -> str:
     """Build the Markdown section on weight interpolation from a `training.json`. Return "" if it has none."""
     if (found := record.get("interpolation")) is None:
         return ""

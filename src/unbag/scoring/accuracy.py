@@ -84,7 +84,7 @@ def accuracy(
     }
 
 
-NO_VOTE: Final = -1
+NO_ANNOTATION: Final = -1
 """Label id of a missing annotator label; None also means missing."""
 
 Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
@@ -246,13 +246,14 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
         (row, label)
         for row, labels in enumerate(annotator_labels)
         for label in labels
-        if label is not None and label != NO_VOTE
+        if label is not None and label != NO_ANNOTATION
     ]
     rows = np.array([row for row, _ in votes], dtype=np.int64)
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
         raise ValueError(
-            f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}; convert names to label ids"
+            f"annotator_labels: expected label ids, None or {NO_ANNOTATION}, got {labels.dtype}; convert names to "
+            "label ids"
         )
     validate_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
-from unbag.scoring.intervals import compute_effective_sizes, compute_share_limits
+from unbag.scoring.intervals import compute_effective_sizes, compute_proportion_limits
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
@@ -274,7 +274,7 @@ def _macro_estimates(
         # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
         # always correct) also gets the limits of a proportion, because resamples cannot show the effect of other pairs.
         shares = (low == high) | (np.array(MEASURES) == "accuracy")
-        low[shares], high[shares] = compute_share_limits(
+        low[shares], high[shares] = compute_proportion_limits(
             values[shares], np.repeat(compute_effective_sizes(right, rows), shares.sum())
         )
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]

@@ -146,8 +146,8 @@ def permutation_acceptance(
         minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
             (n,), for `by_minitree`; NaN where undefined.
         n_labels: Number of labels that the model chooses from (default: 3).
-        entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all examples
-            have equal weight. `permutations` weights an example by its number of accepted permutations.
+        entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all
+            examples have equal weight. `permutations` weights an example by its number of accepted permutations.
         curve: Whether to compute `curve` (default: False).
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
         seed: Random seed for the resamples.

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
 from unbag.data.sources import Example
 from unbag.utils import rng
 
@@ -174,7 +174,7 @@ def find_groups(examples: Sequence[Example]) -> list[Rows]:
     """Find the rows of each group of augmented pairs, in order of appearance."""
     groups: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
-        if (group := group_of(example.source_id)) is not None:
+        if (group := parse_pair_group(example.source_id)) is not None:
             groups.setdefault(group, []).append(row)
     return [np.array(rows, np.intp) for rows in groups.values()]
 
@@ -186,20 +186,20 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
     """
     units: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
-        if kind_of(example.source_id) is not None:
-            units.setdefault(group_of(example.source_id) or example.source_id, []).append(row)
+        if parse_pair_kind(example.source_id) is not None:
+            units.setdefault(parse_pair_group(example.source_id) or example.source_id, []).append(row)
     strata: dict[tuple[str | None, ...], list[Rows]] = {}
     for rows in units.values():
         labels = (examples[row].label for row in rows)
-        strata.setdefault((kind_of(examples[rows[0]].source_id), *labels), []).append(np.array(rows, np.intp))
+        strata.setdefault((parse_pair_kind(examples[rows[0]].source_id), *labels), []).append(np.array(rows, np.intp))
     return [strata[name] for name in sorted(strata, key=str)]
 
 
-def select_part(batch: Rows, parts: int, part: int) -> Rows:
+def select_part(batch: Rows, parts: int, index: int) -> Rows:
     """Select one of `parts` parts of a batch. The parts have equal sizes (±1) and similar lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
     # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
-    return batch[part::parts]
+    return batch[index::parts]

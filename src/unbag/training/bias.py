@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.baselines.lexical.regression import compute_lms
-from unbag.challenge_sets.perturbations.augmentation import kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.readers import open_file
 from unbag.data.sources import Example
@@ -133,7 +133,7 @@ class OriginalModel:
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3). Wrong labels of augmented pairs get −∞."""
-        is_added = np.array([kind_of(example.source_id) is not None for example in examples], dtype=bool)
+        is_added = np.array([parse_pair_kind(example.source_id) is not None for example in examples], dtype=bool)
         values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
         gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
         values[np.arange(len(examples)), gold] = 0.0

@@ -172,7 +172,7 @@ class CheckpointManager:
         }
 
 
-def list_differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
+def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
     """List the differences between the JSON values of two runs, one line per difference.
 
     >>> list_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
@@ -183,9 +183,9 @@ def list_differences(recorded: Any, expected: Any, where: str = "") -> list[str]
         return [
             line
             for key in keys
-            for line in list_differences(recorded.get(key), expected.get(key), f"{where}.{key}" if where else key)
+            for line in list_differences(recorded.get(key), expected.get(key), f"{path}.{key}" if path else key)
         ]
-    return [] if recorded == expected else [f"{where} was {recorded!r}, is {expected!r}"]
+    return [] if recorded == expected else [f"{path} was {recorded!r}, is {expected!r}"]
 
 
 def _remove(folder: Path) -> None:

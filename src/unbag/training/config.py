@@ -296,11 +296,11 @@ class TrainConfig:
             values[name] = [get_display_name(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
         return values
 
-    def build_prerequisite_configs(self, work: Path) -> "Mapping[str, TrainConfig]":
+    def build_prerequisite_configs(self, work_dir: Path) -> "Mapping[str, TrainConfig]":
         """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
-            work: Folder for their results, deleted once this model is complete.
+            work_dir: Folder for their results, deleted once this model is complete.
 
         Returns:
             The configs by purpose; empty by default.

@@ -85,11 +85,11 @@ class DebiasConfig(TrainConfig):
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         return super().to_json() | {"bias": get_display_name(self.bias)}
 
-    def build_prerequisite_configs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
-            work: Folder for their results.
+            work_dir: Folder for their results.
         """
         if self.bias != SELF:
             return {}
@@ -99,7 +99,7 @@ class DebiasConfig(TrainConfig):
             "max_steps": None,
             "early_stopping_patience": None,
         }
-        return {"weak": self._plain(work / "weak", **few)}
+        return {"weak": self._plain(work_dir / "weak", **few)}
 
     def _plain(self, out: Path, **changed: Any) -> TrainConfig:
         """Build the config of a plain fine-tuning of the same model on the same pairs."""
@@ -168,10 +168,10 @@ class ConfidenceConfig(DebiasConfig):
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         return super().to_json() | {"teacher": get_display_name(self.teacher) if self.teacher else None}
 
-    def build_prerequisite_configs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
-        return super().build_prerequisite_configs(work) | (
-            {} if self.teacher else {"teacher": self._plain(work / "teacher")}
+        return super().build_prerequisite_configs(work_dir) | (
+            {} if self.teacher else {"teacher": self._plain(work_dir / "teacher")}
         )
 
 
@@ -285,9 +285,9 @@ class MendConfig(DebiasConfig):
         """Whether the training objective uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
-    def build_prerequisite_configs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
-        return super().build_prerequisite_configs(work) if self.uses_bias else {}
+        return super().build_prerequisite_configs(work_dir) if self.uses_bias else {}
 
     def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""

@@ -65,10 +65,10 @@ class TrainingData:
             )
         return languages[0]
 
-    def map_parts(self, change: Callable[[DataPart], DataPart], *, held_out: bool) -> "TrainingData":
+    def map_parts(self, function: Callable[[DataPart], DataPart], *, held_out: bool) -> "TrainingData":
         """Apply a function to all training parts and, if `held_out` is true, to all held-out parts."""
-        kept = tuple(map(change, self.held_out)) if held_out else self.held_out
-        return replace(self, training=tuple(map(change, self.training)), held_out=kept)
+        kept = tuple(map(function, self.held_out)) if held_out else self.held_out
+        return replace(self, training=tuple(map(function, self.training)), held_out=kept)
 
     def build_record(self) -> dict[str, Any]:
         """Build a JSON object with the source and the hash of each part."""
@@ -191,7 +191,7 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
     else:
         sources = [open_data(name, **how)]
     counts: Counter[str] = Counter()
-    examples = [example for source in sources for example in source.examples(counts=counts)]
+    examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
     return DataPart(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
 
@@ -228,13 +228,13 @@ def convert_rows_to_examples(rows: Any) -> list[Example]:
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
-def filter_part(part: DataPart, reason: str, kept: Sequence[Example]) -> DataPart:
+def filter_part(part: DataPart, reason: str, examples: Sequence[Example]) -> DataPart:
     """Keep a subset of the pairs. The record counts the excluded pairs under `reason`."""
-    lost = len(part.examples) - len(kept)
+    lost = len(part.examples) - len(examples)
     if not lost:
-        return replace(part, examples=kept)
+        return replace(part, examples=examples)
     record = {**part.record, "excluded": {**part.record["excluded"], reason: lost}}
-    return replace(part, examples=kept, record=record)
+    return replace(part, examples=examples, record=record)
 
 
 def _hold_out(part: DataPart) -> tuple[DataPart, DataPart]:

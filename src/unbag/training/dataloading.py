@@ -196,16 +196,16 @@ class EpochDataset(Dataset[Batch]):
             weight=len(rows) * self.place.n_parts / len(batch),
         )
 
-    def iter_items(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
-        """Iterate over the items from index `start`, with `workers` background processes."""
+    def iter_items(self, start: int, *, num_workers: int, pin_memory: bool) -> Iterator[Batch]:
+        """Iterate over the items from index `start`, with `num_workers` background processes."""
         return iter(
             DataLoader(
                 self,
                 # Items are complete batches, which the loader must not collate.
                 batch_size=None,
                 sampler=range(start, len(self)),
-                num_workers=workers,
-                pin_memory=pin,
+                num_workers=num_workers,
+                pin_memory=pin_memory,
                 worker_init_fn=_without_tracebacks,
                 # Without a generator of its own, the loader would draw from torch's global one, which dropout uses.
                 generator=torch.Generator(),
@@ -319,11 +319,11 @@ class EpochBatches:
             for name, values in self._features(examples).items()
         }
 
-    def iter_batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
+    def iter_batches(self, step: int, *, pin_memory: bool) -> Iterator[Batch]:
         """Iterate endlessly over this process's parts of the batches, from a given step."""
         number, done = divmod(step, self.steps)
         while True:
             yield from self.build_epoch(number).iter_items(
-                done * self.gradient_accumulation_steps, workers=self._workers, pin=pin
+                done * self.gradient_accumulation_steps, num_workers=self._workers, pin_memory=pin_memory
             )
             number, done = number + 1, 0

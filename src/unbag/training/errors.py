@@ -89,7 +89,7 @@ def _no_memory(config: TrainConfig, error: Exception) -> str:
         else ""
     )
     return (
-        f"out of memory in a training step ({extract_first_line(error, longest=200)}); {parts}a lower --max-length, or "
-        f"--precision bf16. A --batch-size below {config.batch_size} also needs less memory, but changes the "
+        f"out of memory in a training step ({extract_first_line(error, max_length=200)}); {parts}a lower --max-length, "
+        f"or --precision bf16. A --batch-size below {config.batch_size} also needs less memory, but changes the "
         "training"
     )

@@ -172,16 +172,16 @@ class BiasHook:
             self._snapshot.bias = module.bias.clone()  # FSDP and ZeRO-3 free the layer's own after its forward pass
 
 
-def build_network_word_table(network: Any, special: Collection[int]) -> WordTable:
+def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
     """Copy a network's token embeddings, without position embeddings and before any normalisation.
 
     Args:
         network: `PreTrainedModel`.
-        special: Ids of special tokens.
+        special_ids: Ids of special tokens.
     """
     vectors = network.get_input_embeddings().weight.detach().float().clone()
     is_word = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
-    is_word[sorted(special)] = False
+    is_word[sorted(special_ids)] = False
     return WordTable(vectors, is_word)
 
 
@@ -205,7 +205,7 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
     texts = [tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids]
     again = tokenizer(texts, add_special_tokens=False)["input_ids"]
     words = {number: text.strip() for number, text, made in zip(ids, texts, again, strict=True) if made == [number]}
-    has_vector = table.counts((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
+    has_vector = table.count_tokens((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(
@@ -213,7 +213,7 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
             "embeddings"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
-    vectors[matched] = torch.from_numpy(table.means([(words[number],) for number in matched])).float()
+    vectors[matched] = torch.from_numpy(table.compute_means([(words[number],) for number in matched])).float()
     is_word = torch.zeros(vocabulary, dtype=torch.bool)
     is_word[matched] = True
     return WordTable(vectors, is_word)
@@ -372,7 +372,7 @@ class HexObjective(Objective):
 
     def _outputs(self, encoded: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the logits W_h h + b, F_B and F_G of a batch, each of shape (b, k), in float32."""
-        mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
+        mean = self.branch.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
         with self._watch.record_bias() as snapshot:
             plain = self.network(**encoded).logits.float()
         return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)

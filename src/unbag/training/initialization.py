@@ -68,7 +68,7 @@ def initialize_model(
     vectors: str | None = None,
     dimensions: int = 300,
     encoder: str | None = None,
-    least: int = 1,
+    min_count: int = 1,
     options: Mapping[str, str] | None = None,
     pipeline: str | None = None,
     seed: int = 13,
@@ -84,7 +84,7 @@ def initialize_model(
         dimensions: Dimensions of random vectors.
         encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
             tokenizer, and no corpus is read.
-        least: Minimum number of occurrences of a word of the vocabulary.
+        min_count: Minimum number of occurrences of a word of the vocabulary.
         options: Options of the model's config, as text.
         pipeline: spaCy pipeline that tags or parses, for models that need one; by default the small English one.
         seed: Random seed for the vectors of words without one.
@@ -108,7 +108,7 @@ def initialize_model(
         parts = _of_encoder(encoder)
     else:
         _check_words(kind, corpora, vectors, pipeline)
-        parts = _of_words(kind, corpora, vectors, dimensions, least, pipeline, seed)
+        parts = _of_words(kind, corpora, vectors, dimensions, min_count, pipeline, seed)
         if vectors is None and "train_embeddings" not in given:
             given["train_embeddings"] = True  # random vectors carry no information until they are trained
     config = kind.config(**{**kind.options, **parts.config, **given})
@@ -188,7 +188,7 @@ def _of_words(
 ) -> ModelComponents:
     sources = [source for name in corpora for source in _sources(name)]
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
-    words = build_vocabulary(sentences, least=least)
+    words = build_vocabulary(sentences, min_count=least)
     if not words:
         raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, got none")
     table = None if vectors is None else embeddings.load_embeddings(vectors)
@@ -249,7 +249,11 @@ def _of_encoder(name: str) -> ModelComponents:
             "use another encoder"
         )
     made = build_pair_tokenizer(
-        tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
+        tokenizer.backend_tokenizer,
+        start_token=start,
+        end_token=end,
+        pad_token=tokenizer.pad_token,
+        unknown_token=tokenizer.unk_token,
     )
     config = network.config
     return ModelComponents(
@@ -283,7 +287,7 @@ def _sources(name: str) -> Iterator[PairSource]:
 
 
 def _sentences(source: PairSource) -> Iterator[str]:
-    for example in source.examples():
+    for example in source.iter_examples():
         yield example.premise
         yield example.hypothesis
 

@@ -229,7 +229,7 @@ def train(
     objective.begin(history.step, total)
     window = _Window(accelerator)
     module.train()
-    batches = epochs.iter_batches(history.step, pin=accelerator.device.type == "cuda")
+    batches = epochs.iter_batches(history.step, pin_memory=accelerator.device.type == "cuda")
     while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
         # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
         torch.manual_seed(int(rng.compute_key(seed, "dropout", history.step, accelerator.process_index)))

@@ -94,13 +94,13 @@ def mend(
 
 
 @cache  # the report of the run needs it a second time
-def compare_before_after(out: Path) -> Comparison:
+def compare_before_after(output_dir: Path) -> Comparison:
     """Compare the evaluations of a model before and after the `mend` recipe.
 
     Raises:
         ValueError: If there is nothing to compare.
     """
-    comparison = compare_single_models(out / BEFORE, out / AFTER)
+    comparison = compare_single_models(output_dir / BEFORE, output_dir / AFTER)
     names = ("before", "after")
     systems = [replace(system, name=name) for system, name in zip(comparison.systems, names, strict=True)]
     return replace(comparison, systems=systems)

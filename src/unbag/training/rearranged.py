@@ -261,7 +261,7 @@ def _predictions(
 
 def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
     predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.gold(read_numbers(test, "label"))
+    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.to_label_positions(read_numbers(test, "label"))
     return is_correct
 
 

@@ -276,5 +276,5 @@ def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
 
 def _first_epoch(epochs: EpochBatches, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
     """Iterate over this process's part of the first epoch, as inputs of `Objective.predict`."""
-    for batch in epochs.build_epoch(0).iter_items(0, workers=0, pin=False):
+    for batch in epochs.build_epoch(0).iter_items(0, num_workers=0, pin_memory=False):
         yield send_to_device(batch.encoded, accelerator.device)

@@ -61,14 +61,14 @@ def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, di
     scale = 1.0
     if embeddings is not None:
         texts = [(word,) for word in words]
-        has_vector = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
+        has_vector = embeddings.count_tokens(texts).matrix.getnnz(axis=1) > 0
         if not has_vector.any():
             raise ValueError(
                 f"expected embeddings for words of the vocabulary ({len(words):,}), got none; check the language "
                 "of the embeddings"
             )
         matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
-        matched = embeddings.means(matched_texts).astype(np.float32)
+        matched = embeddings.compute_means(matched_texts).astype(np.float32)
         if embeddings.kind in _OF_WORD_PIECES:
             scale = SPREAD / float(matched.std())
             matched *= np.float32(scale)

@@ -48,6 +48,6 @@ def test_read_bigrams_invalid_line_error_names_line(tmp_path):
 
 def test_merge_bigrams_adds_counts_and_combines_ends():
     one = Bigrams(Counter({("a", "dog"): 2}))
-    table = Bigrams(Counter({("a", "dog"): 3}), with_ends=False)
+    table = Bigrams(Counter({("a", "dog"): 3}), has_sentence_ends=False)
     assert merge_bigrams([one, one]) == Bigrams(Counter({("a", "dog"): 4}))
-    assert merge_bigrams([one, table]) == Bigrams(Counter({("a", "dog"): 5}), with_ends=False)
+    assert merge_bigrams([one, table]) == Bigrams(Counter({("a", "dog"): 5}), has_sentence_ends=False)

@@ -72,7 +72,7 @@ def test_chat_template_is_used_if_present(make_lm):
     folder = make_lm(chat=True, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=3)
     assert predictor.identity["apply_chat_template"] == "True"
-    turns = [DefaultPrompt(3).messages(*pair) for pair in PAIRS]
+    turns = [DefaultPrompt(3).build_messages(*pair) for pair in PAIRS]
     texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
     np.testing.assert_allclose(
         predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4

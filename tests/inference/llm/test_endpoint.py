@@ -97,7 +97,7 @@ def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
 
 def test_few_shot_examples_are_chat_messages(endpoint):
     load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
-    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).messages(PREMISES[0], HYPOTHESES[0])
+    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).build_messages(PREMISES[0], HYPOTHESES[0])
 
 
 def test_temporary_errors_are_retried(endpoint):

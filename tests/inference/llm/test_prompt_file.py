@@ -48,7 +48,7 @@ def test_load_template_renders_both_sentences_unchanged(tmp_path):
     assert (prompt.label_space, prompt.words, prompt.json_field) == (LABELS, DEFAULT_WORDS, None)
 
 
-def test_load_words_define_the_label_space(tmp_path):
+def test_prompt_words_define_label_space(tmp_path):
     prompt = PromptFile.load(write(tmp_path / "own.jinja", head=f"{TWO_WORDS}\njson: verdict"))
     assert (prompt.label_space, prompt.words, prompt.json_field) == (TWO_WAY, WORDS, "verdict")
     plain = PromptFile.load(
@@ -208,7 +208,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
 
 
 @pytest.mark.usefixtures("_llm")
-def test_command_with_several_prompts_prints_the_spread(endpoint, tmp_path):
+def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
     asked = [

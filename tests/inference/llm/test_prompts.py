@@ -22,7 +22,7 @@ def test_words_differ_in_first_letter():
 
 def test_text_and_conversation_have_same_content():
     text = DefaultPrompt(3).build_text("A dog runs.", "It moves.")
-    turns = DefaultPrompt(3).messages("A dog runs.", "It moves.")
+    turns = DefaultPrompt(3).build_messages("A dog runs.", "It moves.")
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
     assert text.startswith(INSTRUCTION)
     assert turns[0]["content"].startswith(INSTRUCTION)

@@ -14,7 +14,7 @@ from unbag.challenge_sets.views.figures import (
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (

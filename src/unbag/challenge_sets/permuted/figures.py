@@ -25,7 +25,7 @@ _BINS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of Permutation Acceptance, and over Ω_max and P^c at higher confidence thresholds."""
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:

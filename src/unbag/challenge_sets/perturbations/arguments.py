@@ -110,7 +110,7 @@ GENERIC: Final = frozenset(
     view surface side front back top bottom end edge middle center day night time sun sky light weather picture photo
     photograph image camera way direction part piece kind type set row line circle position distance surroundings
     environment location setting spot world city town street road sidewalk pavement water park field grass
-    dirt""".split()
+    dirt damn""".split()
 )
 """Nouns that apply to almost any person, thing or place: a sentence may have the same meaning without the noun."""
 
@@ -319,11 +319,11 @@ def is_generic(noun: str) -> bool:
     return stem_phrase(noun) in _stems_of(GENERIC)
 
 
-def is_counted_once(sentence: str, number: Argument) -> bool:
+def is_mentioned_once(sentence: str, number: Argument) -> bool:
     """Check whether a sentence mentions the counted noun only once. With "two men" and "a man", the total may be three.
 
     >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
-    >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
+    >>> is_mentioned_once("Two men ride.", two), is_mentioned_once("Two men ride, and a man walks.", two)
     (True, False)
     """
     tokens = [word.text.lower() for word in tokenize_words(sentence)]

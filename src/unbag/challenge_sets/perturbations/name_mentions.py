@@ -8,7 +8,7 @@ that fits its kind.
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from unbag.challenge_sets.perturbations.place_names import LEVEL_OF
+from unbag.challenge_sets.perturbations.place_names import PLACE_LEVELS
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
 
@@ -40,13 +40,13 @@ class NameMention(NamedTuple):
         start: Position of its first token, without title and article.
         end: Position after its last token.
         text: Name as written.
-        of: Class of the name.
+        name_class: Class of the name.
     """
 
     start: int
     end: int
     text: str
-    of: NameClass
+    name_class: NameClass
 
 
 ROLE: Final = "name: not the subject or place of a past event"
@@ -168,7 +168,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
     """Check whether the clause shows the kind of the name: only persons nod, but organizations also say and begin."""
-    kind, form = mention.of
+    kind, form = mention.name_class
     if kind is NameKind.PLACE or form.split()[0] in TITLES:
         return True
     [head] = [i for i in range(mention.start, mention.end) if not mention.start <= parse.heads[i] < mention.end]
@@ -188,7 +188,7 @@ def _form(name: str, kind: NameKind, before: str) -> str | None:
             kind_of_name = _organization_form(name)
             return f"{before.lower()} {kind_of_name}".strip() if kind_of_name else None
         case NameKind.PLACE if not before:
-            return LEVEL_OF.get(name)
+            return PLACE_LEVELS.get(name)
     return None
 
 

@@ -16,8 +16,8 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.substitution import Substitute
-from unbag.challenge_sets.perturbations.word_lists import LABEL_OF
+from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
+from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
 from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13
@@ -301,14 +301,14 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
     return edits[int(rng.compute_key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
 
 
-def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitute]:
+def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[SubstitutedSentence]:
     """Build up to two pairs from a premise: one with a changed value, and one with an equivalent notation."""
     operations = (
         (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
         (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),
     )
     return [
-        Substitute(edit.hypothesis, category, relation, LABEL_OF[relation], edit.old, edit.new)
+        SubstitutedSentence(edit.hypothesis, category, relation, LABEL_BY_RELATION[relation], edit.old, edit.new)
         for category, relation, edit in operations
         if edit is not None
     ]

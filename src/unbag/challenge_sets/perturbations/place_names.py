@@ -53,7 +53,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.replace("_", " ") for name in text.split())
 
 
-LEVEL_OF: Final = {
+PLACE_LEVELS: Final = {
     name: level
     for level, text in (
         (PlaceLevel.COUNTRY, _COUNTRIES),

@@ -38,7 +38,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     exchange_argument,
     expand_stems,
     find_claim_arguments,
-    is_counted_once,
+    is_mentioned_once,
     iter_donor_arguments,
 )
 from unbag.data import columns
@@ -211,7 +211,7 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     return SentencePool(sentences, donors, objects)
 
 
-def recombined_tables(
+def iter_recombined_tables(
     examples: Iterable[Example],
     pool: SentencePool,
     parser: Parser,
@@ -371,7 +371,7 @@ def _exchanges(
     implied = expand_stems(evidence)
     exchanges: list[ExchangedClaim] = []
     for old in arguments:
-        if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
+        if old.role is ArgumentRole.NUMBER and not is_mentioned_once(example.premise, old):
             continue
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():

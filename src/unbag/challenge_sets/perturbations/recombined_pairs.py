@@ -55,7 +55,7 @@ class RecombinedPairs:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one pair for each claim.
 
         The seed selects the document size, the sentences, the arguments and the pair.

@@ -26,9 +26,9 @@ MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most confident wrong predictions for each operation."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     claims = read_column(rows, "source_id").to_pylist()
     for operation in (*EXCHANGED, "removed", "supported"):
@@ -37,9 +37,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest documents that are paired with an exchanged claim."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):
         yield _example(pairs, f"another {pairs.get_row(index)['operation']}", index)

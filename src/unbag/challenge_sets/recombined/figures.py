@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.recombined import SET
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -14,9 +14,9 @@ _MEANINGS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of the set and the paired accuracy for each operation."""
-    yield from iter_measures(SET, _MEANINGS, scores)
+    yield from iter_metrics(SET, _MEANINGS, scores)
     for row in scores["by_operation"]:
         meaning = "share of documents with the supported claim and this one right"
         yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]

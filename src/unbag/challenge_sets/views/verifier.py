@@ -17,7 +17,7 @@ from unbag.challenge_sets.views.figures import (
     ScoredModel,
     TextTable,
     build_group_figure,
-    build_measures_table,
+    build_metrics_table,
     build_point_estimate,
 )
 from unbag.challenge_sets.views.tables import (
@@ -113,7 +113,7 @@ _MEANINGS: Final = {
 """What each number of `VERIFIER` is."""
 
 
-def build_verifier_measures(group: ResultGroup) -> TextTable | None:
+def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
     """Build the table of all verifier metrics, one column per model. Return None if no model has verifier scores."""
     columns = {
         scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(scores)}
@@ -121,7 +121,7 @@ def build_verifier_measures(group: ResultGroup) -> TextTable | None:
     }
     if not columns:
         return None
-    return build_measures_table("As a verifier: values with 95 % intervals", columns)
+    return build_metrics_table("As a verifier: values with 95 % intervals", columns)
 
 
 def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

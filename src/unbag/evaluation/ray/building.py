@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
-from unbag.challenge_sets.request import SetRequest, build_split_records, create_validated_builder, to_built_set
+from unbag.challenge_sets.request import SetRequest, build_set_from_rows, build_split_records, create_validated_builder
 from unbag.data.columns import count_distinct
 from unbag.data.sources import PairSource
 from unbag.evaluation.ray.cluster import connect_to_cluster, pack_outcome, unpack_outcome, validate_ray
@@ -95,7 +95,7 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
         rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
-        built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
+        built = build_set_from_rows(request, builder, rows[builder.EVALUATION_SPLIT or splits[0].name])
         _, record = build_split_records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -194,13 +194,13 @@ def _parts(builder: Any, split: Any) -> list[SplitPart]:
 
 def _validate_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that a folder has no other Parquet files, which loaders would include in the set."""
-    if other := [name for name in folder.names() if name.endswith(".parquet") and name not in wanted]:
+    if other := [name for name in folder.list_names() if name.endswith(".parquet") and name not in wanted]:
         raise ValueError(f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder")
 
 
 def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that all nodes have written to the same folder."""
-    if missing := sorted(wanted.difference(folder.names())):
+    if missing := sorted(wanted.difference(folder.list_names())):
         raise ValueError(
             f"--output: expected a folder that all nodes can access, got {folder}, which lacks the file "
             f"{missing[0]} of another node; use a shared folder or a URL such as s3://…"
@@ -217,4 +217,4 @@ def _validate_unique_ids(
     used = sum(counts[_USED][_USED] for counts in part_counts)
     if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
         for source in sources:
-            source.count()  # reads all ids and raises an error that names the duplicate
+            source.count_rows()  # reads all ids and raises an error that names the duplicate

@@ -125,7 +125,7 @@ def iter_responses(
 
 def shorten_client_error(error: Exception) -> str:
     """Shorten the message of an API client error to its first line."""
-    return extract_first_line(error, longest=300)
+    return extract_first_line(error, max_length=300)
 
 
 def _validate_url(base_url: str | None) -> str:

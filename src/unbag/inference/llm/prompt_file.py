@@ -71,7 +71,7 @@ class PromptFile:
                 has another field, other labels, or a word for two labels.
         """
         try:
-            source = validate_file(Path(path), largest=_LARGEST).read_text(encoding="utf-8")
+            source = validate_file(Path(path), max_bytes=_LARGEST).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise PromptError(f"--prompt: expected a template, got {path} ({extract_first_line(error)})") from None
         head, body = _split(source.replace("\r\n", "\n"))

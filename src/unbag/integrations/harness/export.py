@@ -116,5 +116,5 @@ def _on_hub(request: SetRequest, hub: str, names: Sequence[str]) -> HarnessTask:
             "the rows into the folder"
         )
     builder = loading.create_builder(request.name, request.config, **request.options)
-    split = builder.EVALUATED or builder.get_split_name(next(iter(builder.open_sources())))
+    split = builder.EVALUATION_SPLIT or builder.get_split_name(next(iter(builder.open_sources())))
     return HarnessTask(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

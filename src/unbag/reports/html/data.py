@@ -129,21 +129,21 @@ def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[FigureMod
     return sorted(named, key=lambda group: challenge_sets.get_challenge_set(group.set).report_order)
 
 
-Standings = Mapping[str, Mapping[str, SetVerdict]]
+VerdictsByModel = Mapping[str, Mapping[str, SetVerdict]]
 """Verdict on each model per group, by model name and group key."""
 
 
-def compute_standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
+def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, SetVerdict]]:
     """Compute the verdict on each model and group. The p values of a model are corrected for multiple groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
-    for model in gathered.models:
-        own = gathered.of_model(model)
+    for model in report_data.models:
+        own = report_data.of_model(model)
         verdicts = compute_model_verdict([scored.result for _, scored in own])
         by_model[model.name] = {group.key: verdict for (group, _), verdict in zip(own, verdicts, strict=True)}
     return by_model
 
 
-def select_subject_result(group: ResultGroup, gathered: ReportData) -> ScoredModel:
+def select_main_model_result(group: ResultGroup, report_data: ReportData) -> ScoredModel:
     """Select the result of the main model in a group. If the main model has none, use the first model of the group."""
-    own = [scored for scored in group.scored if scored.model == gathered.subject]
+    own = [scored for scored in group.scored if scored.model == report_data.subject]
     return (own or list(group.scored))[0]

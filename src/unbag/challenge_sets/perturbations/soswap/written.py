@@ -23,7 +23,9 @@ _MARKS: Final = frozenset(". , ; : ! ? ) …".split())
 _IN_PHRASES: Final = frozenset(("ADJ", "DET", "NOUN", "NUM", "PRON", "PROPN"))
 
 
-def check_written(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
+def find_written_text_exclusion(
+    parse: Parse, clause: TransitiveClause, subject: range, object_: range
+) -> SoswapExclusion | None:
     """Find a reason to exclude a clause of written text. Return None if there is none.
 
     Args:
