@@ -62,8 +62,7 @@ def mend(
     """
     if len(validate_distinct_seeds(seeds)) > 1:
         raise ValueError(
-            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed; "
-            "run mend once per seed"
+            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed"
         )
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)

@@ -177,7 +177,7 @@ def test_initialize_model_invalid_options_are_rejected(name, options, message, p
 
 
 def test_existing_folder_is_rejected(pairs_file, tmp_path):  # noqa: F811
-    with pytest.raises(ValueError, match="exists already"):
+    with pytest.raises(ValueError, match="expected a new folder"):
         initialize_model("dan", [str(pairs_file)], tmp_path)
 
 
