@@ -25,10 +25,10 @@ from typing import Any
 
 import z3
 
-from unbag.baselines.natlog import labeller, models
-from unbag.baselines.natlog.labeller import compute_relation
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, NounPhrase, Quantifier, Shape
-from unbag.baselines.natlog.relations import PARTS, Part, Relation, relation_of
+from unbag.baselines.natlog import model_checking, models
+from unbag.baselines.natlog.model_checking import compute_relation
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairShape, Quantifier
+from unbag.baselines.natlog.relations import REGIONS, Region, Relation, classify_relation
 from unbag.challenge_sets.perturbations.modifiers import (
     COMBINATIONS,
     MODIFIERS_BY_NAME,
@@ -67,9 +67,9 @@ def main() -> None:
     args = parser.parse_args()
     seeds = [seed for pair in SEEDS if (seed := SeedPair.from_pair(*pair))]
     assert len(seeds) == len(SEEDS)
-    shapes = list(dict.fromkeys(labeller._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
+    shapes = list(dict.fromkeys(model_checking._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
     if args.file:
-        shapes += [labeller._nameless(shape) for shape in build_official_shapes(read_sicck(args.file)[0])]
+        shapes += [model_checking._nameless(shape) for shape in build_official_shapes(read_sicck(args.file)[0])]
         shapes = list(dict.fromkeys(shapes))
     pairs = sum(1 for seed in seeds for _ in modify_seed(seed, combinations=True))
 
@@ -114,11 +114,11 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def empty_caches() -> None:
     """Empty all caches of the labeller."""
-    for cached in (labeller._relate, models._domains, models._ways, models._distributions):
+    for cached in (model_checking._relate, models._domains, models._ways, models._distributions):
         cached.cache_clear()
 
 
-def shapes_of(seed: SeedPair) -> list[Shape]:
+def shapes_of(seed: SeedPair) -> list[PairShape]:
     """List the shapes of the pairs built from a seed."""
     found = [seed.shape]
     for pair in modify_seed(seed, combinations=True):
@@ -132,18 +132,18 @@ def shapes_of(seed: SeedPair) -> list[Shape]:
     return found
 
 
-def solved(shape: Shape) -> Relation:
+def solved(shape: PairShape) -> Relation:
     """Compute the relation with z3, in models with up to `MOST` subjects and as many objects."""
-    encoding = Encoding(shape, MOST_EXCHANGED if shape.lexicon.exchanged else MOST)
+    encoding = Encoding(shape, MOST_EXCHANGED if shape.word_relations.exchanged else MOST)
     premise, hypothesis = (encoding.says(side) for side in (0, 1))
-    shown: list[Part] = []
-    for part in PARTS:
+    shown: list[Region] = []
+    for part in REGIONS:
         encoding.solver.push()
         encoding.solver.add(premise == part[0], hypothesis == part[1])
         if encoding.solver.check() == z3.sat:
             shown.append(part)
         encoding.solver.pop()
-    return relation_of(shown) or Relation.INDEPENDENCE
+    return classify_relation(shown) or Relation.INDEPENDENCE
 
 
 class Encoding:
@@ -152,16 +152,16 @@ class Encoding:
     A thing that fits neither noun is absent from the model.
     """
 
-    def __init__(self, shape: Shape, n: int) -> None:
+    def __init__(self, shape: PairShape, n: int) -> None:
         self.shape, self.n = shape, n
         self.solver = z3.Solver()
-        lexicon, clauses = shape.lexicon, (shape.premise, shape.hypothesis)
+        lexicon, clauses = shape.word_relations, (shape.premise, shape.hypothesis)
         subjects: Phrases = (clauses[0].subject, clauses[1].subject)
         objects: Phrases = (clauses[0].object, clauses[1].object)
         if lexicon.exchanged:
             subjects, objects = (subjects[0], objects[1]), (objects[0], subjects[1])
         self.named = [
-            max((p.number for p in phrases if p and p.names(lexicon.coreferent)), default=0)
+            max((p.number for p in phrases if p and p.is_referential(lexicon.coreferent)), default=0)
             for phrases in (subjects, objects)
         ]
         self.subjects = self._things("s", subjects, lexicon.subject, self.named[0])
@@ -188,7 +188,7 @@ class Encoding:
         ]
         for i, one in enumerate(fits):
             if None not in phrases:
-                for part in relation.empty:
+                for part in relation.empty_regions:
                     if any(part):
                         self.solver.add(z3.Not(z3.And(one[0] == part[0], one[1] == part[1])))
             if i < named:
@@ -199,7 +199,7 @@ class Encoding:
         return fits
 
     def _relate_verbs(self) -> None:
-        lexicon = self.shape.lexicon
+        lexicon = self.shape.word_relations
         by_doer = not lexicon.exchanged and (lexicon.verb is Relation.ALTERNATION or self.one_without)
         for t in self.times:
             for i, subject in enumerate(self.subjects):
@@ -208,7 +208,7 @@ class Encoding:
                     uses = [side[t, i, j] for side in self.does]
                     self.solver.add(z3.Implies(z3.Or(*uses), there))
                     if not by_doer:
-                        for part in lexicon.verb.empty:
+                        for part in lexicon.verb.empty_regions:
                             self.solver.add(z3.Implies(there, z3.Not(self._are(uses, part))))
                 if by_doer:
                     places = range(len(self.objects))
@@ -221,17 +221,17 @@ class Encoding:
                         )
                         for side, does in enumerate(self.does)
                     ]
-                    for part in lexicon.verb.empty:
+                    for part in lexicon.verb.empty_regions:
                         self.solver.add(z3.Implies(z3.Or(*subject), z3.Not(self._are(uses, part))))
 
     @staticmethod
-    def _are(uses: list[Any], part: Part) -> Any:
+    def _are(uses: list[Any], part: Region) -> Any:
         return z3.And(uses[0] == part[0], uses[1] == part[1])
 
     def says(self, side: int) -> Any:
         """Build the formula that is true if the premise (side 0) or the hypothesis (side 1) is true."""
-        clause: Clause = (self.shape.premise, self.shape.hypothesis)[side]
-        turned = side == 1 and self.shape.lexicon.exchanged
+        clause: ClauseForm = (self.shape.premise, self.shape.hypothesis)[side]
+        turned = side == 1 and self.shape.word_relations.exchanged
         doers, others = (self.objects, self.subjects) if turned else (self.subjects, self.objects)
         named_doers, named_others = reversed(self.named) if turned else self.named
 
@@ -279,7 +279,7 @@ class Encoding:
             Quantifier.ALL_BUT: lambda: z3.PbEq(do_not, k),
             Quantifier.NO: lambda: z3.PbLe(do, k - 1),
         }.get(phrase.quantifier, lambda: z3.PbGe(do, k))()
-        if phrase.names(self.shape.lexicon.coreferent):
+        if phrase.is_referential(self.shape.word_relations.coreferent):
             formula = z3.And(formula, *(one for one, _ in do[:k]))
         return formula
 

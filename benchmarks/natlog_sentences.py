@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unbag.baselines.natlog.labeller import compute_relation
-from unbag.baselines.natlog.relations import four_way
-from unbag.baselines.natlog.sentences import NatlogLabeler, NatlogVerdict
+from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogVerdict
+from unbag.baselines.natlog.model_checking import compute_relation
+from unbag.baselines.natlog.relations import to_four_way_label
 from unbag.challenge_sets.perturbations.sicck import read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import build_official_shapes
 from unbag.data.labels import LABELS
@@ -40,31 +40,31 @@ def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def timed(labeller: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[list[NatlogVerdict], dict[str, Any]]:
+def timed(labeler: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[list[NatlogVerdict], dict[str, Any]]:
     """Label pairs, and measure the pairs per second."""
     begun = time.perf_counter()
-    verdicts = list(labeller.iter_verdicts([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
+    verdicts = list(labeler.iter_verdicts([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
     return verdicts, {"pairs_per_second": round(len(pairs) / (time.perf_counter() - begun), 1)}
 
 
-def of_sicck(labeller: NatlogLabeler, file: Path) -> dict[str, Any]:
+def of_sicck(labeler: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
     all_rows, _ = read_sicck(file)
-    from_seeds = [four_way(compute_relation(shape)) for shape in build_official_shapes(all_rows)]
+    from_seeds = [to_four_way_label(compute_relation(shape)) for shape in build_official_shapes(all_rows)]
     labelled = zip(all_rows, from_seeds, strict=True)
     rows = [(row.premise, row.hypothesis, row.four_way, label) for row, label in labelled if row.four_way is not None]
-    verdicts, speed = timed(labeller, [row[:2] for row in rows])
+    verdicts, speed = timed(labeler, [row[:2] for row in rows])
     # Equivalence has no four-way label, so that a verdict of equivalence counts as parsed and wrong.
-    found = [verdict.relation and (four_way(verdict.relation) or "equivalence") for verdict in verdicts]
+    found = [verdict.relation and (to_four_way_label(verdict.relation) or "equivalence") for verdict in verdicts]
     seeded = [row[3] or "equivalence" if mine is not None else None for mine, row in zip(found, rows, strict=True)]
     gold = [row[2] for row in rows]
     return {**shares(found, gold), "told": shares(seeded, gold)["right"], **speed}
 
 
-def of_pairs(labeller: NatlogLabeler, file: Path) -> dict[str, Any]:
+def of_pairs(labeler: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score a file of pairs."""
     examples = list(open_data(file, labels=LABELS).examples())
-    verdicts, speed = timed(labeller, [(example.premise, example.hypothesis) for example in examples])
+    verdicts, speed = timed(labeler, [(example.premise, example.hypothesis) for example in examples])
     return {**shares([verdict.label for verdict in verdicts], [example.label for example in examples]), **speed}
 
 
@@ -76,13 +76,13 @@ def main() -> None:
     options.add_argument("pairs", type=Path, nargs="*")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as cache:
-        labeller = NatlogLabeler.load(arguments.pipeline, cache=Path(cache))
-        labeller.label("A dog barks.", "An animal barks.")  # loads everything before timing starts
+        labeler = NatlogLabeler.load(arguments.pipeline, cache=Path(cache))
+        labeler.label("A dog barks.", "An animal barks.")  # loads everything before timing starts
         record = {"benchmark": "natlog_sentences"}
         if arguments.file:
-            print(json.dumps({**record, "file": arguments.file.name, **of_sicck(labeller, arguments.file)}))
+            print(json.dumps({**record, "file": arguments.file.name, **of_sicck(labeler, arguments.file)}))
         for file in arguments.pairs:
-            print(json.dumps({**record, "file": file.name, **of_pairs(labeller, file)}))
+            print(json.dumps({**record, "file": file.name, **of_pairs(labeler, file)}))
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Tests of unbag, laid out like the rooms they test."""
+"""Tests of unbag, in the layout of the package."""

@@ -1,4 +1,6 @@
-"""Runs of models that are right on a share of some pairs, made in a moment: no set is built and nobody is asked."""
+"""Synthetic results of models that are right on a given proportion of the pairs, without building
+sets or predicting.
+"""
 
 from pathlib import Path
 
@@ -34,7 +36,7 @@ def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind
 
 
 def run(folder: Path, *made: Result) -> Path:
-    """Leave results in a folder, as an evaluation does but for its examples."""
+    """Write results to a folder as an evaluation does, but without examples."""
     samples.write_samples(made, folder)
     results.write_results(made, folder / results.FILE)
     return folder

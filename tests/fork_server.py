@@ -1,10 +1,10 @@
-"""Commands in processes of their own, forked from one that has imported what takes seconds.
+"""Commands in separate processes, forked from a process that has done the slow imports.
 
     done = PYTHON.run("-m", "unbag", "sets", env=hub.env(home), cwd=folder)
 
-It stands in for `subprocess` with `sys.executable`. The client libraries of the Hub read the environment when they are
-imported: they are imported beforehand for an environment that several processes have. Nothing of unbag is, but what
-the attack (`tests/robustness`) names, which starts thousands of processes.
+It replaces `subprocess` with `sys.executable`. The client libraries of the Hub read the environment at import, so they
+are preloaded only for an environment that several processes share. No module of unbag is preloaded, except those named
+by the attack (`tests/robustness`), which starts thousands of processes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WARM = (
     *("torch", "torch._dynamo", "torch.distributed.fsdp"),
 )
 _CLIENTS = ("datasets", "evaluate", "accelerate", "transformers.models.bert.modeling_bert")
-_WORTH_IT = 3  # processes with the same environment, from which on their clients are imported beforehand
+_WORTH_IT = 3  # the number of processes with the same environment from which on the clients are preloaded
 _ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN_LOOKS = 0.01
 _SECONDS_AT_MOST = 600
@@ -41,7 +41,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Forked:
-    """A process that was started, used like a `subprocess.Popen` whose output is text."""
+    """A started process with the interface of `subprocess.Popen` in text mode."""
 
     def __init__(self, server: ForkServer, pid: int, out: Path, err: Path) -> None:
         self.pid = pid
@@ -49,13 +49,13 @@ class Forked:
         self._server, self._out, self._err = server, out, err
 
     def poll(self) -> int | None:
-        """Return the exit code, or None while it runs."""
+        """Return the exit code, or None if the process is running."""
         if self.returncode is None:
             self.returncode = self._server.ask(look_after=self.pid)
         return self.returncode
 
     def wait(self, timeout: float = _SECONDS_AT_MOST) -> int:
-        """Wait for its end, and return the exit code."""
+        """Wait for the end of the process, and return the exit code."""
         deadline = time.monotonic() + timeout
         while (code := self.poll()) is None:
             if time.monotonic() > deadline:
@@ -65,21 +65,23 @@ class Forked:
         return code
 
     def communicate(self, timeout: float = _SECONDS_AT_MOST) -> tuple[str, str]:
-        """Wait for its end, and return what it printed and what it said beside."""
+        """Wait for the end of the process, and return the output and the error output."""
         self.wait(timeout)
         return self._out.read_text(), self._err.read_text()
 
     def kill(self) -> None:
-        """Kill it with SIGKILL, and what it has started: a worker without its parent may spin for ever."""
+        """Kill the process and its children with SIGKILL, since a worker without parent may loop forever."""
         if self.returncode is None:
-            os.killpg(self.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+            os.killpg(
+                self.pid, signal.SIGKILL
+            )  # the process is not reaped yet, so the id cannot belong to another process
 
 
 class ForkServer:
-    """The process to fork from, started when it is first used; it ends with this one."""
+    """The process to fork from, started on first use and stopped with this process."""
 
     def __init__(self, also: tuple[str, ...] = ()) -> None:
-        """Fork from a process that has imported what takes seconds, and these modules too."""
+        """Configure a server that preloads slow imports and the given modules."""
         self._also = also
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._started = 0
@@ -90,13 +92,13 @@ class ForkServer:
     def start(
         self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None, given: str = ""
     ) -> Forked:
-        """Start what `python` would with these arguments: -m and a module, -c and code, or a script.
+        """Start a process like `python` with these arguments: -m and a module, -c and code, or a script.
 
         Args:
-            arguments: what follows `python`.
-            env: the whole environment; without one, that of this process.
-            cwd: the folder to run in.
-            given: what it finds on its standard input.
+            arguments: the arguments of `python`.
+            env: the whole environment; by default that of this process.
+            cwd: the working directory.
+            given: the standard input.
         """
         environment = dict(os.environ if env is None else env)
         asked = {"arguments": list(map(str, arguments)), "env": environment, "cwd": str(cwd or Path.cwd())}
@@ -112,7 +114,7 @@ class ForkServer:
         return [Path(self._folder.name) / f"{self._started}.{name}" for name in ("in", "out", "err")]
 
     def _for(self, environment: Mapping[str, str]) -> ForkServer:
-        """Return what to fork from: with the clients, where they were asked for with this environment before."""
+        """Return the server to fork from, with preloaded clients if the environment was used before."""
         what_they_read = _what_clients_read(environment)
         self._asked_for[what_they_read] += 1
         if self._asked_for[what_they_read] < _WORTH_IT:
@@ -131,7 +133,7 @@ class ForkServer:
     def start_group(
         self, n: int, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> list[Forked]:
-        """Start processes that find each other, told what `torchrun` tells them; one alone is told nothing."""
+        """Start communicating processes with the variables of `torchrun`. A single process gets none."""
         if n == 1:
             return [self.start(*arguments, env=env, cwd=cwd)]
         with socket.socket() as free:
@@ -142,27 +144,27 @@ class ForkServer:
         return [self.start(*arguments, env={**told, **rank}, cwd=cwd) for rank in ranks]
 
     def run(self, *arguments: object, check: bool = False, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Do what `start` does, and wait for the end; with `check`, an exit code other than 0 is an error."""
+        """Call `start` and wait for the end. With `check`, a nonzero exit code raises an error."""
         process = self.start(*arguments, **more)
         done = subprocess.CompletedProcess(arguments, process.wait(), *process.communicate())
         assert done.returncode == 0 or not check, done.stderr
         return done
 
     def ask(self, **request: Any) -> Any:
-        """Ask the process to fork from for something."""
+        """Send a request to the server process."""
         if self._pipes is None:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", *_WARM],
                 cwd=_ROOT,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-                stdin=subprocess.PIPE,  # closed with this process, however that ends
+                stdin=subprocess.PIPE,  # closes when this process ends for any reason
                 stdout=subprocess.PIPE,
                 text=True,
             )
             assert process.stdin is not None
             assert process.stdout is not None
             self._pipes = process.stdin, process.stdout
-            atexit.register(process.communicate)  # closes its input, and waits for it
+            atexit.register(process.communicate)  # closes the input and waits for the end
         there, back = self._pipes
         there.write(json.dumps(request) + "\n")
         there.flush()
@@ -170,9 +172,9 @@ class ForkServer:
 
 
 def _what_clients_read(environment: Mapping[str, str]) -> tuple[str | None, ...]:
-    """Return what of an environment the client libraries read when they are imported."""
+    """Return the environment variables that the client libraries read at import."""
     names = sorted(name for name in environment if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")))
-    # A token is read when it is needed; where HF_HOME is not told, it is in the folder of all caches.
+    # Tokens are read on use. Without HF_HOME, it is a subfolder of the cache folder.
     told = [f"{name}={environment[name]}" for name in names if name != "HF_TOKEN"]
     return (*told, None if "HF_HOME" in environment else environment.get("XDG_CACHE_HOME"))
 
@@ -181,7 +183,7 @@ PYTHON: Final = ForkServer()
 
 
 def _serve() -> dict[str, Any] | None:
-    """Fork as asked until nobody can ask any more; return what was asked for in the process that shall do it."""
+    """Fork on request until the input closes. In the forked process, return the request."""
     running = set()
     for line in iter(sys.stdin.readline, ""):
         request = json.loads(line)
@@ -203,22 +205,24 @@ def _serve() -> dict[str, Any] | None:
 
 
 def _lead(pid: int = 0) -> None:
-    """Make a process lead a group of its own; done on both sides of a fork, for either may be first."""
+    """Make a process the leader of a new group. Called on both sides of a fork, because either can be first."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.setpgid(pid, 0)
 
 
 def _end_with_parent() -> None:
-    """Let the kernel kill this process when the one it was forked from ends, however that ends (Linux)."""
+    """Let the kernel kill this process when its parent ends for any reason (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Do what a fresh interpreter would."""
+    """Set up the process like a fresh interpreter, and run the request."""
     _lead()
     _end_with_parent()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is told to ignore it
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # background jobs of a shell inherit that SIGINT is ignored
     flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT] * 2)
     for number, (path, flag) in enumerate(zip(request["files"], flags, strict=True)):
         os.dup2(os.open(path, flag), number)
@@ -242,8 +246,8 @@ def _become(request: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     for _name in sys.argv[1:]:
-        with contextlib.suppress(ImportError):  # of an extra that is not installed
+        with contextlib.suppress(ImportError):  # the extra is not installed
             importlib.import_module(_name)
-    gc.freeze()  # what was imported stays shared
+    gc.freeze()  # keeps the imported modules in memory shared with the parent
     if (_request := _serve()) is not None:
         _become(_request)

@@ -1,11 +1,11 @@
-"""Every extra alone: what a wheel with it does in a fresh environment, and what it says is missing for the rest.
+"""Test each extra alone: install the wheel in a fresh environment, run its commands, and check errors of the others.
 
     python -m tests.installed                 # the plain installation, then each extra, then all of them
     python -m tests.installed zh wordnet      # some; `none` is the plain installation
 
-It takes `uv` and a package registry, minutes, and gigabytes for those with torch; `UV_*` variables say which registry,
-and `UV_TORCH_BACKEND=cpu` which torch. Nothing else is reached: the clients of the Hub are offline. One line of JSON an
-environment: what was tried, how long installing and trying took, and how large it is.
+This requires `uv`, a package registry, minutes, and gigabytes for extras with torch. `UV_*` variables set the registry,
+and `UV_TORCH_BACKEND=cpu` the torch build. The clients of the Hub are offline. Each environment prints one line of
+JSON: the commands, the duration of installation and commands, and the size.
 """
 
 import argparse
@@ -53,7 +53,7 @@ _ASKED: Final = ("--data", "pairs.csv", "--sets", "plain", "--no-lexical-baselin
 
 
 class Use(NamedTuple):
-    """Something that a user does: the extras that it takes, and its commands, `unbag …` or `python …`."""
+    """A use case: the extras that it needs, and its commands, `unbag …` or `python …`."""
 
     name: str
     needs: frozenset[str]
@@ -61,7 +61,7 @@ class Use(NamedTuple):
 
 
 def uses(endpoint: str) -> tuple[Use, ...]:
-    """Return what is tried in every environment, in an order in which the later may use what the earlier leave."""
+    """Return the use cases for every environment. Later ones may use files of earlier ones."""
     tuned = ("unbag", "train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv")
     tuned += ("--max-steps", "2")
     asked = ("unbag", "evaluate", "endpoint:tiny", "--base-url", endpoint, *_ASKED, "--max-examples", "3")
@@ -121,7 +121,7 @@ def uses(endpoint: str) -> tuple[Use, ...]:
 
 
 def brought_by(extra: str) -> frozenset[str]:
-    """Return the extras that installing one brings, itself among them."""
+    """Return the extras that an extra includes, itself among them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = re.findall(r"unbag\[([^]]*)\]", " ".join(project["optional-dependencies"].get(extra, [])))
     others = [each for names in named for each in names.split(",")]
@@ -135,16 +135,16 @@ def extras() -> list[str]:
 
 
 def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
-    """Install the wheel with an extra in a new environment, do everything there, and return what came of it.
+    """Install the wheel with an extra in a new environment, run all use cases there, and return a record.
 
     Raises:
-        AssertionError: if something fails that should not, or does not name the extra that it takes.
+        AssertionError: If a use case fails unexpectedly, or its error does not name the required extra.
     """
     has = brought_by(extra)
     with _folder() as folder:
         began = time.monotonic()
         environment = folder / "environment"
-        # With pip: WordNet is installed by it.
+        # pip is needed to install WordNet.
         _done("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(environment))
         wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
         programs = environment / ("Scripts" if os.name == "nt" else "bin")
@@ -166,9 +166,9 @@ def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
         for use in uses(endpoint):
             lacking = use.needs - has
             if not use.needs and extra not in (NONE, "all"):
-                continue  # it is seen to work without any
+                continue  # the module that WordNet is installed with works without the extra
             commands = use.commands
-            if lacking:  # the first is refused, and the others are of what it leaves
+            if lacking:  # the first command must fail, and the others need its output
                 commands = tuple(command for command in commands if command[0] == "unbag")[:1]
             for command in commands:
                 result = run(*command)
@@ -206,7 +206,7 @@ def _done(*command: str) -> None:
 
 
 def main() -> None:
-    """Try the extras that are named, or all; the exit code is 1 if one of them falls short."""
+    """Test the given extras, or all. The exit code is 1 if a test fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("extras", nargs="*", default=[NONE, *extras()], metavar="EXTRA")
     wanted = parser.parse_args().extras

@@ -1,4 +1,4 @@
-"""`unbag.evaluate` and its report."""
+"""Tests of `unbag.evaluate` and its report."""
 
 import gc
 import inspect
@@ -23,7 +23,7 @@ def by_length(premises, hypotheses):
 
 
 def ids(premises, hypotheses):
-    """Answer as `by_length`, with the ids of a model whose labels stand in another order."""
+    """Return the predictions of `by_length` as label ids in another order."""
     order = ("contradiction", "neutral", "entailment")
     return [order.index(label) for label in by_length(premises, hypotheses)]
 
@@ -47,7 +47,7 @@ def report():
     return asked()
 
 
-def test_evaluate_without_output_dir_gives_equal_results_and_removes_its_folder(tmp_path):
+def test_evaluate_without_output_dir_uses_temporary_folder(tmp_path):
     named, unnamed = asked(output_dir=tmp_path / "out"), asked()
     assert unnamed.results == named.results == results.read_results(tmp_path / "out" / results.FILE)
     assert named.folder == tmp_path / "out"
@@ -59,7 +59,7 @@ def test_evaluate_without_output_dir_gives_equal_results_and_removes_its_folder(
 
 
 class ReadsHalf:
-    """Answers by length, and counts the pairs of which it read no more than the beginning."""
+    """Predicts by length, and counts the pairs that it truncates."""
 
     label_space, identity, truncated = LABELS, None, 0
 
@@ -68,7 +68,7 @@ class ReadsHalf:
         return [[1.0 * (label == answer) for label in LABELS] for answer in by_length(premises, hypotheses)]
 
 
-def test_the_share_of_truncated_pairs_is_in_result_table_verdict_and_page(tmp_path):
+def test_truncated_fraction_is_in_all_outputs(tmp_path):
     report = asked(ReadsHalf(), ["plain"], shuffled=False)
     [result] = report
     assert 0 < result.truncated_share == result.model["truncated_pairs"] / 90 < 1
@@ -79,13 +79,13 @@ def test_the_share_of_truncated_pairs_is_in_result_table_verdict_and_page(tmp_pa
     assert "truncated_share" not in asked(sets=["plain"], shuffled=False)[0].model
 
 
-def test_evaluate_model_with_identity_stores_predictions_in_the_user_cache(monkeypatch, tmp_path):
+def test_model_with_identity_stores_predictions_in_user_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     calls = []
     known = CallablePredictor(lambda p, h: calls.append(len(p)) or by_length(p, h), identity={"model": "by length"})
     first, second = asked(known, "plain"), asked(known, "plain")
     assert first.results == second.results
-    # The pairs of the label probe, the rows, five orders of each with shuffled words; of another run the first alone.
+    # The label probe, the rows, and five shuffled orders of each row. The second run repeats only the label probe.
     assert calls == [12, 90, 450, 12]
     assert (tmp_path / "predictions").is_dir()
     assert not (first.folder / "predictions").exists()
@@ -103,7 +103,7 @@ def test_report_save_equals_output_dir(report, tmp_path):
     assert report.save(report.folder) == report.folder, "in its own folder nothing is copied over itself"
 
 
-def test_the_html_report_is_the_commands(report, tmp_path):
+def test_html_report_equals_that_of_command(report, tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("vl_convert")
     path = report.to_html(tmp_path / "of-python.html")
@@ -111,7 +111,7 @@ def test_the_html_report_is_the_commands(report, tmp_path):
     assert path.read_bytes() == (tmp_path / "of-command.html").read_bytes()
 
 
-def test_a_report_is_a_table_of_numbers_with_their_directions(report):
+def test_report_dataframe_has_metrics_with_directions(report):
     table = report.to_pandas()
     assert list(table.columns) == ["set", "data", "number", "label", "value", "low", "high", "n", "direction"]
     scores = report[1].scores
@@ -150,7 +150,7 @@ class _Balanced(HTMLParser):
         self.text.append(data)
 
 
-def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
+def test_notebook_report_shows_verdict_and_escapes_names():
     def model(premises, hypotheses):
         return by_length(premises, hypotheses)
 
@@ -175,7 +175,7 @@ def test_report_without_results_names_the_reason():
         empty.save("nowhere")
 
 
-def test_report_skipped_sets_with_the_same_reason_are_listed_together():
+def test_skipped_sets_with_same_reason_are_listed_together():
     names = [("sicck", "no such file"), ("resnli", "two labels"), ("swapped", "no such file")]
     skipped = [results.SkippedSet(name, None, reason) for name, reason in names]
     empty = unbag.Report((), demo.get_demo_file("train").parent, skipped)
@@ -184,7 +184,7 @@ def test_report_skipped_sets_with_the_same_reason_are_listed_together():
 
 
 @pytest.mark.parametrize("order", ["contradiction,neutral,entailment", ["contradiction", "neutral", "entailment"]])
-def test_ids_in_a_named_order_are_the_labels(order, report):
+def test_label_ids_with_label_map_give_same_scores(order, report):
     found = asked(ids, label_map=order)
     assert [each.scores for each in found] == [each.scores for each in report]
 
@@ -248,11 +248,11 @@ def test_evaluate_unwritable_output_dir_is_rejected_before_building(tmp_path, mo
 
 
 class Thing:
-    """An object that is no model: nothing of it can be called."""
+    """An object that is not callable and no model."""
 
 
 @pytest.mark.parametrize("model", [5, None, Thing(), Thing, [], {}, b"org/model", [by_length]])
-def test_evaluate_object_that_is_no_model_is_rejected(model):
+def test_evaluate_invalid_model_object_is_rejected(model):
     with pytest.raises(ValueError, match=r"expected (the name of a model|a function|model)"):
         asked(model)
 
@@ -266,7 +266,7 @@ def test_evaluate_function_returning_objects_is_rejected_before_building(answer,
         asked(lambda premises, hypotheses: [answer for _ in premises])
 
 
-def test_evaluate_function_that_fails_on_the_trial_pair_is_still_run():
+def test_function_that_fails_on_trial_pair_is_still_run():
     def known(premises, hypotheses):
         calls.append(len(premises))
         if len(premises) == 1:
@@ -278,7 +278,7 @@ def test_evaluate_function_that_fails_on_the_trial_pair_is_still_run():
     assert calls[:3] == [1, 12, 90], "the trial, the pairs of the label probe, and all rows"
 
 
-def test_evaluate_misspelt_corpus_error_suggests_the_name():
+def test_evaluate_misspelled_corpus_error_suggests_name():
     for corpus in ("snli ", " snli", "SNLI"):
         with pytest.raises(ValueError, match=r"expected a corpus .*did you mean 'snli'\?"):
             asked(data=None, corpus=corpus)
@@ -296,7 +296,7 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
             unbag.evaluate(by_length, ["plain", "sicck"], options={"file": path}, progress=False)
 
 
-def test_check_option_of_no_model_is_rejected():
+def test_option_of_other_model_type_is_rejected():
     models = ["org/model", "causal:org/lm"]
     model_loading.validate_model_options(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
     assert model_loading.select_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
@@ -304,7 +304,7 @@ def test_check_option_of_no_model_is_rejected():
         model_loading.validate_model_options(models, {"base_url": "http://localhost/v1"})
 
 
-def test_options_of_each_kind_equal_the_loader_parameters():
+def test_options_of_each_model_type_equal_loader_parameters():
     pytest.importorskip("torch", reason="needs unbag[models]")
     pytest.importorskip("transformers", reason="needs unbag[models]")
     from unbag.baselines.lexical.fitting import LexicalRecipe
@@ -341,7 +341,7 @@ def test_options_of_each_kind_equal_the_loader_parameters():
 
 
 def test_public_names_are_listed_and_importable():
-    pytest.importorskip("sentence_transformers")  # for which one of them is
+    pytest.importorskip("sentence_transformers")  # required by one of them
     assert dir(unbag) == sorted(unbag.__all__)
     for name in unbag.__all__:
         assert getattr(unbag, name)

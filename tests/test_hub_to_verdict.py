@@ -1,4 +1,4 @@
-"""From a Hub id to a verdict over HTTP: the command as a user gives it, killed and given again."""
+"""Tests of a run from Hub id to verdict over HTTP, with the command line, killed and repeated."""
 
 import time
 
@@ -18,7 +18,7 @@ main()
 """
 COMMAND = [
     *("-c", IN_SMALL_PARTS, "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
-    *("--corpus", "snli", "--max-examples", "60", "-o", "q=19"),  # 1,200 rows: five parts
+    *("--corpus", "snli", "--max-examples", "60", "-o", "q=19"),  # 1,200 rows in five chunks
 ]
 
 
@@ -29,33 +29,33 @@ def environment(shared_hub, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def unbroken(environment, tmp_path_factory):
-    """Return the folder of a run that nobody disturbed."""
+    """Return the folder of an undisturbed run."""
     folder = tmp_path_factory.mktemp("unbroken")
     PYTHON.run(*COMMAND, "--output-dir", folder, env=environment, check=True)
     return folder
 
 
 @pytest.mark.nightly
-def test_the_verdict_of_the_fixture(unbroken):
+def test_fixture_model_has_known_scores(unbroken):
     [result] = results.read_results(unbroken / "results.json")
     assert result.data["excluded"] == {"unlabelled": 158, "too short to permute": 6145, "not drawn": 3637}
     assert result.model["label_order"] == "contradiction,entailment,neutral"
     assert len(result.model["revision"]) == 40
-    # On all 3,697 examples: A .785, P^c .90. Sixty examples are within four standard errors of that.
+    # On all 3,697 examples, A is .785 and P^c .90. With sixty examples, the tolerance is four standard errors.
     assert result.scores["accuracy"].value == pytest.approx(0.785, abs=0.21)
     assert result.scores["p_c"].value == pytest.approx(0.90, abs=0.13)
 
 
 @pytest.mark.nightly
-def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken, tmp_path):
-    """`kill -9` at three random moments while predicting, then the same command."""
+def test_killed_run_resumes_to_same_results(environment, unbroken, tmp_path):
+    """Run the command and kill it three times at random moments during prediction, then run it again."""
     rng = np.random.default_rng(17)
     assert len(list(unbroken.glob("predictions/*/part-*.parquet"))) == 5
     killed = 0
     for moment in rng.uniform(0.2, 2, size=3):
         process = PYTHON.start(*COMMAND, "--output-dir", tmp_path, env=environment)
         while process.poll() is None and not list(tmp_path.glob("predictions/*/manifest.json")):
-            time.sleep(0.05)  # until it predicts
+            time.sleep(0.05)  # wait until it predicts
         time.sleep(moment)
         if process.poll() is None:
             process.kill()
@@ -67,13 +67,13 @@ def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken,
     assert (tmp_path / "results.json").read_bytes() == (unbroken / "results.json").read_bytes()
 
 
-def test_nothing_goes_elsewhere_and_no_token_is_in_a_url(unbroken, shared_hub):
+def test_requests_stay_on_endpoint_without_token_in_url(unbroken, shared_hub):
     requests = shared_hub.requests()
     assert requests
     assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
 
 
-def test_a_missing_model_is_one_line(environment, tmp_path):
+def test_missing_model_error_is_one_line(environment, tmp_path):
     done = PYTHON.run(
         "-m", "unbag", "evaluate", "nobody/no-such-model", "--output-dir", tmp_path / "out", env=environment
     )

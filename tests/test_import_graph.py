@@ -1,4 +1,4 @@
-"""The arrows between modules point down: no two rooms, and no two files, import each other in a circle."""
+"""Tests of the import graph: packages import only lower layers, and there are no cycles between packages or files."""
 
 import ast
 from collections import defaultdict
@@ -13,7 +13,7 @@ _FOLDERS = ("dataset_scripts", "metrics", "trainers")
 
 
 def _modules():
-    """Return every file of the package and its scripts by its module's name."""
+    """Return all files of the package and its scripts, by module name."""
     package = Path(scripts.__file__).parents[1]
     files = {path: path.relative_to(package.parent) for path in package.rglob("*.py")}
     files |= {path: path.relative_to(scripts.ROOT) for name in _FOLDERS for path in (scripts.ROOT / name).rglob("*.py")}
@@ -21,7 +21,7 @@ def _modules():
 
 
 def _imports():
-    """Return which modules each module imports, at its top, inside functions and for types alike."""
+    """Return the modules that each module imports, including imports in functions and for type checking."""
     modules = _modules()
     arrows = {name: set() for name in modules}
     for name, path in modules.items():
@@ -38,7 +38,7 @@ def _imports():
 
 
 def _room(module):
-    """Return the room of a module: a folder of the package, or a file beside the folders."""
+    """Return the package of a module: a folder, or a file next to the folders."""
     parts = module.split(".")
     return parts[0] if parts[0] != "unbag" else ".".join(parts[:2])
 
@@ -50,19 +50,19 @@ def _check(arrows, what):
         pytest.fail(f"{what} import each other in a circle: {' <- '.join(error.args[1])}")
 
 
-def test_no_files_import_each_other_in_a_circle():
+def test_files_have_no_import_cycle():
     _check(_imports(), "files")
 
 
-def test_no_rooms_import_each_other_in_a_circle():
+def test_packages_have_no_import_cycle():
     rooms = defaultdict(set)
     for module, imported in _imports().items():
         rooms[_room(module)].update(_room(each) for each in imported if _room(each) != _room(module))
     _check(rooms, "rooms")
 
 
-def test_labels_and_scoring_import_nothing_else_of_the_package():
-    """They are copied into the metrics' Spaces and other harnesses' tasks, which have numpy and nothing of ours."""
+def test_labels_and_scoring_import_nothing_else_of_package():
+    """These modules are copied into metric Spaces and harness tasks, which have numpy but not unbag."""
     vendored = {"unbag.data.labels"} | {name for name in _modules() if _room(name) == "unbag.scoring"}
     assert len(vendored) > 10
     for module, imported in _imports().items():
@@ -86,7 +86,7 @@ LAYERS = (
 """The packages of `src/unbag`, from the lowest layer to the highest. A package imports from lower layers only."""
 
 
-def test_packages_import_lower_layers_only():
+def test_packages_import_only_lower_layers():
     level = {f"unbag.{name}": number for number, names in enumerate(LAYERS) for name in names}
     imports = _imports()
     assert level.keys() | {"unbag", "unbag.__main__", "unbag.scripts"} == {
@@ -104,7 +104,7 @@ def test_packages_import_lower_layers_only():
 
 
 def test_no_file_imports_scikit_learn():
-    """It is a dependency of the tests only."""
+    """scikit-learn is only a test dependency."""
     names = {
         name
         for path in _modules().values()

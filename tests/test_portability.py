@@ -1,11 +1,13 @@
-"""Processors with and without AVX2 build the same bytes; `make portability` compares more of them, and all sets."""
+"""Tests that processors with and without AVX2 build the same bytes. `make portability` compares more processors and
+sets.
+"""
 
 import pytest
 
 from tools.portability import ENVIRONMENTS, finish, main, runs_here, start
 
 
-def test_sets_and_report_under_other_kernels_are_identical(tmp_path):
+def test_sets_and_report_are_identical_with_other_kernels(tmp_path):
     processes = []
     for number, name in enumerate(("no AVX2", "AVX2")):
         (folder := tmp_path / str(number)).mkdir()
@@ -15,7 +17,7 @@ def test_sets_and_report_under_other_kernels_are_identical(tmp_path):
     assert oldest == newer
 
 
-def test_environments_cover_each_kernel_and_one_and_two_threads():
+def test_environments_include_each_kernel_and_two_threads():
     values = {(name, value) for each in ENVIRONMENTS.values() for name, value in each.items()}
     for kernel in ("Haswell", "SkylakeX", "Sandybridge", "Zen"):
         assert ("OPENBLAS_CORETYPE", kernel) in values
@@ -25,7 +27,7 @@ def test_environments_cover_each_kernel_and_one_and_two_threads():
     assert "ONEDNN_MAX_CPU_ISA" in dict(values)
 
 
-def test_main_with_a_difference_names_it_and_returns_1(monkeypatch, capsys):
+def test_main_with_difference_names_it_and_returns_1(monkeypatch, capsys):
     found = iter([{"demo plain": "a", "demo swapped": "b"}, {"demo plain": "a", "demo swapped": "c"}])
     monkeypatch.setattr("tools.portability.start", lambda name, folder, *arguments: None)
     monkeypatch.setattr("tools.portability.finish", lambda process: next(found))
@@ -35,7 +37,7 @@ def test_main_with_a_difference_names_it_and_returns_1(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("flags", "expected"), [("fpu avx2", False), ("fpu avx2 avx512f", True)])
-def test_runs_here_without_avx512_is_false_for_its_kernels(monkeypatch, flags, expected):
+def test_runs_here_is_false_for_unsupported_kernels(monkeypatch, flags, expected):
     monkeypatch.setattr("pathlib.Path.is_file", lambda path: True)
     monkeypatch.setattr("pathlib.Path.read_text", lambda path: flags)
     assert runs_here(ENVIRONMENTS["AVX-512"]) is expected

@@ -4,19 +4,19 @@ from unbag import scripts
 from unbag.training.recipes import recipes
 
 
-def test_every_room_is_found_and_documented():
+def test_every_script_folder_is_found_and_documented():
     found = [scripts.folder(kind, name) for kind in ("dataset_scripts", "metrics") for name in scripts.names(kind)]
     assert found
     for folder in found:
         assert (folder / "README.md").read_text().strip()
 
 
-def test_a_thing_that_is_not_there_is_named_with_those_that_are():
+def test_unknown_script_error_lists_scripts():
     with pytest.raises(ValueError, match=r"metrics: expected one of .*permutation_acceptance.*, got 'accuracy'"):
         scripts.folder("metrics", "accuracy")
 
 
-def test_a_trainer_says_how_to_run_it_and_what_it_needs():
+def test_trainer_states_command_and_requirements():
     assert scripts.list_script_files("trainers")
     for name in scripts.list_script_files("trainers"):
         text = (scripts.ROOT / "trainers" / f"{name}.py").read_text()

@@ -1,4 +1,4 @@
-"""Types as a user's type checker sees them."""
+"""Test of the types that a user's type checker sees."""
 
 import re
 import sys
@@ -12,12 +12,12 @@ pytestmark = pytest.mark.nightly
 
 mypy = pytest.importorskip("mypy.api")
 SCRIPT = Path(__file__).parent / "typed" / "a_users_script.py"
-# Other people's large packages take minutes to read, and are in no type that a user meets but these.
+# Large packages that take minutes to check. No types of users except these depend on them.
 NOT_READ = "torch transformers accelerate huggingface_hub tokenizers spacy rich openai sklearn scipy httpx2 datasets"
 
 
 @pytest.mark.slow
-def test_a_users_script_passes_strict_mypy_and_nothing_of_ours_is_any(tmp_path, monkeypatch):
+def test_user_script_passes_strict_mypy_without_any(tmp_path, monkeypatch):
     monkeypatch.setenv("MYPYPATH", str(Path(unbag.__file__).parents[1]))
     config = tmp_path / "mypy.ini"
     skipped = [f"[mypy-{name}.*]\nfollow_imports = skip\n" for name in NOT_READ.split()]

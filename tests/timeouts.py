@@ -1,4 +1,4 @@
-"""Waiting for what other processes do, for as long as it may take on a slow machine where other tests are running."""
+"""Waiting for other processes, with timeouts that suffice on a slow machine with other tests running."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ SECONDS: Final = 600
 
 
 def wait_until(done: Callable[[], Any], *processes: Forked, every: float = 0.01) -> Any:
-    """Return what a function gives once that is true; fail where a process, which was to make it so, ends before."""
+    """Return the result of a function once it is true. Fail if one of the processes ends before."""
     deadline = time.monotonic() + SECONDS
     while not (found := done()):
         for process in processes:

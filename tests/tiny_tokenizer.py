@@ -1,4 +1,4 @@
-"""A fast tokenizer over a few words, in BERT's form, for tiny models that are saved with one of their own."""
+"""A fast BERT-style tokenizer with a small vocabulary, for tiny models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "se
 
 
 def tiny_tokenizer(vocabulary: Mapping[str, int]) -> Any:
-    """Return a `PreTrainedTokenizerFast` over a vocabulary that has `SPECIAL`'s tokens, at any ids."""
+    """Return a `PreTrainedTokenizerFast` for a vocabulary that contains the tokens `SPECIAL` with any ids."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 

@@ -33,14 +33,14 @@ def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "c
     return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
 
 
-def test_reading_states_accuracy_by_label_and_the_lowest_category():
+def test_reading_states_accuracy_by_label_and_lowest_category():
     assert summarize_result(_result(0.7, 0.9)) == (
         "correct on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; lowest "
         "category: synonyms, 70.0 % [65.0, 75.0] of 100."
     )
 
 
-def test_reading_without_a_unique_lowest_category_names_none():
+def test_reading_without_unique_lowest_category_names_none():
     few = {"category": "planets", "accuracy": Estimate(0.0, 0.0, 0.0, 5)}
     two = _result(0.7, 0.9).scores["by_category"]
     assert "lowest" not in summarize_result(_result(0.7, 0.9, by_category=[two[0], few]))
@@ -50,17 +50,17 @@ def test_reading_without_a_unique_lowest_category_names_none():
     )
 
 
-def test_a_model_of_two_labels_is_told_of_in_its_labels():
+def test_two_label_reading_uses_its_labels():
     assert "of 100 pairs labelled not entailment" in summarize_result(
         _result(0.9, 0.9, names=("entailment", "not_entailment"))
     )
 
 
-def test_a_category_of_few_pairs_is_not_said_to_be_the_least():
+def test_small_category_is_not_named_as_lowest():
     assert "lowest" not in summarize_result(_result(0.9, 0.9, n=10))
 
 
-def test_the_table_shows_every_view_that_is_there():
+def test_table_shows_available_views():
     empty = Estimate(None, None, None, 0)
     frequency = [
         {"least": 0, "most": 0, "accuracy": Estimate(0.25, 0.2, 0.3, 40)},
@@ -75,10 +75,10 @@ def test_the_table_shows_every_view_that_is_there():
         assert words in shown
     assert "cosine 0.9 to 1" in shown
     assert "3 pairs without an answer" in shown
-    assert "1-4" not in shown  # no example
+    assert "1-4" not in shown  # a range without examples
 
 
-def test_people_stand_beside_the_model():
+def test_table_shows_human_accuracy_and_kappa():
     shown = Estimate(0.94, 0.93, 0.95, 200)
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}
     result = _result(0.7, 0.9, human=shown, kappa=kappa)
@@ -88,11 +88,11 @@ def test_people_stand_beside_the_model():
     console.print(build_table(result))
     text = console.file.getvalue()
     assert "human" in text
-    assert text.count("0.940") == 6  # all, two labels, two categories, a label's κ
+    assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
     assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
 
 
-def test_the_report_says_what_people_score():
+def test_report_includes_human_scores():
     shown = Estimate(0.94, 0.93, 0.95, 200)
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
     with_people = {

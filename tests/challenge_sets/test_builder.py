@@ -1,4 +1,4 @@
-"""What is built is built again when, and only when, what decides its rows is another."""
+"""Tests of the builder cache: a set is rebuilt if and only if its inputs change."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ def _hash(name, /, **options):
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_a_file_that_grows_is_read_again(tmp_path, kind):
+def test_changed_file_is_read_again(tmp_path, kind):
     found = []
     for n in (3, 4, 5):
         data = kind(_pairs(tmp_path / "pairs.csv", n))
@@ -53,17 +53,17 @@ def test_a_file_that_grows_is_read_again(tmp_path, kind):
     assert found == [3, 4, 5]
 
 
-def test_a_path_and_its_text_are_one_cache_entry(tmp_path):
+def test_path_and_string_share_cache_entry(tmp_path):
     data = _pairs(tmp_path / "pairs.csv", 3)
     folders = {loading.create_builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
     assert len(folders) == 1
 
 
-def test_every_process_has_the_same_cache_entry(tmp_path):
+def test_all_processes_share_cache_entry(tmp_path):
     data = _pairs(tmp_path / "pairs.csv", 3)
     cache = tmp_path / "cache"
     made = f"sets.create_builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(cache)!r}))"
-    # What the first process leaves in the cache must not count.
+    # The second process must not find the cache of the first.
     imports = "from pathlib import Path; from unbag.challenge_sets import loading as sets"
     code = f"{imports}; x = {made}; sets.build_evaluated_split(x); print(x.cache_dir)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
@@ -71,7 +71,7 @@ def test_every_process_has_the_same_cache_entry(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_only_options_that_may_name_files_count_with_what_is_in_them(tmp_path, monkeypatch, name, option):
+def test_only_file_options_hash_file_contents(tmp_path, monkeypatch, name, option):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").mkdir()
     hashes = []
@@ -88,7 +88,7 @@ def test_only_options_that_may_name_files_count_with_what_is_in_them(tmp_path, m
         assert set(hashes) == {_hash(name)}
 
 
-def test_each_file_of_a_list_counts(tmp_path):
+def test_each_file_of_list_is_hashed(tmp_path):
     paths = [_pairs(tmp_path / f"{i}.csv", 3) for i in range(3)]
     before = _hash("permuted", minitrees=paths)
     for path in paths:
@@ -96,7 +96,7 @@ def test_each_file_of_a_list_counts(tmp_path):
         assert before != (before := _hash("permuted", minitrees=paths))
 
 
-def test_names_of_corpora_and_of_what_is_on_the_hub_are_no_files(tmp_path, monkeypatch):
+def test_corpus_and_hub_names_are_not_hashed_as_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "snli").mkdir()
     (tmp_path / "snli/notes.txt").write_text("The corpus of this name is read all the same.")
@@ -105,7 +105,7 @@ def test_names_of_corpora_and_of_what_is_on_the_hub_are_no_files(tmp_path, monke
     assert _hash("cs_lambda", lexical="snli") != _hash("cs_lambda"), "a model may be called so"
 
 
-def test_a_file_in_the_place_of_a_default_counts(tmp_path, monkeypatch):
+def test_file_that_replaces_default_is_hashed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = _hash("permuted")
     folder = tmp_path / "spacy/en_core_web_sm"

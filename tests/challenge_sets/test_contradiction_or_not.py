@@ -1,4 +1,4 @@
-"""Every set scores a two-label model that finds contradictions: entailment and neutral fold into one label."""
+"""Tests of scoring two-label models of contradiction, for which entailment and neutral are one label."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from unbag.challenge_sets.sicck.scores import map_gold_label
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
 from unbag.data.predictions import SetPredictions
 
-C, NOT_C = 0, 1  # columns of the answers
+C, NOT_C = 0, 1  # columns of the predictions
 
 
 def answers(predicted):
@@ -32,14 +32,14 @@ def scores_of(name, predicted, **columns):
         ("soswap_addamod", {"source_id": list("abcd"), "kind": ["soswap"] * 4}),
     ],
 )
-def test_accuracy_is_that_of_contradiction_against_the_rest(name, columns):
-    """Gold e n c c: right of the first (not a contradiction) and the third, wrong of the second and the fourth."""
+def test_accuracy_is_contradiction_against_rest(name, columns):
+    """Gold labels e n c c: right on the first (not a contradiction) and third, wrong on the second and fourth."""
     scores = scores_of(name, [NOT_C, C, C, NOT_C], label=[0, 1, 2, 2], **columns)
     assert (scores["subsets"][0] if name == "cs_lambda" else scores)["accuracy"].value == 0.5
 
 
-def test_swapped_pairs_count_neutral_ones_as_not_contradicting():
-    """A neutral pair right as given and wrong exchanged, a contradiction right both times; entailment is not asked."""
+def test_swapped_neutral_pairs_count_as_not_contradiction():
+    """The neutral pair is right only before the swap, the contradiction both times. The entailment is excluded."""
     scores = scores_of(
         "swapped",
         [NOT_C, C, C, C, NOT_C],
@@ -51,8 +51,8 @@ def test_swapped_pairs_count_neutral_ones_as_not_contradicting():
     assert (scores["agreement"].value, scores["n_excluded"]) == (0.5, 1)
 
 
-def test_sicck_asks_whether_a_pair_contradicts_and_no_reverse_rule_applies():
-    """Gold forward, contradiction, neutral, each with its reverse; the last one's answer is wrong."""
+def test_sicck_folds_labels_without_reverse_rule():
+    """Gold labels: forward entailment, contradiction, neutral, each with its reverse. The last prediction is wrong."""
     assert [map_gold_label(label, answers([])) for label in FOUR_WAY] == [
         "not_contradiction",
         "not_contradiction",
@@ -70,14 +70,14 @@ def test_sicck_asks_whether_a_pair_contradicts_and_no_reverse_rule_applies():
     assert set(scores["by_label"]) == set(CONTRADICTION_OR_NOT)
 
 
-def test_permuted_orders_are_accepted_where_they_keep_the_folded_label():
-    """One neutral pair, right in order, of whose two orders one is taken for a contradiction."""
+def test_permutations_are_accepted_with_folded_label():
+    """One neutral pair, right in the original order. One of two permutations is predicted as contradiction."""
     scores = scores_of("permuted", [NOT_C, NOT_C, C], label=[1] * 3, source_id=["a"] * 3, permutation=[-1, 0, 1])
     assert scores["accuracy"].value == 1.0
     assert scores["p_c"].value == 0.5
 
 
-def test_breaking_nli_reads_the_labels_in_words():
+def test_breaking_nli_reading_names_folded_labels():
     scores = scores_of("breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc"))
     said = summarize_result(Result("breaking_nli", {}, {"name": "m"}, {}, scores, {}))
     assert "of 2 pairs labelled not contradiction" in said

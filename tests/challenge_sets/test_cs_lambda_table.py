@@ -1,4 +1,4 @@
-"""What the table of CS_λ says of its numbers."""
+"""Tests of the text below the table of CS_λ."""
 
 from types import SimpleNamespace
 
@@ -16,13 +16,13 @@ def _reading(lms):
     return summarize_result(SimpleNamespace(scores={**scores, "labels": list(LABELS)}))
 
 
-def test_reading_speaks_of_the_lambda_of_the_score():
+def test_reading_names_lambda_of_score():
     lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
     n = int(select_cs_lambda_decisive_rows({"lms": lms}).sum())
     assert f"(λ = {MISLED:g}), correct on" in (text := _reading(lms))
     assert f"of {n} pairs" in text
 
 
-def test_reading_of_few_misleading_pairs_speaks_of_no_lower_lambda():
+def test_reading_of_few_misleading_pairs_names_no_lower_lambda():
     said = _reading(np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 12))
     assert said == "too few misleading pairs: 12 of 172 pairs are in CS_0.7, 50 are needed."

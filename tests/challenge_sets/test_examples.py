@@ -1,4 +1,4 @@
-"""Examples chosen from a few rows of ours with answers made up for the purpose."""
+"""Tests of the examples that each set selects for the report, from a few rows and predictions."""
 
 import datasets
 import numpy as np
@@ -41,7 +41,7 @@ def _kinds(shown):
     return [(each.kind, each.id) for each in shown]
 
 
-def test_choose_on_plain_lists_the_most_confident_mistakes_of_each_label_first():
+def test_plain_lists_most_confident_mistakes_of_each_label():
     rows = _pairs(5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
     answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
     shown = list(plain.select_examples(rows, answers))
@@ -63,7 +63,7 @@ def _unanswered(answers, *places):
     return answers._replace(unanswered=np.isin(np.arange(len(answers.probabilities)), places))
 
 
-def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
+def test_abstained_example_shows_no_answer(sicck_rows):
     [shown] = plain.select_examples(_pairs(1), _unanswered(_answers("contradiction"), 0))
     assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
     both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
@@ -74,12 +74,12 @@ def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
     assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
-def test_no_more_than_the_limit_are_shown_of_a_kind():
+def test_number_of_examples_per_kind_is_limited():
     rows = _pairs(50)
     assert len(list(plain.select_examples(rows, _answers(*["entailment"] * 50)))) == PER_KIND
 
 
-def test_cs_lambda_shows_the_most_misleading_with_their_features():
+def test_cs_lambda_shows_most_misleading_pairs_with_features():
     features = [[{"premise": "number", "hypothesis": None, "logit": 0.5}]] * 3
     scores = {f"lexical_{label}": [0.1, 0.2, 0.3] for label in LABELS}
     rows = _pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
@@ -95,7 +95,7 @@ def test_cs_lambda_shows_the_most_misleading_with_their_features():
     assert shown[0].note.endswith("most misleading: number (premise) +0.5")
 
 
-def test_permuted_shows_the_share_of_orders_and_one_of_them():
+def test_permuted_shows_acceptance_and_one_permutation():
     orders = ["one two three four", "two one four three", "four three one two", "one two three four", "b a", "c a"]
     rows = _pairs(
         6,
@@ -111,7 +111,7 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
     assert [each.note for each in shown] == ["2 of 2 permutations accepted", "1 of 2 permutations accepted"]
-    # No answer is right of words in no order; and it tells of words alone only where the pair in order is right.
+    # Permuted words have no right answer, and a prediction matters only if the original pair is right.
     assert [(each.outcome, each.fails) for each in shown] == [("accepted", True), ("accepted", False)]
     assert [each.before for each in shown] == [
         OriginalPrediction("in order", "neutral", 0.8),
@@ -125,7 +125,7 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
     )
 
 
-def test_swapped_shows_what_changed_with_the_answer_before():
+def test_swapped_shows_change_with_original_prediction():
     rows = _pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
     shown = list(swapped.select_examples(rows, _answers("neutral", "entailment", "entailment", "neutral")))
     assert _kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
@@ -136,7 +136,7 @@ def test_swapped_shows_what_changed_with_the_answer_before():
     assert [each.outcome for each in shown] == ["wrong", "right"]
 
 
-def test_breaking_nli_shows_two_of_a_category_at_most_with_the_replaced_word():
+def test_breaking_nli_shows_at_most_two_per_category():
     rows = _pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
     answers = _answers(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
     shown = list(breaking_nli.select_examples(rows, answers))
@@ -147,7 +147,7 @@ def test_breaking_nli_shows_two_of_a_category_at_most_with_the_replaced_word():
     ]
 
 
-def test_soswap_shows_what_moved_by_kind():
+def test_soswap_shows_moved_words_by_kind():
     nothing = [None, None]
     rows = _pairs(
         2,
@@ -177,7 +177,7 @@ def sicck_rows():
     )
 
 
-def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
+def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
     [shown] = sicck.select_examples(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
     assert (shown.kind, shown.gold, shown.answer) == (
         "most confident right",
@@ -187,7 +187,7 @@ def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
     assert [line.marks != () for line in shown.lines] == [True, False]
 
 
-def test_every_model_has_the_same_candidates_the_shortest_rows_first():
+def test_candidates_are_shortest_rows_for_every_model():
     rows = _pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
     shown = [list(plain.iter_candidates(rows, _answers(*[label] * 120))) for label in ("neutral", "entailment")]
     assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
@@ -198,7 +198,7 @@ def _by_length(rows):
     return sorted(range(len(rows)), key=lambda row: len(rows[row]["premise"] + rows[row]["hypothesis"]))
 
 
-def test_candidates_are_of_the_rows_that_the_set_is_about():
+def test_candidates_are_perturbed_rows():
     misled = _pairs(3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS})
     assert [each.id for each in cs_lambda.iter_candidates(misled, _answers(*["neutral"] * 3))] == ["r1", "r2"]
     rearranged = _pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
@@ -210,7 +210,7 @@ def test_candidates_are_of_the_rows_that_the_set_is_about():
 
 
 @pytest.mark.parametrize("has_probabilities", [True, False])
-def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
+def test_selections_round_trip(tmp_path, has_probabilities):
     rows = _pairs(3)
     answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
@@ -222,7 +222,7 @@ def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
     assert report_examples.read_selections(tmp_path / "examples.json") == [chosen]
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path):
+def test_file_with_other_schema_is_rejected(tmp_path):
     (tmp_path / "examples.json").write_text('{"schema": 99}')
     with pytest.raises(ValueError, match="expected examples of schema 2"):
         report_examples.read_selections(tmp_path / "examples.json")

@@ -1,4 +1,4 @@
-"""A challenge set of another package, found by its entry point, is one like ours everywhere."""
+"""Tests of a challenge set in another package, found by its entry point, in all commands."""
 
 import json
 import re
@@ -24,7 +24,7 @@ OUTSIDE = Path(__file__).parent / "outside"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Install the package, as pip leaves one, for this process."""
+    """Install the package for this process, as pip does."""
     site = tmp_path_factory.mktemp("site")
     (site / "capitals").symlink_to(OUTSIDE / "capitals")
     about = site / "capitals-1.0.dist-info"
@@ -47,7 +47,7 @@ def _forget():
 
 @pytest.fixture(scope="module")
 def runs(installed, tmp_path_factory):
-    """Return the folders of two models that were asked the set, and plain pairs beside it."""
+    """Return the folders of two models that were evaluated on the set and on plain pairs."""
     folder = tmp_path_factory.mktemp("runs")
     rows = [{**pair._asdict(), "id": pair.source_id} for pair in demo.iter_demo_pairs("validation")][:30]
     keys = ("id", "premise", "hypothesis", "label")
@@ -75,7 +75,7 @@ def _command(*arguments):
     return done.output
 
 
-def test_it_is_listed_with_its_options_and_is_in_the_suite(installed):
+def test_external_set_is_listed_and_in_suite(installed):
     assert "capitals" in challenge_sets.list_set_names()
     assert "Pairs in capitals." in _command("sets")
     assert "exclamation marks after each hypothesis" in " ".join(_command("sets", "capitals").split())
@@ -83,14 +83,14 @@ def test_it_is_listed_with_its_options_and_is_in_the_suite(installed):
     assert suite.apply_suite_sample(suite.build_suite_request("capitals")).max_examples == 5
 
 
-def test_it_is_evaluated_and_shown_in_the_terminal(runs):
+def test_external_set_is_evaluated_and_shown(runs):
     [_, result] = results.read_results(runs / "letters" / "results.json")
     assert (result.set, result.config["marks"], result.scores["accuracy"].n) == ("capitals", 2, 30)
     terminal.write_views([*terminal.build_result_views([result])], runs / "table.txt")
     assert "Right on" in (runs / "table.txt").read_text()
 
 
-def test_it_is_in_the_report_and_the_comparison(runs):
+def test_external_set_is_in_report_and_comparison(runs):
     html.write_report([runs / "letters", runs / "neutral"], runs / "report.html")
     text = re.sub(r"<[^>]*>", " ", (runs / "report.html").read_text(encoding="utf-8"))
     for words in ("Is it right when it is shouted at?", "Accuracy in capitals", "Right on"):
@@ -100,7 +100,7 @@ def test_it_is_in_the_report_and_the_comparison(runs):
     assert ("capitals", "accuracy in capitals") in [(each.set, each.label) for each in found.differences]
 
 
-def test_it_is_exported_with_the_metric_of_its_own(runs):
+def test_external_set_is_exported_with_its_metric(runs):
     written = {"__name__": "written"}
     exec((runs / "tasks" / "unbag_scores.py").read_text(), written)
     records = [{"letters": 3, "label": 1, "predicted": 1}, {"letters": 3, "label": 0, "predicted": -1}]

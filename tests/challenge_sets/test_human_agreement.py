@@ -1,4 +1,4 @@
-"""Agreement of annotators on a set's pairs, where the data has their labels."""
+"""Tests of human agreement on the pairs of a set whose data has annotator labels."""
 
 import json
 
@@ -22,7 +22,7 @@ HYPOTHESIS = "Some happy people sit outside in the warm sun today ."
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Write a file of pairs with annotators' labels."""
+    """Write a file of pairs with annotator labels."""
     path = tmp_path / "pairs.jsonl"
     rows = [
         {"sentence1": f"{number} {PREMISE}", "sentence2": HYPOTHESIS, "gold_label": gold, "annotator_labels": votes}
@@ -33,7 +33,7 @@ def pairs(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 3}), ("swapped", {})])
-def test_human_agreement_counts_unchanged_pairs_only(pairs, name, options):
+def test_human_agreement_counts_only_unchanged_pairs(pairs, name, options):
     estimate = build_requested_set(SetRequest(name, options={"data": pairs, **options})).data["human"]
     assert estimate["pairs"] == 3
     assert estimate["share"] == pytest.approx((4 / 5 + 2 / 3 + 1) / 3, abs=5e-5)
@@ -52,7 +52,7 @@ def test_annotator_accuracy_of_changed_pairs_is_none():
     assert compute_annotator_accuracy(rows, votes) is None
 
 
-def test_annotator_accuracy_of_rows_with_annotators_labels_is_none():
+def test_annotator_accuracy_of_rows_with_annotator_labels_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     columns = {"source_id": ["1"], "premise": ["p"], "hypothesis": ["h"]}
     assert compute_annotator_accuracy(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
@@ -61,7 +61,7 @@ def test_annotator_accuracy_of_rows_with_annotators_labels_is_none():
     )
 
 
-def test_exclusion_summary_with_annotators_states_their_accuracy():
+def test_exclusion_summary_states_annotator_accuracy():
     data = {"rows": 5, "excluded": {"unlabelled": 1}}
     estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
     assert summarize_exclusions(data) == "5 rows; excluded 1 unlabelled"

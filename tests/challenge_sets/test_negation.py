@@ -1,4 +1,4 @@
-"""The negation set on made-up rows: its scores, credits, table, reading, figures and examples."""
+"""Tests of the negation set on synthetic rows: scores, credits, table, reading, figures and examples."""
 
 import datasets
 import numpy as np
@@ -23,7 +23,7 @@ HYPOTHESES = ("The man is asleep.", "The man is not asleep.")
 
 
 def _rows(sources=30, operations=("sentence", "double")):
-    """Return four rows per source and operation: two premises by two hypotheses."""
+    """Return four rows per source and operation: two premises with two hypotheses each."""
     return [
         {
             "id": f"s{source}#{operation}#{mirror}#{label}",
@@ -55,7 +55,7 @@ def _result(says, sources=30):
 
 
 def _counts_negations(row):
-    """Predict entailment where premise and hypothesis have equally many negations."""
+    """Predict entailment if premise and hypothesis have the same number of negations."""
     return int(row["premise"].count(" not ") != row["hypothesis"].count(" not "))
 
 
@@ -63,7 +63,7 @@ def _misses_double(row):
     return row["label"] if row["operation"] == "sentence" else 0
 
 
-def test_operations_of_the_package_are_those_of_the_operator():
+def test_package_operations_equal_operator_operations():
     assert negation_operations.OPERATIONS == OPERATIONS
     assert set(SET.columns) <= set(SCHEMA.names)
 
@@ -87,7 +87,7 @@ def test_missing_prediction_is_wrong():
     [(_counts_negations, 0.0), (lambda row: row["label"], 1.0), (lambda row: 0, 0.0), (lambda row: 1, 0.0)],
     ids=["count", "perfect", "entailment", "not_entailment"],
 )
-def test_skill_score_of_counts_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
+def test_order_blind_skill_is_zero_and_oracle_one(says, score):
     rows = _rows()
     credits = compute_negation_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     found = skill_score(credits, resamples=0)
@@ -95,14 +95,14 @@ def test_skill_score_of_counts_and_constants_is_0_and_of_a_perfect_reader_1(says
     assert (found["score"].n, found["n_sources"]) == (240, 30)
 
 
-def test_scores_of_a_part_of_the_rows_are_those_of_its_mirrors():
+def test_partial_rows_are_scored_by_their_mirrors():
     rows = _rows()[:6]
     scores = compute_negation_scores(_columns(rows), predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
     assert compute_negation_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 
-def test_table_fits_a_terminal_and_lists_operations_in_order():
+def test_table_fits_terminal_and_orders_operations():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.print_views(terminal.build_result_views([_result(_misses_double)]), console)
@@ -113,18 +113,18 @@ def test_table_fits_a_terminal_and_lists_operations_in_order():
     assert "240 rows, 120 mirrors, of 10,000 rows; excluded 158 unlabelled" in " ".join(" ".join(lines).split())
 
 
-def test_reading_names_the_operation_with_the_lowest_accuracy():
+def test_reading_names_operation_with_lowest_accuracy():
     said = negation.summarize_result(_result(_misses_double))
     assert said.startswith("correct on 75.0 % [")
     assert ", least on double (50.0 % [" in said
 
 
 @pytest.mark.parametrize(("says", "sources"), [(lambda row: 0, 30), (_misses_double, 19)], ids=["tie", "few"])
-def test_reading_of_a_tie_or_few_sources_names_no_operation(says, sources):
+def test_reading_of_tie_or_few_sources_names_no_operation(says, sources):
     assert "least on" not in negation.summarize_result(_result(says, sources))
 
 
-def test_measures_and_figures_have_every_operation():
+def test_measures_and_figures_include_every_operation():
     scores = _result(_misses_double).scores
     names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names == [
@@ -146,7 +146,7 @@ def _table(rows):
     return datasets.Dataset.from_list([{name: row[name] for name in SCHEMA.names} for row in rows], features=features)
 
 
-def test_examples_are_wrong_predictions_by_operation_with_negations_marked():
+def test_examples_are_mistakes_by_operation_with_marked_negations():
     rows = _rows(sources=2)
     probabilities = np.where(np.arange(2) == 0, 0.8, 0.2) * np.ones((len(rows), 1))
     answers = SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
@@ -160,7 +160,7 @@ def test_examples_are_wrong_predictions_by_operation_with_negations_marked():
     assert {each.gold for each in candidates} == {"not_entailment"}
 
 
-def test_set_scores_rows_with_the_skill_score():
+def test_set_scores_include_skill_score():
     rows = _rows()
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
     lexical = SetPredictions(np.eye(3)[[_counts_negations(row) for row in rows]], LABELS, has_probabilities=True)

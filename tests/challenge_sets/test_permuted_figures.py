@@ -1,4 +1,4 @@
-"""What the permuted set is scored by beside its metric, and what a report draws of it."""
+"""Tests of the additional scores of the permuted set, and of its figures in a report."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ Q = 40
 
 
 def _columns(**more):
-    """Two examples of q orders each; the first has entailment, the second neutral."""
+    """Return the columns of two examples with q permutations each. The gold labels are entailment and neutral."""
     n = 2 * (Q + 1)
     base = {
         "source_id": ["a"] * (Q + 1) + ["b"] * (Q + 1),
@@ -27,7 +27,7 @@ def _columns(**more):
 
 
 def _answers(sure):
-    """Entailment everywhere, with this probability."""
+    """Return predictions of entailment with the same probability for all rows."""
     rest = (1 - sure) / 2
     return SetPredictions(np.tile([sure, rest, rest], (2 * (Q + 1), 1)), LABELS, True)
 
@@ -43,16 +43,16 @@ def _titles(mode, columns):
     return {figure.title: figure for figure in build_figures(_group(scores, mode)) if figure is not None}
 
 
-def test_a_pairs_mini_tree_ratio_is_that_of_the_means_of_both_sentences():
-    # in order .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, where the mean of the ratios is (1 + .7) / 2
+def test_minitree_ratio_uses_means_of_both_sentences():
+    # original .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, while the mean of the ratios is (1 + .7) / 2
     premise, hypothesis = np.full(2 * (Q + 1), 0.5), np.where(np.tile(np.arange(Q + 1), 2) == 0, 1.0, 0.7)
     columns = _columns(premise_minitree=premise, hypothesis_minitree=hypothesis)
     [row] = compute_permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
     assert (row["low"], row["n"], row["acceptance"]) == (0.8, 2 * Q, 0.5)
 
 
-def test_a_pair_without_overlap_in_order_has_no_mini_tree_ratio():
-    overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the first example's, in order
+def test_pair_without_original_overlap_has_no_minitree_ratio():
+    overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the original order of the first example
     columns = _columns(premise_minitree=overlap, hypothesis_minitree=overlap)
     [row] = compute_permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
     assert (row["low"], row["n"]) == (1.0, Q)
@@ -62,15 +62,15 @@ def test_a_pair_without_overlap_in_order_has_no_mini_tree_ratio():
     )
 
 
-def test_a_model_of_no_opinion_has_all_the_entropy_there_is():
+def test_uniform_model_has_maximum_entropy():
     [box] = _titles("both", _columns())["Entropy of accepted permutations"].series
     assert [point.x for point in box.points] == ["D^c: right in order"]  # the second example is never accepted
-    # all orders of one example, at .5, .25, .25: log 2 · 1.5 by log 3
+    # all permutations of one example have .5, .25, .25: log 2 · 1.5, divided by log 3
     share = 1.5 * np.log(2) / np.log(3)
     assert list(box.points[0].estimate) == pytest.approx([share, share, share, 1])
 
 
-def test_runs_of_three_and_four_words_are_drawn_where_words_move_in_clumps(monkeypatch):
+def test_clumped_mode_has_figures_of_longer_ngrams(monkeypatch):
     monkeypatch.setattr("unbag.challenge_sets.permuted.figures._MIN_EXAMPLES", 1)
     assert "Acceptance by BLEU-2" in (both := _titles("both", _columns()))
     assert not {"Acceptance by BLEU-3", "Acceptance by BLEU-4"} & set(both)
@@ -80,7 +80,7 @@ def test_runs_of_three_and_four_words_are_drawn_where_words_move_in_clumps(monke
         assert (point.x, point.estimate.value) == (place, 0.5)
 
 
-def test_scores_without_probabilities_have_no_boxes():
+def test_scores_without_probabilities_have_no_box_plots():
     answers = _answers(0.5)._replace(has_probabilities=False)
     scores = compute_permuted_scores(_columns(), answers, resamples=0)
     assert "entropy_quartiles_c" not in scores

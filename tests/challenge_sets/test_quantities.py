@@ -1,4 +1,4 @@
-"""The quantities: every set has some, and what the permuted set's score is made of is what it is said to be."""
+"""Tests of the metrics that sets declare, and of the score of the permuted set."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 
 def permuted(predictions, q):
-    """Score n examples, each with its pair in order first and q permutations after it."""
+    """Score n examples, each with the original pair first, followed by q permutations."""
     rows = np.asarray(predictions)
     n = len(rows)
     sources, orders = np.repeat(np.arange(n), q + 1), np.tile(np.arange(-1, q), n)
@@ -33,7 +33,7 @@ def permuted(predictions, q):
 
 
 def credits(predictions, q):
-    """Return what the answers to the same examples are worth skill score."""
+    """Return the skill score credits of predictions for the same examples."""
     rows = np.asarray(predictions)
     n = len(rows)
     columns = {
@@ -48,16 +48,16 @@ def score(name, scores):
     return challenge_sets.get_challenge_set(name).get_skill_score(scores)
 
 
-def test_what_order_is_worth_by_hand():
-    # Labels 0, 1, 2. The first is right in order and in 1 of 2 orders, the second wrong in order and right in 2 of 2,
-    # the third wrong everywhere.
+def test_order_credit_equals_manual_example():
+    # Labels 0, 1, 2. The first is right and accepted in 1 of 2 permutations, the second wrong and accepted in 2 of 2,
+    # the third always wrong.
     worth = credits([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
     assert worth.credit.tolist() == [0.5, -1, 0]
     assert (worth.chance_credit, worth.perfect_credit) == (0, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize("kind", ["a bag of words", "a constant answer", "a guess"])
-def test_order_is_worth_0_to_what_knows_none(kind):
+def test_model_without_order_knowledge_has_zero_skill(kind):
     rng = np.random.default_rng(3)
     n, q = 2000, 30
     answers = {
@@ -65,19 +65,19 @@ def test_order_is_worth_0_to_what_knows_none(kind):
         "a constant answer": np.ones((n, q + 1), dtype=int),
         "a guess": rng.integers(0, 3, (n, q + 1)),
     }[kind]
-    # A guess's standard error: sqrt(2/9 / 2000) / (2/3) = .016.
+    # The standard error of a guess: sqrt(2/9 / 2000) / (2/3) = .016.
     close = 0.06 if kind == "a guess" else 1e-12
     assert skill_score(credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
 
 
-def test_a_number_without_any_example_is_left_out():
-    scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
+def test_metric_without_examples_is_omitted():
+    scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # only entailment, so no pair is swapped
     assert challenge_sets.get_challenge_set("swapped").list_metric_values(scores, "quoted") == []
     assert score("swapped", scores) is None
 
 
 def _scored():
-    """Return scores of every set as its measure makes them, of answers drawn at random."""
+    """Return scores of every set for random predictions."""
     rng = np.random.default_rng(5)
     gold, predicted = np.tile(np.arange(3), 20), rng.integers(0, 3, 60)
     names = ["entailment", "neutral", "contradiction"]
@@ -106,7 +106,7 @@ def _scored():
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
-def test_numbers_are_in_what_the_sets_are_scored_by(name):
+def test_declared_metrics_exist_in_scores(name):
     described, scores = challenge_sets.get_challenge_set(name), _scored()[name]
     assert score(name, scores).quantity.higher_is_better, "the Hub wants one that is higher the better"
     names = [quantity.name for quantity in described.quantities]
@@ -124,7 +124,7 @@ def test_numbers_are_in_what_the_sets_are_scored_by(name):
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
-def test_a_description_names_what_is_there(name):
+def test_descriptions_refer_to_existing_tables(name):
     described = challenge_sets.get_challenge_set(name)
     assert described.name == name
     assert issubclass(described.import_builder_class(), ChallengeSetBuilder)
@@ -138,7 +138,7 @@ def test_a_description_names_what_is_there(name):
     assert not described.reference_paper or described.reference_paper in {paper.short for paper in papers.load_papers()}
 
 
-def test_a_set_that_is_not_there_is_named_with_those_that_are():
+def test_unknown_set_error_lists_sets():
     with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
         challenge_sets.get_challenge_set("none such")
     assert challenge_sets.find_challenge_set("none such") is None
@@ -155,12 +155,12 @@ def test_a_set_that_is_not_there_is_named_with_those_that_are():
         ("resnil", "resnli"),
     ],
 )
-def test_get_of_a_misspelt_set_suggests_the_one_that_is_meant(typed, meant):
+def test_misspelled_set_name_gets_suggestion(typed, meant):
     with pytest.raises(ValueError, match=f"got '{typed}', did you mean '{meant}'[?]"):
         challenge_sets.get_challenge_set(typed)
 
 
-def test_limits_hold_every_number_of_a_set():
+def test_limits_contain_all_metrics_of_set():
     for name in challenge_sets.list_set_names():
         for quantity in challenge_sets.get_challenge_set(name).quantities:
             assert quantity.limits == ((-1, 1) if "drop" in quantity.name else (0, 1)), f"{name}: {quantity.name}"

@@ -1,4 +1,4 @@
-"""The recombined set on made-up rows: its scores, credits, table, reading, figures and examples."""
+"""Tests of the recombined set on synthetic rows: scores, credits, table, reading, figures and examples."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def _result(says, claims=30):
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
 
 
-def test_table_of_a_text_names_the_most_frequent_reasons():
+def test_text_table_names_most_frequent_reasons():
     result = _result(lambda row: row["label"])
     counts = {"claims": 30, "excluded: a negation": 24, "excluded: no sentence has an argument": 80}
     text = replace(result, config={"counts": counts}, data=result.data | {"load_options": {"text": ["a.md"]}})
@@ -75,11 +75,11 @@ def test_table_of_a_text_names_the_most_frequent_reasons():
 
 
 def _finds_words(row):
-    """Predict entailment where all words of the claim are in the document."""
+    """Predict entailment if the document contains all words of the claim."""
     return 1 if row["operation"] == "removed" else 0
 
 
-def test_operations_of_the_package_are_those_of_the_operator():
+def test_package_operations_equal_operator_operations():
     assert EXCHANGES == EXCHANGED
     assert set(OPERATIONS) - set(EXCHANGES) == {"supported", "removed"}
     assert set(SET.columns) <= set(SCHEMA.names)
@@ -93,7 +93,7 @@ def test_three_way_predictions_are_folded(not_entailed):
     assert scores["paired_accuracy"].value == scores["balanced_accuracy"].value == 1
 
 
-def test_two_way_predictions_in_either_order_are_scored_alike():
+def test_two_way_label_order_has_no_effect():
     rows = _rows()
     two_way = np.eye(2)[[_finds_words(row) for row in rows]]
     for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
@@ -103,7 +103,7 @@ def test_two_way_predictions_in_either_order_are_scored_alike():
         )
 
 
-def test_model_of_contradictions_alone_is_rejected():
+def test_contradiction_model_is_rejected():
     rows = _rows()
     answers = SetPredictions(np.eye(2)[[0] * len(rows)], CONTRADICTION_OR_NOT, has_probabilities=True)
     with pytest.raises(LabelError, match="expected labels that map to"):
@@ -116,7 +116,7 @@ def test_missing_prediction_is_wrong():
     assert scores["balanced_accuracy"].value == 0
 
 
-def test_decisive_rows_are_those_whose_document_has_all_words():
+def test_decisive_rows_have_documents_with_all_words():
     rows = _rows(claims=1)
     decisive = select_recombined_decisive_rows(_columns(rows)).tolist()
     assert [row["id"] for row, each in zip(rows, decisive, strict=True) if each] == [
@@ -129,14 +129,14 @@ def test_decisive_rows_are_those_whose_document_has_all_words():
 @pytest.mark.parametrize(
     ("says", "score"),
     [
-        (_finds_words, 0.0),  # takes every exchanged claim for entailed
+        (_finds_words, 0.0),  # predicts entailment for all exchanged claims
         (lambda row: row["label"], 1.0),
         (lambda row: 0, 0.0),
         (lambda row: 1, 0.0),
     ],
     ids=["words", "perfect", "entailment", "not_entailment"],
 )
-def test_skill_score_of_words_and_constants_is_0_and_of_a_perfect_reader_1(says, score):
+def test_word_matching_skill_is_zero_and_oracle_one(says, score):
     rows = _rows()
     credits = compute_recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
     found = skill_score(credits, resamples=0)
@@ -145,14 +145,14 @@ def test_skill_score_of_words_and_constants_is_0_and_of_a_perfect_reader_1(says,
     assert found["n_sources"] == 30
 
 
-def test_scores_of_a_model_that_finds_words_by_hand():
+def test_word_matching_scores_equal_manual_example():
     scores = _result(_finds_words).scores
     assert scores["false_entailment_rate"].value == pytest.approx(2 / 4)
     assert scores["paired_accuracy"].value == pytest.approx(1 / 2), "right on documents of one sentence alone"
     assert [row["operation"] for row in scores["by_operation"]] == ["removed", "subject", "object"]
 
 
-def test_partial_rows_are_scored_by_what_is_there():
+def test_partial_rows_are_scored():
     rows = _rows()[:9]
     assert (
         compute_recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)[
@@ -163,7 +163,7 @@ def test_partial_rows_are_scored_by_what_is_there():
     assert compute_recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
 
 
-def test_table_fits_a_terminal_and_lists_size_position_and_operation():
+def test_table_fits_terminal_and_lists_groups():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.print_views(terminal.build_result_views([_result(_finds_words)]), console)
@@ -176,7 +176,7 @@ def test_table_fits_a_terminal_and_lists_size_position_and_operation():
     assert "180 rows, 60 documents, of 10,000 rows; excluded 158 unlabelled" in " ".join(" ".join(lines).split())
 
 
-def test_reading_names_the_operation_with_the_most_false_entailments():
+def test_reading_names_operation_with_most_false_entailments():
     said = recombined.summarize_result(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
     assert said.startswith("predicts entailment for 25.0 % [")
     assert ", most often those with another subject (100.0 % [" in said
@@ -186,7 +186,7 @@ def test_reading_names_the_operation_with_the_most_false_entailments():
 @pytest.mark.parametrize(
     "says", [lambda row: 0, lambda row: 1, lambda row: row["label"], _finds_words], ids=["0", "1", "perfect", "words"]
 )
-def test_reading_of_operations_that_tie_names_none(says):
+def test_reading_of_tied_operations_names_none(says):
     assert "most often" not in recombined.summarize_result(_result(says))
 
 
@@ -195,7 +195,7 @@ def test_reading_of_few_claims_names_no_operation():
     assert "most often" not in said
 
 
-def test_measures_and_figures_have_every_operation():
+def test_measures_and_figures_include_every_operation():
     scores = _result(_finds_words).scores
     names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
@@ -211,7 +211,7 @@ def _answers(rows, predicted):
     return SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
 
 
-def test_examples_are_wrong_answers_by_operation_with_the_words_that_came_in():
+def test_examples_are_mistakes_by_operation_with_marked_words():
     rows = _rows(claims=2)
     features = datasets.Dataset.from_list(rows)
     shown = list(examples.select_examples(features, _answers(rows, [0] * len(rows))))
@@ -226,14 +226,14 @@ def test_examples_are_wrong_answers_by_operation_with_the_words_that_came_in():
     assert {each.kind for each in candidates} == {"another subject", "another object"}
 
 
-def test_examples_of_missed_support_come_last():
+def test_missed_support_examples_come_last():
     rows = _rows(claims=1)
     shown = list(examples.select_examples(datasets.Dataset.from_list(rows), _answers(rows, [1] * len(rows))))
     assert [each.kind for each in shown] == ["supported, surest wrong"]
     assert "not_entailment" in {each.answer for each in shown}
 
 
-def test_set_scores_rows_with_the_skill_score():
+def test_set_scores_include_skill_score():
     rows = _rows()
     features = datasets.Features(
         datasets.Features.from_arrow_schema(SCHEMA) | {"label": datasets.ClassLabel(names=list(TWO_WAY))}

@@ -15,7 +15,7 @@ from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
-# Four test pairs, the easiest first; gold e n c e, answers e n n c.
+# Four test pairs, easiest first. Gold labels e n c e, predictions e n n c.
 ROWS = datasets.Dataset.from_dict(
     {
         "label": [0, 1, 2, 0],
@@ -30,30 +30,30 @@ def _answers(predicted, label_space=LABELS):
     return SetPredictions(np.eye(len(label_space))[predicted], label_space, has_probabilities=False)
 
 
-def test_partitions_are_scored_and_what_was_trained_on_told_apart():
+def test_partitions_are_scored_with_unseen_pairs_separate():
     scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _answers(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("skill") is None, "one label has not ten pairs"
     assert scores.pop("verification")["n_entailed"] == 2
     assert scores == uncertainty_partitions(PREDICTED, [0, 1, 2, 0], [0, 1, 2, 3])
     assert (scores["accuracy"].value, scores["drop"].value) == (0.5, 1.0)
-    assert (unseen.value, unseen.n) == (0.5, 2)  # the second and the fourth
+    assert (unseen.value, unseen.n) == (0.5, 2)  # the second and fourth pair
 
 
 @pytest.mark.parametrize("splits", [["train"] * 4, ["test"] * 4, [""] * 4])
-def test_without_both_kinds_of_splits_nothing_is_called_unseen(splits):
+def test_single_source_split_gives_no_unseen_score(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
     assert "unseen" not in challenge_sets.get_challenge_set("resnli").score_rows(rows, _answers(PREDICTED))
 
 
-# Partitions of a set of 20, worked out by hand: which of 20, 10, 5, 4, 2 and 1 is the most without an empty one.
+# Partitions of a set with 20, by hand: the largest of 20, 10, 5, 4, 2 and 1 without an empty partition.
 @pytest.mark.parametrize(
     ("drawn", "joined", "total"),
     [
         ([*range(20)], [*range(20)], 20),
         ([*range(20)] * 2, [*range(20)] * 2, 20),
         ([n for n in range(20) if n != 7], [n // 2 for n in range(20) if n != 7], 20),
-        # The hardest one lacks an example: the last that has one is not taken for it.
+        # The hardest partition is empty, and the last nonempty one must not replace it.
         ([*range(19), 18], [n // 2 for n in (*range(19), 18)], 20),
         ([0, 4, 5, 12, 19], [0, 0, 1, 2, 3], 20),
         ([3, 17], [0, 1], 20),
@@ -63,13 +63,13 @@ def test_without_both_kinds_of_splits_nothing_is_called_unseen(splits):
         ([0, 1, 3], [0, 0, 0], 20),
     ],
 )
-def test_partitions_that_a_draw_leaves_empty_are_joined_with_their_neighbours(drawn, joined, total):
+def test_empty_partitions_are_joined_with_neighbors(drawn, joined, total):
     numbers, of_set = join_partitions(np.array(drawn))
     assert (numbers.tolist(), of_set) == (joined, total)
 
 
 @given(st.lists(st.integers(0, 19), min_size=1, max_size=60))
-def test_joined_partitions_have_no_gap_and_keep_the_order(drawn):
+def test_joined_partitions_have_no_gap_and_keep_order(drawn):
     numbers, total = join_partitions(np.array(drawn))
     m = numbers.max() + 1
     assert set(numbers.tolist()) == set(range(m))
@@ -80,8 +80,8 @@ def test_joined_partitions_have_no_gap_and_keep_the_order(drawn):
         assert numbers.tolist() == drawn
 
 
-def test_fifty_drawn_examples_are_scored_in_fewer_partitions_and_the_table_says_so():
-    drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, none in two of the twenty partitions
+def test_few_examples_are_scored_in_fewer_partitions():
+    drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, with two of the twenty partitions empty
     labels = [n % 3 for n in range(len(drawn))]
     rows = datasets.Dataset.from_dict({"label": labels, "partition": drawn, "source_split": ["train"] * len(drawn)})
     scores = challenge_sets.get_challenge_set("resnli").score_rows(rows, _answers(labels))
@@ -92,7 +92,7 @@ def test_fifty_drawn_examples_are_scored_in_fewer_partitions_and_the_table_says_
     assert "(6 and 3 pairs)" in shown
 
 
-def test_a_model_of_two_labels_is_scored_on_entailment_against_the_rest():
+def test_two_label_model_is_scored_on_entailment_or_not():
     scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _answers([0, 1, 1, 1], TWO_WAY))
     assert scores["accuracy"].value == 0.75
 
@@ -128,7 +128,7 @@ def _shown(scores):
     return capture.get()
 
 
-def test_the_table_has_a_bar_a_partition_and_fits_a_terminal():
+def test_table_has_bar_per_partition_and_fits_terminal():
     shown = _shown(_scores(0.8, 0.4))
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert all(f"{value:.3f} [" in shown for value in (0.61, 0.58, 0.8, 0.4))
@@ -139,7 +139,7 @@ def test_the_table_has_a_bar_a_partition_and_fits_a_terminal():
     assert "excluded 785 unlabelled, 559,543 in the other splits" in " ".join(shown.split())
 
 
-def test_what_is_not_known_is_not_shown():
+def test_unknown_values_are_shown_as_dash():
     scores = _scores(0.8, 0.4) | {"rank_correlation": None}
     del scores["unseen"]
     shown = _shown(scores)
@@ -148,21 +148,21 @@ def test_what_is_not_known_is_not_shown():
     assert line.split()[-1] == "–"
 
 
-def test_the_reading_says_the_accuracy_on_pairs_not_from_train_and_the_change():
+def test_reading_states_unseen_accuracy_and_change():
     said = resnli.summarize_result(_result(_scores(0.8, 0.4)))
     assert " pairs not from train; " in said
     assert "80.0 % on the easiest partition and 40.0 % on the hardest" in said
     assert ": a fall of 40.0 points [" in said
 
 
-def test_where_no_change_is_shown_none_is_denied():
+def test_insignificant_change_is_inconclusive():
     assert "inconclusive: too few pairs" in resnli.summarize_result(_result(_scores(0.6, 0.6, low=-0.3)))
 
 
-def test_where_it_is_not_known_what_a_model_was_trained_on_table_and_reading_say_so_once():
+def test_unknown_training_data_is_stated_once():
     unknown = "The model's training data are unknown and may include any of these pairs."
     scores = _scores(0.8, 0.4)
     assert resnli.summarize_result(_result(scores)).endswith(f" {unknown}")
-    assert " ".join(_shown(scores).split()).count(unknown) == 1  # the reading stands below the table
+    assert " ".join(_shown(scores).split()).count(unknown) == 1  # the reading is below the table
     for known in ({"training": "stanfordnlp/snli (plain_text) train"}, {"name": "wordnet"}):
         assert unknown not in resnli.summarize_result(_result(scores, **known))

@@ -1,4 +1,4 @@
-"""Which sets a command builds of several corpora, and which set an option is for."""
+"""Tests of the sets that a command builds of several corpora, and of options for single sets."""
 
 import pytest
 import typer
@@ -10,25 +10,25 @@ def _requests(names, **options):
     return selected(PairOptions(**options), names, full=True, on_failure=[].append)
 
 
-def test_several_corpora_are_those_of_each_in_turn():
+def test_several_corpora_are_used_in_order():
     names = ["plain", "swapped"]
     both = _requests(names, corpus=["snli", "sick"])
     assert both == [*_requests(names, corpus=["snli"]), *_requests(names, corpus=["sick"])]
     assert [request.config for request in both] == ["snli-validation", "snli-validation", "sick-test", "sick-test"]
 
 
-def test_all_is_the_five_corpora_by_name():
+def test_all_selects_five_corpora():
     names = ["plain", "swapped"]
     five = ["snli", "mnli", "anli", "sick", "ocnli"]
     assert _requests(names, corpus=five) == _requests(names, corpus=["all"])
 
 
-def test_several_corpora_with_a_split_are_refused():
+def test_several_corpora_with_split_are_rejected():
     with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; omit --split"):
         _requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
-def test_an_option_of_a_named_set_is_for_that_set_alone():
+def test_option_with_set_name_applies_to_that_set():
     names = ["permuted", "soswap_addamod"]
     permuted, soswap = _requests(names, set_option=["seed=1", "permuted.seed=2"])
     assert (permuted.options["seed"], soswap.options["seed"]) == (2, 1)
@@ -44,19 +44,19 @@ def test_an_option_of_a_named_set_is_for_that_set_alone():
         ("swapped.seed=1", "no option 'seed'; swapped has none"),
     ],
 )
-def test_an_option_of_a_set_that_lacks_it_is_refused(option, why):
+def test_option_that_set_lacks_is_rejected(option, why):
     with pytest.raises(typer.BadParameter, match=why):
         _requests(["permuted", "swapped"], set_option=[option])
 
 
-def test_an_option_that_several_sets_take_is_said_once(monkeypatch, capsys):
+def test_option_shared_by_several_sets_is_reported_once(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
     _requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
     said = capsys.readouterr().err
     assert "-o seed applies to permuted, soswap_addamod; -o permuted.seed=VALUE sets it for one set" in said
 
 
-def test_official_pairs_that_a_corpus_replaces_are_said(monkeypatch, capsys):
+def test_official_pairs_replaced_by_corpus_are_reported(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"

@@ -46,7 +46,7 @@ RESULT = Result(
 )
 
 
-def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
+def test_table_fits_terminal_and_groups_by_modifier_and_part():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.print_views(terminal.build_result_views([RESULT]), console)
@@ -61,7 +61,7 @@ def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
     )
 
 
-def test_table_shows_predictions_for_neutral_pairs_if_there_are_some():
+def test_table_shows_neutral_predictions_if_present():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         console.print(sicck.build_table(RESULT))
@@ -72,12 +72,12 @@ def test_table_shows_predictions_for_neutral_pairs_if_there_are_some():
     assert told[1] == ["verb", "9", "9", "0.0%", "0", "0", "0"]
     assert not told[2], "no neutral pair has a negation at its object"
     scores = {**RESULT.scores, "by": {name: {"x": _group(0.5, 9)} for name in ("modifier_type", "part")}}
-    with console.capture() as capture:  # of a model that has no such label
+    with console.capture() as capture:  # a model without this label
         console.print(sicck.build_table(replace(RESULT, scores=scores)))
     assert "Table 10" not in capture.get()
 
 
-def test_reading_states_macro_f1_beside_a_constant_prediction_and_the_extreme_types():
+def test_reading_states_macro_f1_and_extreme_types():
     assert sicck.summarize_result(RESULT) == (
         "macro F1 0.520 [0.420, 0.620] on 1,304 pairs (a constant prediction: 0.19); highest for universal "
         "quantifiers (0.52 on 217), lowest for negation (0.30 on 167)."

@@ -37,7 +37,7 @@ RESULT = Result(
 )
 
 
-def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
+def test_table_fits_terminal_with_column_per_kind():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.print_views(terminal.build_result_views([RESULT]), console)
@@ -48,14 +48,14 @@ def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
     assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; excluded 8,000 with" in " ".join(" ".join(lines).split())
 
 
-def test_reading_states_accuracy_by_kind_and_the_share_of_entailment():
+def test_reading_states_accuracy_by_kind_and_entailment_rate():
     assert soswap_addamod.summarize_result(replace(RESULT, scores=_scores(0.9, 0.3))) == (
         "correct on 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; "
         "entailment, never the gold label, is predicted for 95.0 % [94.0, 96.0]."
     )
 
 
-def test_reading_of_one_kind_names_the_constant_prediction():
+def test_reading_of_one_kind_names_constant_prediction():
     alone = replace(RESULT, scores=_scores() | {"by_subset": {"soswap": _part(0.9)}})
     assert "600 SOSwap pairs (a constant prediction can reach 100 % on one kind);" in soswap_addamod.summarize_result(
         alone
@@ -69,7 +69,7 @@ def _print(result):
     return " ".join(capture.get().split())
 
 
-def test_few_pairs_of_a_text_are_explained_with_the_most_frequent_reasons():
+def test_few_text_pairs_are_explained_by_frequent_reasons():
     counts = {"soswap": 600, "soswap: a passive": 91, "addamod: a negation": 1, "addamod: b": 7, "addamod: c": 1_271}
     data = RESULT.data | {"load_options": {"text": ["a.md"]}}
     scores = _scores() | {"by_subset": {"soswap": _part(0.9)}}

@@ -1,4 +1,4 @@
-"""The default suite: all sets, a sample of each, and what cannot be had left out."""
+"""Tests of the default suite: a sample of every set, except unavailable ones."""
 
 import json
 import os
@@ -33,7 +33,7 @@ PAIRS = [
 
 
 def letters(premises, hypotheses):
-    """Answer by the letters of a pair: arbitrary, and the same in any order of words."""
+    """Return labels by the letters of a pair, which do not depend on word order."""
     return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
 
 
@@ -51,7 +51,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def requests(data):
-    """Return a set that works, one that cannot be made, and one that works."""
+    """Return three requests, of which only the second cannot be built."""
     return [
         SetRequest("plain", options={"data": data}),
         SetRequest("permuted", options={"data": data, "min_words": 40}),
@@ -59,13 +59,13 @@ def requests(data):
     ]
 
 
-def test_every_set_is_in_the_suite_once_and_the_cheap_come_first():
+def test_suite_contains_every_set_ordered_by_cost():
     names = suite.list_suite_sets()
     assert sorted(names) == challenge_sets.list_set_names()
     assert (names[0], names[-1]) == ("plain", "permuted")
 
 
-def test_what_is_asked_for_stays_and_the_rest_is_sampled():
+def test_given_options_are_kept_and_others_sampled():
     asked = suite.build_suite_request("permuted")
     assert suite.apply_suite_sample(asked) == replace(asked, max_examples=500, options={"q": 10})
     assert suite.apply_suite_sample(replace(asked, max_examples=7)).max_examples == 7
@@ -81,7 +81,7 @@ def test_what_is_asked_for_stays_and_the_rest_is_sampled():
     assert not suite.apply_suite_sample(SetRequest("cs_lambda", options={})).options
 
 
-def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
+def test_failed_set_does_not_stop_others(tmp_path, requests):
     failures, seen, taken_up = [], [], []
     found = evaluate_all(
         [letters],
@@ -101,7 +101,7 @@ def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
         evaluate_all([letters], requests, output_dir=tmp_path / "strict")
 
 
-def test_a_model_that_fails_does_not_cost_the_other(tmp_path, requests):
+def test_failed_model_does_not_stop_others(tmp_path, requests):
     def breaks(premises, hypotheses):
         raise RuntimeError("out of\nmemory")
 
@@ -113,7 +113,7 @@ def test_a_model_that_fails_does_not_cost_the_other(tmp_path, requests):
     assert failures[0].model.endswith("breaks")
 
 
-def test_results_come_set_by_set_and_are_kept_model_by_model(tmp_path, requests):
+def test_results_are_ordered_by_set_and_stored_by_model(tmp_path, requests):
     def constant(premises, hypotheses):
         return ["neutral"] * len(premises)
 
@@ -134,7 +134,7 @@ def test_results_come_set_by_set_and_are_kept_model_by_model(tmp_path, requests)
     ]
 
 
-def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
+def test_stopped_suite_resumes(tmp_path, requests):
     asked = []
 
     def counted(premises, hypotheses):
@@ -157,7 +157,7 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
     assert (tmp_path / "a" / "results.json").read_bytes() == (tmp_path / "b" / "results.json").read_bytes()
 
 
-def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeypatch, caplog):
+def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data, monkeypatch, caplog):
     monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
     report = evaluate(letters, data=data, max_examples=20, options={"min_words": 40}, output_dir=tmp_path / "out")
     assert [result.set for result in report] == ["plain", "swapped"]
@@ -166,14 +166,14 @@ def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeyp
     assert "permuted is skipped: none of the pairs" in caplog.text
 
 
-def test_what_is_not_at_hand_is_no_failure():
+def test_unavailable_set_is_skipped_not_failed():
     assert Failure("soswap_addamod", ImportError("needs spaCy")).is_skipped
     assert Failure("sicck", MissingFileError("could not be downloaded")).is_skipped
     assert Failure("sicck", loading.UnsuitablePairsError("none of the pairs can be used")).is_skipped
     assert not Failure("sicck", ValueError("another file")).is_skipped
 
 
-def test_a_set_that_was_named_is_required_and_one_of_the_suite_may_be_left_out(capsys):
+def test_named_set_is_required_and_suite_set_optional(capsys):
     absent = Failure("sicck", MissingFileError("could not be downloaded"))
     broken = Failure("plain", ValueError("line 3: no label"))
     assert [each.is_fatal(named=False) for each in (absent, broken)] == [False, True]
@@ -187,7 +187,7 @@ def test_a_set_that_was_named_is_required_and_one_of_the_suite_may_be_left_out(c
     assert capsys.readouterr().err == "sicck: failed: could not be downloaded\n"
 
 
-def test_sets_that_fail_for_one_reason_are_named_together(capsys):
+def test_sets_with_same_failure_are_named_together(capsys):
     print_failures(
         [Failure(name, ValueError("no column")) for name in ("plain", "swapped", "permuted")], with_model=False
     )
@@ -195,8 +195,8 @@ def test_sets_that_fail_for_one_reason_are_named_together(capsys):
 
 
 @pytest.mark.parametrize("sets_named", [True, False])
-def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, monkeypatch, sets_named):
-    """A set that was named is required: exit code 1. One of the suite is left out: exit code 0."""
+def test_failed_download_exit_code_depends_on_named_sets(tmp_path, data, monkeypatch, sets_named):
+    """A named set is required: exit code 1. A set of the suite is skipped: exit code 0."""
 
     def absent(*args, **how):
         raise MissingFileError("could not be downloaded")
@@ -223,7 +223,7 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
     assert f"swapped: {'failed' if sets_named else 'skipped'}: could not be downloaded" in done.output
 
 
-def test_a_split_is_for_the_sets_that_have_splits():
+def test_split_applies_to_sets_with_splits():
     taken = {name for name in challenge_sets.list_set_names() if loading.has_split_config(name, None)}
     assert taken == {"plain", "swapped", "soswap_addamod", "cs_lambda", "permuted", "recombined", "negation"}
     assert loading.has_split_config("sicck", "snli")
@@ -240,12 +240,12 @@ def _run(*arguments, cwd):
 
 @pytest.fixture
 def offline(tmp_path, data):
-    """Return a folder with a model, for which only sets that need nothing of the Hub can be made."""
+    """Return a folder with a model and a local corpus, without access to the Hub."""
     (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
     return tmp_path
 
 
-def test_the_command_shows_each_set_and_names_what_failed(offline):
+def test_command_shows_each_set_and_names_failed_ones(offline):
     done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--output-dir", "out", cwd=offline)
     assert done.returncode == 1, "the Hub was not to be reached, and that is a failure"
     kept = results.read_results(offline / "out" / "results.json")
@@ -259,7 +259,7 @@ def test_the_command_shows_each_set_and_names_what_failed(offline):
 
 
 @pytest.mark.nightly
-def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
+def test_offline_suite_names_skipped_sets(offline):
     asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--offline")
     done = _run(*asked, "--output-dir", "out", cwd=offline)
     assert done.returncode == 0, done.stderr
@@ -269,7 +269,7 @@ def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
 
 
 @pytest.mark.nightly
-def test_two_processes_evaluate_a_suite_as_one_does(offline):
+def test_two_processes_evaluate_suite_as_one(offline):
     pytest.importorskip("accelerate")
     named = ("--sets", "plain", "--sets", "resnli", "--sets", "swapped")
     options = ("evaluate", "always:predict", *named, "--data", "ours.jsonl", "-o", "embeddings=./none.txt")

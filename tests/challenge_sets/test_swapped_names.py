@@ -1,4 +1,4 @@
-"""The swapped set's numbers have one name each, the same on every surface."""
+"""Tests that each metric of the swapped set has one name in all outputs."""
 
 import pytest
 from rich.console import Console
@@ -9,11 +9,11 @@ from unbag.challenge_sets.swapped import figures, table
 from unbag.reports import terminal
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
-# gold e n c n: before e n c c, after – n n c. Exchanged are three pairs, of the whole set there are four.
+# Gold labels e n c n, predictions before e n c c, after – n n c. Three pairs are swapped, and the whole set has four.
 SCORES = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], resamples=20)
 
 
-def test_accuracy_exchanged_is_that_of_the_exchanged_pairs_and_the_whole_set_has_another_name():
+def test_swapped_and_overall_accuracy_have_different_names():
     by_name = {name: estimate.value for name, _, estimate in figures.iter_set_metrics(SCORES)}
     assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
     assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
@@ -22,7 +22,7 @@ def test_accuracy_exchanged_is_that_of_the_exchanged_pairs_and_the_whole_set_has
     }
 
 
-def test_no_two_numbers_of_the_table_share_row_and_column():
+def test_table_cells_are_unique_by_row_and_column():
     data = {"name": "snli", "split": "test", "rows": 4, "excluded": {}}
     console = Console(width=80, highlight=False)
     with console.capture() as capture:

@@ -1,4 +1,4 @@
-"""Scores of a model as a verifier on the rows of a set: by hand, for every kind of model, and laws."""
+"""Tests of verification scores on the rows of a set: manual examples for each kind of model, and properties."""
 
 import json
 
@@ -45,50 +45,52 @@ def scored(answers, rows=None, **options):
     )[VERIFICATION]
 
 
-def test_score_rows_three_labels_gives_values_worked_out_by_hand():
+def test_three_label_scores_equal_manual_example():
     found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
     assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
-    assert found["auroc"].value == pytest.approx(6 / 9)  # entailed pairs score above 3, 2 and 1 of the 3 others
-    assert found["false_entailment"].value == pytest.approx(1 / 3)  # of the others, the second row
+    assert found["auroc"].value == pytest.approx(
+        6 / 9
+    )  # entailed pairs have higher scores than 3, 2 and 1 of the 3 others
+    assert found["false_entailment"].value == pytest.approx(1 / 3)  # the second row, of three others
     assert found["balanced_accuracy"].value == pytest.approx((2 / 3 + 2 / 3) / 2)
     assert found["false_contradiction"].value == pytest.approx(1 / 4)  # the fifth row, of four without contradiction
     squares = [0.1**2, 0.8**2, 0.4**2, 0.4**2, 0.7**2, 0.1**2]
     assert found["calibration"]["brier"].value == pytest.approx(sum(squares) / 6)
 
 
-def test_score_rows_labels_only_has_rates_and_no_probabilities():
+def test_labels_only_give_rates_without_probabilities():
     found = scored(predictions_from_labels([0, 0, 0, 2, 2, 2]))
     assert found["false_entailment"].value == pytest.approx(1 / 3)
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
 
 
-def test_score_rows_abstention_is_neither_entailed_nor_contradicted():
+def test_abstention_is_neither_entailed_nor_contradicted():
     unanswered = np.array([True, True, False, False, True, False])
     found = scored(SetPredictions(THREE, LABELS, has_probabilities=True, unanswered=unanswered))
-    assert found["false_entailment"].value == 0  # the only false entailment was not given
+    assert found["false_entailment"].value == 0  # the only false entailment is now an abstention
     assert found["false_contradiction"].value == 0
     assert found["balanced_accuracy"].value == pytest.approx((1 / 3 + 1) / 2)
-    # Scores 0, 0, .6, .4, 0, .1: the entailed rows win 1/2 of one couple, 3 and 1/2 of one of 9.
+    # Scores 0, 0, .6, .4, 0, .1: the entailed rows win 1/2, 3 and 1/2 of 9 pairs.
     assert found["auroc"].value == pytest.approx(4 / 9)
 
 
-def test_score_rows_two_way_gold_folds_three_labels():
+def test_two_way_gold_folds_three_labels():
     found = scored(SetPredictions(THREE, LABELS, has_probabilities=True), rows_of([0, 1, 0, 1, 0, 1], TWO_WAY))
     assert found["auroc"].value == pytest.approx(6 / 9)
     assert found["false_contradiction"] is None
 
 
-def test_verifier_scores_model_that_finds_contradictions_is_none():
+def test_contradiction_model_has_no_verifier_scores():
     answers = SetPredictions(np.full((6, 2), 0.5), CONTRADICTION_OR_NOT, has_probabilities=True)
     assert compute_verifier_scores(GOLD, answers, range(6)) is None
 
 
-def test_score_rows_one_kind_of_label_is_none():
+def test_single_gold_label_has_no_verifier_scores():
     assert scored(SetPredictions(THREE, LABELS, has_probabilities=True), rows_of([1, 1, 2, 2, 1, 1])) is None
 
 
 @pytest.mark.parametrize("threshold", [0.25, 0.7, "break-even"])
-def test_score_rows_one_output_keeps_its_decision_and_its_own_probabilities(threshold):
+def test_one_output_keeps_decision_and_probabilities(threshold):
     logits = np.log(np.array(SCORES) / (1 - np.array(SCORES))) - compute_threshold_logit(threshold)
     centred = 1 / (1 + np.exp(-logits))
     answers = SetPredictions(np.stack([centred, 1 - centred], axis=1), TWO_WAY, has_probabilities=True)
@@ -102,14 +104,14 @@ def test_score_rows_one_output_keeps_its_decision_and_its_own_probabilities(thre
     assert compute_entailment_probabilities(contradictions, threshold) is None
 
 
-def test_has_verification_is_set_where_labels_are_of_the_pairs_as_shown():
+def test_has_verification_requires_labels_of_shown_pairs():
     assert {
         each for each in challenge_sets.list_set_names() if challenge_sets.get_challenge_set(each).has_verification
     } == set(LIMITED)
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_named_quantities_are_unique_and_have_no_role(name):
+def test_verifier_metrics_have_unique_paths_and_no_role(name):
     described = challenge_sets.get_challenge_set(name)
     names = [each.name for each in described.named_quantities]
     assert len(names) == len(set(names))
@@ -118,7 +120,7 @@ def test_named_quantities_are_unique_and_have_no_role(name):
     assert {each.path for each in VERIFIER} <= set(described.map_quantities_by_path())
 
 
-def test_verification_samples_rest_on_the_sets_own_examples():
+def test_verification_samples_use_examples_of_set():
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 3, 300)
     probabilities = rng.dirichlet((1, 1, 1), 300)
@@ -130,7 +132,7 @@ def test_verification_samples_rest_on_the_sets_own_examples():
     assert len({len(samples[path].columns) for path in (*wanted, f"{SKILL}.score", "accuracy")}) == 1
 
 
-def test_score_rows_order_of_rows_changes_nothing():
+def test_row_order_has_no_effect():
     rng = np.random.default_rng(4)
     labels = rng.integers(0, 3, 400)
     answers = SetPredictions(rng.dirichlet((1, 1, 1), 400).round(2), LABELS, has_probabilities=True)
@@ -171,7 +173,7 @@ def _record(verification):
     }
 
 
-def test_results_round_trip_and_damage_is_named(tmp_path):
+def test_results_round_trip_and_damage_is_reported(tmp_path):
     found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
     path = tmp_path / results.FILE
     record = _record(to_json(found))
@@ -189,7 +191,7 @@ def test_results_round_trip_and_damage_is_named(tmp_path):
 
 @pytest.fixture(scope="module")
 def laws(tmp_path_factory):
-    """Return the verifier's scores on plain of a coin, a constant, a lexical baseline and an oracle."""
+    """Return the verifier scores of a coin, a constant, a lexical baseline and an oracle on the plain set."""
     folder = tmp_path_factory.mktemp("laws")
     pairs = {
         split: [each._asdict() | {"id": each.source_id} for each in demo.iter_demo_pairs(split)]
@@ -237,7 +239,7 @@ def test_coin_separates_nothing(laws):
     assert laws["coin"]["balanced_accuracy"].low < 0.5 < laws["coin"]["balanced_accuracy"].high
 
 
-def test_constant_is_at_one_half_exactly(laws):
+def test_constant_has_exactly_one_half(laws):
     found = laws["constant"]
     assert found["auroc"].value == found["balanced_accuracy"].value == 0.5
     assert found["false_entailment"].value == 1
@@ -250,7 +252,7 @@ def test_oracle_is_perfect(laws):
     assert found["false_entailment"].value == found["risk_coverage"]["aurc"] == 0
 
 
-def test_lexical_baseline_is_above_a_coin_and_below_an_oracle(laws):
+def test_lexical_baseline_is_between_coin_and_oracle(laws):
     [name] = set(laws) - {"coin", "constant", "oracle"}
     assert 0.5 < laws[name]["auroc"].low < laws[name]["auroc"].value < 1
     assert laws[name]["risk_coverage"]["oracle"] <= laws[name]["risk_coverage"]["aurc"]

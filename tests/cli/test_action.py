@@ -1,4 +1,4 @@
-"""The GitHub Action: the steps run in bash, with the inputs in the environment, as on GitHub."""
+"""Tests of the GitHub Action: its steps run in bash with the inputs as environment variables, as on GitHub."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ INSTALL, CHECK = ACTION["runs"]["steps"]
 
 
 def step(folder, **inputs):
-    """Run the check step with some inputs; return the finished process and the job summary."""
+    """Run the check step with the given inputs. Return the finished process and the job summary."""
     bin_folder = folder / "bin"
     bin_folder.mkdir(exist_ok=True)
     python = bin_folder / "python"
@@ -34,7 +34,7 @@ def step(folder, **inputs):
         "GITHUB_STEP_SUMMARY": str(summary),
         "PYTHONPATH": str(ROOT / "src"),
     }
-    # As GitHub calls it where a step says `shell: bash`.
+    # The command that GitHub uses for `shell: bash`.
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", CHECK["run"]]
     done = subprocess.run(command, cwd=folder, env=environment | found, capture_output=True, text=True)
     return done, summary.read_text()
@@ -44,7 +44,7 @@ def _input(text):
     return re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text)[1]
 
 
-def test_action_check_step_exits_with_the_gate_result(tmp_path):
+def test_action_check_step_exits_with_gate_result(tmp_path):
     folder = run(tmp_path / "run", result(right=0.8), result(right=0.8, set_name="swapped"))
     bounds = "plain:accuracy=.5\n\n  swapped:score=.2  \n"
     done, summary = step(tmp_path, model=str(folder), min=bounds, badge="badge.svg")
@@ -67,7 +67,7 @@ def test_action_input_with_shell_syntax_is_not_executed(tmp_path):
     assert not (tmp_path / "taken").exists()
 
 
-def test_action_steps_use_every_declared_input_and_no_other():
+def test_action_steps_use_exactly_the_declared_inputs():
     texts = [text for each in (INSTALL, CHECK) for text in each["env"].values() if "inputs." in text]
     assert {_input(text) for text in texts} == set(ACTION["inputs"])
     assert all("${{" not in each["run"] for each in (INSTALL, CHECK)), "an input in a script is a command"

@@ -32,7 +32,7 @@ ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premi
 
 
 def run(*arguments, cwd=None, env=None):
-    """Run the command in a process of its own."""
+    """Run the command in a separate process."""
     return PYTHON.run("-m", "unbag", *arguments, cwd=cwd, env=env)
 
 
@@ -113,7 +113,7 @@ def test_evaluate_user_function_prints_table_and_writes_results(folder):
 
 
 @pytest.mark.slow
-def test_evaluate_json_has_results_file_and_every_score(folder):
+def test_evaluate_json_contains_results_file_and_all_scores(folder):
     done = run(*ASKED, "--json", cwd=folder)
     told = json.loads(done.stdout)
     found, verdicts = told.pop("numbers"), told.pop("verdicts")
@@ -128,7 +128,7 @@ def test_evaluate_json_has_results_file_and_every_score(folder):
 
 
 @pytest.mark.slow
-def test_score_external_predictions_equal_those_of_the_built_file(folder):
+def test_score_external_predictions_equal_built_file(folder):
     options = ("--data", "pairs.csv", "-o", "q=3")
     built = run("build", "permuted", *options, "--output", "set.parquet", cwd=folder)
     assert built.returncode == 0, built.stderr
@@ -186,7 +186,7 @@ def test_natlog_prove_invalid_option_is_rejected(options, words):
 
 
 @pytest.mark.slow
-def test_evaluate_malformed_data_prints_one_line_and_exits_with_1(folder):
+def test_evaluate_malformed_data_prints_one_line(folder):
     (folder / "pairs.csv").write_text(PAIRS + "a,b\n")
     done = run("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", cwd=folder)
     assert done.returncode == 1
@@ -238,7 +238,7 @@ def test_wrong_usage_exits_with_2(arguments):
         (["evaluate", "m", "--label-map", "yes,no"], "expected a label such as entailment"),
     ],
 )
-def test_evaluate_invalid_value_error_names_the_expectation(folder, arguments, words):
+def test_evaluate_invalid_value_error_names_expectation(folder, arguments, words):
     done = run(*arguments, cwd=folder)
     assert done.returncode == 1
     assert words in done.stderr
@@ -279,7 +279,7 @@ def test_lexical_fit_and_score_agree_with_evaluate(folder):
     assert results.read_results(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
 
-def test_lexical_fit_train_data_is_comma_separated_or_repeated(folder):
+def test_lexical_train_data_is_comma_separated_or_repeated(folder):
     for name in ("more.csv", "most.csv"):
         shutil.copy(folder / "pairs.csv", folder / name)
     options = ("lexical", "fit", "--pipeline", "all", "--l2", "1", "--output-dir", "mine", "--json")
@@ -291,10 +291,10 @@ def test_lexical_fit_train_data_is_comma_separated_or_repeated(folder):
     assert found == ["pairs.csv", "more.csv", "most.csv"]
 
 
-def test_evaluate_offline_rejects_remote_endpoint_and_accepts_local_one(folder, monkeypatch):
+def test_evaluate_offline_rejects_remote_endpoint_only(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
-    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between retries: half a minute otherwise
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # skips the retry delays, which take half a minute
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
     assert refused.exit_code == 2
@@ -316,7 +316,7 @@ def test_evaluate_set_or_corpus_as_model_is_rejected(asked, message):
     assert re.search(message, refused.output)
 
 
-def test_build_option_of_another_set_is_rejected(folder):
+def test_build_option_of_other_set_is_rejected(folder):
     done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
     assert done.returncode == 2
     assert "no option 'q'; swapped has none; run `unbag sets swapped`" in said(done)
@@ -352,7 +352,7 @@ def test_build_set_option_is_parsed_and_validated(folder):
     )
 
 
-def test_set_option_is_parsed_by_its_type():
+def test_set_option_is_parsed_by_type():
     made = request_options.PairOptions(
         corpus=["sick"], seed=7, set_option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
     )
@@ -374,14 +374,14 @@ def test_set_option_is_parsed_by_its_type():
         ("publish all --repo-id org -o w", {"wordnet=", "words="}),
     ],
 )
-def test_completion_lists_options_of_sets_on_the_command_line(line, expected):
+def test_completion_lists_options_of_given_sets(line, expected):
     words = ["unbag", *line.split(" ")]
     asked = {"_UNBAG_COMPLETE": "complete_bash", "COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
     shown = CliRunner().invoke(cli.app, prog_name="unbag", env=asked)
     assert set(shown.output.split()) == expected
 
 
-def test_sets_with_a_name_lists_its_options(folder):
+def test_sets_with_name_lists_options(folder):
     shown = run("sets", "resnli", cwd=folder).stdout
     assert "test_size" in shown
     assert "examples in the test split" in shown
@@ -402,19 +402,19 @@ def test_evaluate_in_two_processes_reports_once(folder):
     assert (folder / "two" / "results.json").read_bytes() == (folder / "one" / "results.json").read_bytes()
 
 
-def test_train_has_a_command_per_recipe_with_the_help_of_its_config():
+def test_train_has_command_per_recipe_with_config_help():
     assert recipes()
     for name, recipe in recipes().items():
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
         assert shown.exit_code == 0
         for declared in fields(recipe.config):
-            if not declared.init or "help" not in declared.metadata:  # no option
+            if not declared.init or "help" not in declared.metadata:  # not an option
                 continue
             assert f"--{declared.name.replace('_', '-')}" in shown.output
             assert declared.metadata["help"][:40] in shown.output
 
 
-def test_train_list_accepts_values_in_a_row_or_with_commas(monkeypatch):
+def test_train_list_accepts_separate_or_comma_separated_values(monkeypatch):
     told = {}
 
     def record(recipe, config, seeds, sets, *, as_json):

@@ -1,4 +1,4 @@
-"""`--config`: options from YAML, invalid files, and the file that a run writes."""
+"""Tests of `--config`: options from YAML, invalid files, and the file that a run writes."""
 
 import json
 
@@ -43,7 +43,7 @@ def unbag(*arguments):
 
 
 class Intercepted(Exception):
-    """Arguments of the evaluation that a command would have started."""
+    """Contains the arguments of the evaluation that a command would have started."""
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def asked(monkeypatch):
     return of
 
 
-def test_run_yaml_reproduces_the_run(here):
+def test_run_yaml_reproduces_run(here):
     asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
     first = unbag("evaluate", "always_neutral:predict", *asked)
     assert first.exit_code == 0, first.output
@@ -76,7 +76,7 @@ def test_run_yaml_reproduces_the_run(here):
         "data": "pairs.jsonl",
         "seed": 3,
         "set-option": ["q=2"],
-        "lexical-baseline": False,  # by the environment of the tests
+        "lexical-baseline": False,  # set by the environment of the tests
         "shuffled": True,
     }
     before = (folder / results.FILE).read_bytes()
@@ -89,7 +89,7 @@ def test_run_yaml_reproduces_the_run(here):
 
 
 @pytest.mark.parametrize(("sets", "has_table"), [("plain", True), ("plain,permuted", False)])
-def test_quiet_prints_the_table_of_a_single_set_and_the_summary_of_several(here, sets, has_table):
+def test_quiet_prints_only_table_or_summary(here, sets, has_table):
     run = unbag("evaluate", "always_neutral:predict", *f"--data pairs.jsonl --sets {sets} --max-examples 5 -q".split())
     assert run.exit_code == 0, run.output
     assert ("accuracy [95 %]" in run.output) == has_table
@@ -124,14 +124,14 @@ def test_config_command_line_takes_precedence(here, asked):
         ("max-examples: many", "--max-examples"),
     ],
 )
-def test_config_invalid_file_is_wrong_usage(here, text, words):
+def test_config_invalid_file_exits_with_2(here, text, words):
     (here / "bad.yaml").write_text(text)
     done = unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
 
 
-SAMPLES = {  # values of options whose type alone is not enough
+SAMPLES = {  # values for options that accept only some values of their type
     "models": "majority",
     "label_map": "neutral,entailment",
     "columns": "premise=one,label=two",
@@ -148,7 +148,7 @@ SAMPLES = {  # values of options whose type alone is not enough
 
 
 def _lines(param):
-    """List command lines with an option of evaluate, one for each flag."""
+    """Return command lines with an option of evaluate, one for each flag."""
     switches = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
     if param.is_flag:
         return [[name] for name in switches]
@@ -196,7 +196,7 @@ def test_config_alone_does_not_enable_remote_code(here):
     assert "run.yaml: expected --trust-remote-code on the command line too, got it only in the file; add" in words
 
 
-def test_check_evaluates_with_the_options_of_the_earlier_run(here):
+def test_check_uses_options_of_earlier_run(here):
     asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
     assert unbag("evaluate", "always_neutral:predict", *asked).exit_code == 0
     gate = (

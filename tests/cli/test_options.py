@@ -1,4 +1,4 @@
-"""Options of all commands: lists, completion, help, quiet and verbose, version."""
+"""Tests of the options of all commands: lists, completion, help, quiet, verbose and version."""
 
 import logging
 import re
@@ -23,7 +23,7 @@ def unbag(*arguments, **env):
 
 
 def commands(app=cli.app, path=()):
-    """Iterate over the commands of an app with their paths."""
+    """Yield all commands of an app with their paths."""
     from typer.main import get_command
 
     def walk(command, path):
@@ -52,10 +52,10 @@ def test_comma_separated_equals_repeated_values(tmp_path):
     (tmp_path / "a,b").mkdir()
     paths = typer_utils.comma_separated_paths([tmp_path / "a,b", tmp_path / "c,d"])
     assert [path.name for path in paths] == ["a,b", "c", "d"]
-    assert typer_utils.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not this folder
+    assert typer_utils.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not the current folder
 
 
-def test_set_option_only_lists_may_be_repeated():
+def test_only_list_set_options_can_be_repeated():
     made = PairOptions(corpus=["sick"], set_option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
     [request] = made.requests(["cs_lambda"])
     assert request.options["train_data"] == ("snli", "mnli", "sick")
@@ -74,7 +74,7 @@ def test_shared_option_warns_once_per_command(capsys):
             replace(pairs, corpus=[corpus]).requests(["cs_lambda", "breaking_nli"])
 
     options = dict.fromkeys(PairOptions.__dataclass_fields__) | {"set_option": ["train_data=sick"]}
-    for _ in range(2):  # each command warns, also in one process
+    for _ in range(2):  # each command warns once, also in the same process
         build(**options)
         assert capsys.readouterr().err.count("-o train_data applies to cs_lambda, breaking_nli") == 1
     build(**options | {"set_option": ["cs_lambda.train_data=sick"]})
@@ -136,8 +136,8 @@ def test_option_help_is_short_and_printed_as_written():
     assert printed > 200
 
 
-def test_extra_in_help_is_shown_whole():
-    """Reads the help texts without the parser of Rich, which would drop `[ray]` on both sides of the comparison."""
+def test_extra_in_help_is_shown_completely():
+    """Read the help texts without Rich, whose parser would drop `[ray]` on both sides of the comparison."""
     checked = set()
     for path, command in commands():
         help_texts = " ".join(each.help or "" for each in (command, *command.params)).replace("\\[", "[")
@@ -148,7 +148,7 @@ def test_extra_in_help_is_shown_whole():
     assert {("evaluate",), ("build",)} <= checked
 
 
-def test_extra_in_help_of_a_recipe_alone_is_shown_whole(capsys):
+def test_extra_in_help_of_single_recipe_is_shown_completely(capsys):
     recipe = replace(find_recipe("finetune"), summary="Needs unbag[models,wordnet].")
     assert train.main(recipe, arguments=["--help"]) == 0
     assert "Needs unbag[models,wordnet]." in capsys.readouterr().out
@@ -164,7 +164,7 @@ def test_escape_markup_restores_text_that_looks_like_markup():
         assert _plain(typer_utils.escape_markup(text)) == text
 
 
-def test_version_is_that_of_the_package():
+def test_version_is_package_version():
     assert unbag("--version").output == f"unbag {version('unbag')}\n"
 
 
@@ -176,7 +176,7 @@ def test_every_command_has_quiet_and_verbose(tmp_path):
     assert "expected one of --quiet and --verbose, got both" in both.output
 
 
-def test_quiet_and_verbose_are_reset_after_the_command(tmp_path, monkeypatch, caplog):
+def test_quiet_and_verbose_are_reset_after_command(tmp_path, monkeypatch, caplog):
     folder = run(tmp_path / "run", result())
     seen = {}
 
@@ -213,7 +213,7 @@ def test_report_writes_badge(tmp_path):
     assert challenge_sets.get_challenge_set("swapped").name in done.output
 
 
-def test_text_command_values_in_a_row_become_repeated_options():
+def test_text_values_become_repeated_options():
     seen = []
     app = typer.Typer()
 

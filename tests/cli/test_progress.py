@@ -1,4 +1,4 @@
-"""The progress display of an evaluation."""
+"""Tests of the progress display of an evaluation."""
 
 import io
 import threading
@@ -24,7 +24,7 @@ def terminal(monkeypatch):
     return drawn
 
 
-def test_building_bar_is_drawn_without_a_thread(terminal, monkeypatch):
+def test_building_bar_is_drawn_without_thread(terminal, monkeypatch):
     threads = threading.active_count()
 
     def prepare(builder):
@@ -47,7 +47,7 @@ def test_building_bar_is_drawn_without_a_thread(terminal, monkeypatch):
         assert "building plain" in terminal.getvalue().removeprefix(ended)
 
 
-def test_a_table_that_was_previewed_is_not_printed_again(terminal, monkeypatch):
+def test_previewed_table_is_not_printed_again(terminal, monkeypatch):
     monkeypatch.setattr("unbag.reports.terminal.build_result_view", lambda result: f"table of {result.model['name']}")
     with progress.show_progress(2, visible=True) as watched:
         watched.on_set("plain")
@@ -57,7 +57,7 @@ def test_a_table_that_was_previewed_is_not_printed_again(terminal, monkeypatch):
     assert [terminal.getvalue().count(f"table of {name}") for name in ("first", "second")] == [1, 1]
 
 
-def test_progress_shows_the_remaining_time_of_a_stage(terminal, monkeypatch):
+def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):
     with progress.show_progress(1, visible=True) as watched:
         watched.on_set("plain")
         monkeypatch.setattr("rich.progress.Task.time_remaining", 75.0)

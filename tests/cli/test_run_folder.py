@@ -1,4 +1,4 @@
-"""Default run folders: unique for different scores, equal for equal commands."""
+"""Tests of default run folders: unique for different scores, equal for equal commands."""
 
 import pytest
 
@@ -12,7 +12,7 @@ HOME = "org__model/"
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """Return a function that runs a command and returns its results folder below `runs`."""
+    """Return a function that runs a command and returns its results folder relative to `runs`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UNBAG_LEXICAL_BASELINE")
     found = []
@@ -37,7 +37,10 @@ def folder(monkeypatch, tmp_path):
         ("", HOME + "suite-snli-validation"),
         ("--full", HOME + "full-snli-validation"),
         ("--corpus mnli", HOME + "suite-mnli-validation_matched"),
-        ("--corpus snli", HOME + "suite-snli-validation-with=snli-validation"),  # breaking_nli and sicck from SNLI
+        (
+            "--corpus snli",
+            HOME + "suite-snli-validation-with=snli-validation",
+        ),  # breaking_nli and sicck are built from SNLI
         ("--sets permuted", HOME + "permuted-snli-validation"),
         ("--sets permuted --corpus snli -o q=100 --seed 13", HOME + "permuted-snli-validation"),
         ("--sets permuted -o mode=hypothesis", HOME + "permuted-snli-validation-hypothesis"),
@@ -46,7 +49,7 @@ def folder(monkeypatch, tmp_path):
         ("--sets permuted -o q=5 --max-examples 9", HOME + "permuted-snli-validation-q=5-max_examples=9"),
         (
             f"--sets permuted -o q=5 --revision {'a' * 40} --dtype bfloat16",
-            HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # of the revision
+            HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # a hash of the revision
         ),
         ("--no-lexical-baseline", HOME + "suite-snli-validation-lexical_baseline=False"),
         ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
@@ -93,7 +96,7 @@ def test_run_folder_is_unique_and_stable(folder, commands):
     assert all(len(part) <= 120 for each in found for part in each.split("/"))
 
 
-def test_run_folder_ignores_options_without_influence_on_scores(folder):
+def test_run_folder_ignores_options_without_effect_on_scores(folder):
     quiet = "--trust-labels --json --sets plain"
     assert folder(f"evaluate ./m/ {quiet}") == folder("evaluate m --sets plain") == "m/plain-snli-validation"
 

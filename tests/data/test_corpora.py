@@ -1,4 +1,4 @@
-"""The base corpora, read over HTTP from a mirror that answers at the pinned revisions."""
+"""Tests of the base corpora, downloaded over HTTP from a mirror at the pinned revisions."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from tests.fake_hub.client_process import runs_in
 from unbag.data.corpora import CORPORA
 
 COUNTS = [
-    # corpus, split, rows, unlabelled, first label by name
+    # corpus, split, rows, unlabelled rows, name of the first label
     ("snli", "validation", 10_000, 158, "neutral"),
     ("snli", "test", 10_000, 176, "neutral"),
     ("mnli", "validation_matched", 9_815, 0, "neutral"),
     ("anli", "dev_r2", 1_000, 0, None),
     ("sick", "test", 4_906, 0, "neutral"),
-    ("ocnli", "validation", 3_000, 50, "entailment"),  # its ids count neutral, entailment, contradiction
+    ("ocnli", "validation", 3_000, 50, "entailment"),  # its label ids have the order neutral, entailment, contradiction
 ]
 
 
@@ -39,7 +39,7 @@ def test_every_split_has_one_role(corpus):
 
 
 @runs_in("shared_hub_client")
-def test_a_stream_has_the_same_pairs():
+def test_streamed_corpus_has_same_pairs():
     from itertools import islice
 
     from unbag.data.corpora import CORPORA
@@ -50,7 +50,7 @@ def test_a_stream_has_the_same_pairs():
 
 
 @runs_in("shared_hub_client")
-def test_a_range_of_rows_has_the_ids_of_the_whole():
+def test_row_range_has_ids_of_whole_corpus():
     from itertools import islice
 
     from unbag.data.corpora import CORPORA
@@ -61,7 +61,7 @@ def test_a_range_of_rows_has_the_ids_of_the_whole():
 
 
 @runs_in("shared_hub_client")
-def test_content_that_changed_is_refused():
+def test_changed_content_is_rejected():
     from dataclasses import replace
 
     import pytest
@@ -84,7 +84,7 @@ def test_content_that_changed_is_refused():
     ],
 )
 @runs_in("shared_hub_client")
-def test_what_the_hub_does_not_have_is_said(change, words):
+def test_missing_hub_content_error_names_it(change, words):
     from dataclasses import replace
 
     import pytest
@@ -98,7 +98,7 @@ def test_what_the_hub_does_not_have_is_said(change, words):
 
 
 @runs_in("shared_hub_client")
-def test_a_data_set_of_the_users_is_read_from_the_hub():
+def test_user_dataset_is_read_from_hub():
     import pytest
 
     from unbag.data.sources import open_data
@@ -116,7 +116,7 @@ def test_a_data_set_of_the_users_is_read_from_the_hub():
 
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
-def test_streaming_a_set_from_the_hub_makes_the_rows_that_building_makes():
+def test_streamed_set_equals_built_set():
     from itertools import islice
 
     import unbag

@@ -48,7 +48,7 @@ def _files(folder):
     return [path.name for path in folder.rglob("*") if path.is_file()]
 
 
-def test_a_file_is_downloaded_once(server, tmp_path, monkeypatch):
+def test_file_is_downloaded_once(server, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     path = fetch_pinned_file(_pinned(server), cache=tmp_path)
     assert path.name == "file.bin"
@@ -58,25 +58,25 @@ def test_a_file_is_downloaded_once(server, tmp_path, monkeypatch):
     assert "Authorization" not in headers
 
 
-def test_a_redirect_is_followed(server, tmp_path):
+def test_redirect_is_followed(server, tmp_path):
     assert fetch_pinned_file(_pinned(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
 
 
-def test_a_copy_that_was_given_is_taken_where_it_is(server, tmp_path):
+def test_local_copy_is_used_in_place(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(CONTENT)
     assert fetch_pinned_file(_pinned(server), local_copy=own, cache=tmp_path / "cache") == own
     assert not server.asked
 
 
-def test_a_given_copy_of_something_else_is_refused(server, tmp_path):
+def test_local_copy_with_other_content_is_rejected(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(b"something else")
     with pytest.raises(DataError, match=rf"own\.bin: expected file\.bin with sha256 {_pinned(server).sha256}"):
         fetch_pinned_file(_pinned(server), local_copy=own)
 
 
-def test_a_copy_is_found_in_a_folder_of_a_folder_and_several_are_named(tmp_path):
+def test_copy_is_found_in_subfolder_and_must_be_unique(tmp_path):
     pinned = PinnedFile("https://host/file.bin", hashlib.sha256(CONTENT).hexdigest(), "file.bin")
     with pytest.raises(DataError, match=r"none\.bin: expected a copy of https://host.*, got no such file or folder"):
         find_local_copy(pinned, tmp_path / "none.bin")
@@ -91,7 +91,7 @@ def test_a_copy_is_found_in_a_folder_of_a_folder_and_several_are_named(tmp_path)
         find_local_copy(pinned, tmp_path)
 
 
-def test_a_damaged_copy_in_the_cache_is_replaced(server, tmp_path):
+def test_damaged_cached_copy_is_replaced(server, tmp_path):
     path = fetch_pinned_file(_pinned(server), cache=tmp_path)
     path.write_bytes(CONTENT[:-1])
     assert fetch_pinned_file(_pinned(server), cache=tmp_path).read_bytes() == CONTENT
@@ -106,14 +106,14 @@ def test_a_damaged_copy_in_the_cache_is_replaced(server, tmp_path):
         ("/cut", CONTENT, "expected a download, got"),
     ],
 )
-def test_what_is_not_the_file_leaves_nothing(server, tmp_path, path, content, words):
+def test_invalid_download_leaves_no_files(server, tmp_path, path, content, words):
     with pytest.raises(DataError, match=words):
         fetch_pinned_file(_pinned(server, path, content), cache=tmp_path)
     assert not _files(tmp_path)
 
 
-def test_no_network_is_said(tmp_path):
-    with socket.socket() as taken:  # bound, not listening: nobody answers
+def test_missing_network_is_reported(tmp_path):
+    with socket.socket() as taken:  # bound but not listening, so connections are refused
         taken.bind(("127.0.0.1", 0))
         pinned = PinnedFile(f"http://127.0.0.1:{taken.getsockname()[1]}/file", "0" * 64, "file.bin")
         with pytest.raises(DataError, match=r"expected a download, got .*; try again, or obtain"):

@@ -21,17 +21,17 @@ from unbag.data.labels import (
 @pytest.mark.parametrize(
     "order",
     [
-        ("entailment", "neutral", "contradiction"),  # data sets
+        ("entailment", "neutral", "contradiction"),  # datasets
         ("contradiction", "entailment", "neutral"),  # cross-encoders
         ("contradiction", "neutral", "entailment"),  # the MNLI heads of BART and RoBERTa
     ],
 )
 @pytest.mark.parametrize("spell", [str, str.upper, str.title])
-def test_the_three_live_orders_are_read_in_any_case(order, spell):
+def test_common_label_orders_are_read_ignoring_case(order, spell):
     assert resolve_order({i: spell(name) for i, name in enumerate(order)}) == order
 
 
-def test_contradictory_is_contradiction():
+def test_contradictory_is_read_as_contradiction():
     assert resolve_order({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
         "contradiction",
         "entailment",
@@ -39,19 +39,27 @@ def test_contradictory_is_contradiction():
     )
 
 
-def test_output_order_is_that_of_the_ids_not_of_the_dict():
+def test_output_order_follows_ids():
     assert resolve_order({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
 
 
-def test_label_n_says_nothing_and_is_refused():
-    with pytest.raises(LabelError, match="--label-map contradiction,entailment,neutral"):
-        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+@pytest.mark.parametrize(
+    ("n_outputs", "advice"),
+    [
+        (2, "such as --label-map not_entailment,entailment or contradiction,not_contradiction"),
+        (3, "such as --label-map contradiction,entailment,neutral"),
+        (5, "use a model with 1, 2 or 3 outputs instead of 5"),
+    ],
+)
+def test_generic_label_names_error_suggests_label_map(n_outputs, advice):
+    with pytest.raises(LabelError, match=re.escape(advice) + "$"):
+        resolve_order({i: f"LABEL_{i}" for i in range(n_outputs)})
 
 
 @pytest.mark.parametrize(
     "text", ["contradiction,entailment,neutral", "LABEL_2=neutral,LABEL_0=contradiction,LABEL_1=entailment"]
 )
-def test_a_label_map_names_what_id2label_does_not(text):
+def test_label_map_defines_generic_names(text):
     order = resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map(text))
     assert order == ("contradiction", "entailment", "neutral")
 
@@ -59,7 +67,7 @@ def test_a_label_map_names_what_id2label_does_not(text):
 @pytest.mark.parametrize(
     "names", [("no", "yes"), ("false", "true"), ("inconsistent", "consistent"), ("unsupported", "supported")]
 )
-def test_resolve_order_spellings_of_gold_labels_are_refused_of_models(names):
+def test_gold_label_spellings_are_rejected_for_models(names):
     with pytest.raises(LabelError, match="expected label names in the model's id2label"):
         resolve_order(dict(enumerate(names)))
 
@@ -73,27 +81,27 @@ def test_resolve_order_spellings_of_gold_labels_are_refused_of_models(names):
         ("neutral", ("NOT ENOUGH INFO", "not_enough_info")),
     ],
 )
-def test_canonical_gold_names_of_fact_checking_data_are_read_in_any_case(label, spellings):
+def test_fact_checking_gold_labels_are_read_ignoring_case(label, spellings):
     assert {resolve_gold_label(spelling) for spelling in spellings} == {label}
 
 
 @pytest.mark.parametrize("name", ["yes", "True", "no", "1", "hallucinated"])
-def test_canonical_gold_without_a_meaning_of_its_own_is_refused(name):
+def test_ambiguous_gold_label_is_rejected(name):
     with pytest.raises(LabelError, match="expected a label such as"):
         resolve_gold_label(name)
 
 
-def test_a_label_map_that_leaves_an_output_out_is_refused():
+def test_incomplete_label_map_is_rejected():
     with pytest.raises(LabelError, match=re.escape("got none for ['LABEL_2']")):
         resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
 
 
-def test_a_label_map_that_names_what_is_not_there_is_refused():
+def test_label_map_with_unknown_output_is_rejected():
     with pytest.raises(LabelError, match=re.escape("got the unknown ['3']")):
         resolve_order({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
 
 
-def test_the_two_forms_of_a_label_map_do_not_mix():
+def test_mixed_label_map_forms_are_rejected():
     with pytest.raises(LabelError, match="mixture"):
         parse_label_map("LABEL_0=neutral,entailment")
 
@@ -101,18 +109,18 @@ def test_the_two_forms_of_a_label_map_do_not_mix():
 @pytest.mark.parametrize(
     "names", [("entailment", "entailment", "neutral"), ("entailment", "neutral"), ("neutral",) * 3]
 )
-def test_names_that_are_no_label_space_are_refused(names):
+def test_names_outside_label_spaces_are_rejected(names):
     with pytest.raises(LabelError, match="expected the outputs to be a permutation of"):
         resolve_order(dict(enumerate(names)))
 
 
-def test_a_two_label_model_folds_neutral_and_contradiction():
+def test_two_label_model_folds_neutral_and_contradiction():
     assert resolve_order({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
     assert [fold_label(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
     assert [fold_label(label, LABELS) for label in LABELS] == list(LABELS)
 
 
-def test_a_two_label_model_of_contradictions_folds_entailment_and_neutral():
+def test_contradiction_model_folds_entailment_and_neutral():
     assert resolve_order({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
     folded = ["not_contradiction", "not_contradiction", "contradiction"]
     assert [fold_label(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
@@ -120,7 +128,7 @@ def test_a_two_label_model_of_contradictions_folds_entailment_and_neutral():
 
 
 @pytest.mark.parametrize(("label", "space"), [("not_entailment", CONTRADICTION_OR_NOT), ("not_contradiction", TWO_WAY)])
-def test_one_two_label_space_does_not_fold_into_the_other(label, space):
+def test_two_label_spaces_do_not_fold_into_each_other(label, space):
     with pytest.raises(LabelError, match=r"use pairs with three labels \(entailment, neutral, contradiction\)"):
         fold_label(label, space)
 
@@ -140,22 +148,22 @@ def test_one_two_label_space_does_not_fold_into_the_other(label, space):
         (("not_entailment", "contradiction"), "got not_entailment,contradiction"),
     ],
 )
-def test_outputs_of_two_spaces_are_refused_with_the_label_maps_that_they_may_mean(names, advice):
+def test_ambiguous_label_space_error_suggests_label_maps(names, advice):
     with pytest.raises(LabelError) as caught:
         resolve_order(dict(enumerate(names)))
     assert str(caught.value).endswith(advice)
 
 
-def test_every_order_of_the_three_labels_is_read():
+def test_every_order_of_three_labels_is_read():
     orders = list(itertools.permutations(LABELS))
     assert [resolve_order(dict(enumerate(order))) for order in orders] == orders
 
 
 @pytest.mark.parametrize("value", [-1, "-1", "-", "", " ", None])
-def test_no_agreement_is_unlabelled(value):
+def test_missing_agreement_is_unlabelled(value):
     assert is_unlabelled(value)
 
 
 @pytest.mark.parametrize("value", [0, 2, "neutral", "0"])
-def test_a_label_is_not_unlabelled(value):
+def test_label_is_not_unlabelled(value):
     assert not is_unlabelled(value)

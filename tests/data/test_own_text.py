@@ -51,7 +51,7 @@ def _write(path, text):
     return str(path)
 
 
-def test_markdown_paragraphs_code_headings_and_tables_are_dropped():
+def test_markdown_code_headings_and_tables_are_dropped():
     assert list(iter_markdown_paragraphs(MARKDOWN.splitlines())) == [
         "The old farmer fed the hungry goat in the barn. Did he also feed the small dog today?",
         "A young girl painted the wooden fence near the house.",
@@ -60,29 +60,29 @@ def test_markdown_paragraphs_code_headings_and_tables_are_dropped():
     ]
 
 
-def test_plain_paragraphs_of_joined_lines_keep_every_word():
+def test_plain_paragraphs_keep_every_word():
     lines = ["A dog sleeps in the", "garden.", "", "It rains."]
     assert " ".join(iter_plain_paragraphs(lines)).split() == " ".join(lines).split()
 
 
-def test_split_english_abbreviations_do_not_end_a_sentence():
+def test_abbreviations_do_not_end_sentence():
     text = "Mr. J. Smith met Dr. Jones at 3.5 km. They left."
     assert split_english(text) == ["Mr. J. Smith met Dr. Jones at 3.5 km.", "They left."]
     assert " ".join(split_english(text)) == text
 
 
 @pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])
-def test_form_exclusion_number_of_words_has_both_limits(words, is_used):
+def test_form_exclusion_limits_number_of_words(words, is_used):
     sentence = " ".join(["Dogs", *["sleep"] * (words - 2), "here."])
     assert (find_form_exclusion(sentence) is None) == is_used
 
 
-def test_is_english_german_text_is_not():
+def test_is_english_rejects_german():
     assert not is_english(["Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht."] * 5)
     assert is_english(KEPT * 5)
 
 
-def test_open_text_markdown_file_gives_its_sentences_and_counts_the_others(pipeline, tmp_path):
+def test_markdown_file_gives_sentences_and_exclusion_counts(pipeline, tmp_path):
     source = open_text([_write(tmp_path / "farm.md", MARKDOWN)], pipeline=pipeline)
     examples = list(source.examples())
     assert [example.premise for example in examples] == KEPT
@@ -95,7 +95,7 @@ def test_open_text_markdown_file_gives_its_sentences_and_counts_the_others(pipel
     assert counts["not declarative (a question, an order, a fragment)"] == 1
 
 
-def test_open_text_jsonl_and_text_file_give_the_same_sentences(pipeline, tmp_path):
+def test_jsonl_and_text_file_give_same_sentences(pipeline, tmp_path):
     table = _write(tmp_path / "a.jsonl", "".join(json.dumps({"n": 1, "body": text}) + "\n" for text in KEPT))
     plain = _write(tmp_path / "a.txt", "\n\n".join(KEPT))
     for name, columns in ((table, None), (table, {"text": "body"}), (plain, None)):
@@ -103,7 +103,7 @@ def test_open_text_jsonl_and_text_file_give_the_same_sentences(pipeline, tmp_pat
         assert premises == KEPT
 
 
-def test_open_text_revision_depends_on_content_and_not_on_the_folder(tmp_path):
+def test_text_revision_depends_on_content_not_folder(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
     one, other = (_write(tmp_path / folder / "x.txt", "A text.") for folder in ("a", "b"))
@@ -111,25 +111,25 @@ def test_open_text_revision_depends_on_content_and_not_on_the_folder(tmp_path):
     assert open_text([_write(tmp_path / "x.txt", "Another text.")]).revision != open_text([one]).revision
 
 
-def test_open_text_german_text_is_refused_with_one_error(pipeline, tmp_path):
+def test_german_text_is_rejected_with_one_error(pipeline, tmp_path):
     text = "Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht. " * 10
     with pytest.raises(DataError, match="expected English text"):
         list(open_text([_write(tmp_path / "a.txt", text)], pipeline=pipeline).examples())
 
 
-def test_open_text_without_text_column_names_the_option(tmp_path):
+def test_missing_text_column_error_names_option(tmp_path):
     with pytest.raises(DataError, match="--columns text="):
         open_text([_write(tmp_path / "a.csv", "x,y\n1,2\n")])
 
 
-def test_text_files_folder_gives_its_texts_sorted(tmp_path):
+def test_text_folder_lists_files_sorted(tmp_path):
     names = [_write(tmp_path / name, "x") for name in ("b.txt", "a.md", "c.pdf")]
     assert list_text_files([tmp_path]) == sorted(names[:2])
     with pytest.raises(DataError, match="ending in"):
         list_text_files([names[2]])
 
 
-def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):
+def test_text_with_data_or_other_language_is_rejected(tmp_path):
     text = [_write(tmp_path / "a.txt", "x")]
     with pytest.raises(OptionError, match="expected one of"):
         PairSelection(text=text, data="pairs.csv").build_requests(["recombined"])
@@ -137,7 +137,7 @@ def test_pairs_text_beside_data_or_in_another_language_is_refused(tmp_path):
         PairSelection(text=text, language="de").build_requests(["recombined"])
 
 
-def test_builder_set_that_needs_labels_refuses_a_text(tmp_path):
+def test_set_that_needs_labels_rejects_text(tmp_path):
     assert (
         {"soswap_addamod", "breaking_nli", "recombined", "negation"}
         <= set(list_text_set_names())
@@ -147,7 +147,7 @@ def test_builder_set_that_needs_labels_refuses_a_text(tmp_path):
         loading.create_builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
 
 
-def test_build_soswap_from_text_swaps_subject_and_object_and_counts_exclusions(pipeline, tmp_path):
+def test_soswap_from_text_counts_exclusions(pipeline, tmp_path):
     file = _write(tmp_path / "farm.md", MARKDOWN)
     options = {"text": [file], "pipeline": pipeline, "kind": "soswap"}
     built = build_requested_set(SetRequest("soswap_addamod", None, options))
@@ -157,7 +157,7 @@ def test_build_soswap_from_text_swaps_subject_and_object_and_counts_exclusions(p
     assert built.data["load_options"]["text"] == ["farm.md"]
 
 
-def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pipeline, tmp_path, monkeypatch):
+def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
     sentence = "The old farmer sold twelve goats in the town."
     text = _write(tmp_path / "farm.txt", sentence)
@@ -174,7 +174,7 @@ def test_build_breaking_nli_from_text_adds_numbers_that_a_file_of_pairs_lacks(pi
     assert set(pairs.rows["category"]).isdisjoint(numbers)
 
 
-def test_build_breaking_nli_from_text_exchanges_names_and_counts_the_others(pipeline, tmp_path, monkeypatch):
+def test_breaking_nli_from_text_exchanges_names(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
     sentences = [f"They arrived in {city} on a cold morning." for city in ("Paris", "Rome", "Oslo")]
     text = _write(tmp_path / "trip.txt", " ".join([*sentences, "They never arrived in Vienna on a cold morning."]))
@@ -189,7 +189,7 @@ def test_build_breaking_nli_from_text_exchanges_names_and_counts_the_others(pipe
     assert reasons == {"name: under a negation, an alternative or a comparison": 1}
 
 
-def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license(pipeline, tmp_path):
+def test_text_dataset_is_named_by_files_and_needs_license(pipeline, tmp_path):
     files = [_write(tmp_path / name, MARKDOWN) for name in ("farm.md", "field.md")]
     request = SetRequest("soswap_addamod", None, {"text": files, "pipeline": pipeline})
     assert choose_config_name(request) == "farm-and-1-more"
@@ -198,7 +198,7 @@ def test_dataset_publication_of_a_text_is_named_by_its_files_and_needs_a_license
         build_dataset_publication([request], "me/farm", tmp_path)
 
 
-def test_exclusions_of_a_text_are_counted_in_sentences(pipeline, tmp_path):
+def test_text_exclusions_are_counted_in_sentences(pipeline, tmp_path):
     with pytest.raises(UnsuitablePairsError, match=r"none of the sentences .* excluded 1 shorter than 5 words"):
         build_requested_set(
             SetRequest("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline})

@@ -1,4 +1,4 @@
-"""How many examples of each corpus are used, beside the paper's Table 7 (Sinha et al. 2021)."""
+"""Tests of the number of usable examples per corpus against Table 7 of Sinha et al. (2021)."""
 
 import unicodedata
 
@@ -8,8 +8,8 @@ from unbag.data.corpora import CORPORA
 from unbag.data.sources import open_data
 from unbag.data.text.tokens import tokenize
 
-# The rows at hand, used of them at 8 words, and the paper's count. SNLI is complete here and agrees to the row; MNLI
-# matched is complete too and differs by 6, ANLI by 3 to 12 (its r3 has 1,198 of 1,200 rows here).
+# The available rows, those with at least 8 words, and the count of the paper. SNLI is complete and agrees exactly. MNLI
+# matched is complete and differs by 6, ANLI by 3 to 12 (1,198 of 1,200 rows of r3 are available).
 COUNTS = [
     ("snli", "validation", 3697, 3697),
     ("snli", "test", 3671, 3671),
@@ -17,7 +17,7 @@ COUNTS = [
     ("anli", "dev_r1", 753, 756),
     ("anli", "dev_r2", 705, 709),
     ("anli", "dev_r3", 742, 754),
-    ("ocnli", "validation", 749, None),  # the paper gives no count
+    ("ocnli", "validation", 749, None),  # no published count
 ]
 
 
@@ -31,7 +31,7 @@ def _examples(shared, corpus, split):
     ("name", "split", "used", "published"),
     [pytest.param(*each, marks=() if each[1] == "dev_r1" else pytest.mark.nightly) for each in COUNTS],
 )
-def test_used_examples(shared, name, split, used, published):
+def test_number_of_usable_examples_equals_paper(shared, name, split, used, published):
     corpus = CORPORA[name]
     lengths = [
         min(tokenize(text, corpus.language).length for text in (example.premise, example.hypothesis))
@@ -42,8 +42,8 @@ def test_used_examples(shared, name, split, used, published):
         assert abs(used - published) <= 0.02 * published
 
 
-def test_used_examples_of_chinese_in_characters(shared):
-    """Of the text itself: what is no white space and no punctuation mark, as Unicode has them."""
+def test_number_of_usable_chinese_examples_in_characters(shared):
+    """Count the characters that are neither white space nor punctuation in Unicode."""
     lengths = [
         min(
             sum(not (character.isspace() or unicodedata.category(character).startswith("P")) for character in text)

@@ -1,4 +1,4 @@
-"""A file read in parts, whatever their size, gives the rows it gives as a whole: numbers, places, values and errors."""
+"""Tests of reading a file in parts of any size: rows, line numbers, values and errors equal those of the whole file."""
 
 import csv
 import gzip
@@ -35,7 +35,7 @@ def _csv(rng):
     writer.writerow([rng.choice(["id", 'i"\nd', "i,d"] if delimiter == "," else ["id"]), "one", "two"])
     for row in _table(rng):
         writer.writerow(row)
-        out.write(rng.choice(["", "", "\n", "\r\n"]))  # blank lines are no rows
+        out.write(rng.choice(["", "", "\n", "\r\n"]))  # blank lines are not rows
     return (rng.choice(["", "\ufeff"]) + out.getvalue()).encode()
 
 
@@ -69,7 +69,7 @@ def _in_parts(file, size):
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_parts_of_a_file_are_the_file(tmp_path, kind):
+def test_parts_concatenate_to_file(tmp_path, kind):
     parts_seen = 0
     for seed in range(12 if kind == "parquet" else 60):
         path = tmp_path / f"{seed}.{kind}"
@@ -85,7 +85,7 @@ def test_parts_of_a_file_are_the_file(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_any_range_of_rows_is_that_range(tmp_path, kind):
+def test_row_range_equals_slice_of_file(tmp_path, kind):
     rng = random.Random(1)
     for seed in range(20):
         path = tmp_path / f"{seed}.{kind}"
@@ -98,7 +98,7 @@ def test_any_range_of_rows_is_that_range(tmp_path, kind):
             assert list(asked.read(start, stop)) == rows[start:stop] == list(not_asked.read(start, stop))
 
 
-def test_a_row_begins_behind_the_ends_of_lines_in_a_quoted_cell(tmp_path):
+def test_row_start_skips_newlines_in_quoted_cell(tmp_path):
     """Worked out by hand: the second row ends on the fifth line."""
     path = tmp_path / "a.csv"
     lines = ["x,y\n", "1,plain\n", '2,"two\n', '""quoted"",\n', 'lines"\n', "\n", '3,5" nail\n', "4,last\n"]
@@ -126,7 +126,7 @@ def test_a_row_begins_behind_the_ends_of_lines_in_a_quoted_cell(tmp_path):
         ("a.tsv", "a\tb\n" + "2\ty\n" * 9 + "3\n4\tz\n", "line 11: expected 2 cells"),
     ],
 )
-def test_what_is_wrong_in_a_later_part_is_named_with_its_line_in_the_file(tmp_path, name, text, said):
+def test_error_in_later_part_names_line_of_file(tmp_path, name, text, said):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(DataError, match=re.escape(said)) as whole:
@@ -143,7 +143,7 @@ def test_what_is_wrong_in_a_later_part_is_named_with_its_line_in_the_file(tmp_pa
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.tsv"])
-def test_limits_of_files_hold_in_parts(tmp_path, monkeypatch, name):
+def test_size_limits_apply_in_parts(tmp_path, monkeypatch, name):
     text = {"a.jsonl": '{"a": "%s"}\n', "a.csv": '"%s"\n', "a.tsv": "%s\n"}[name]
     path = tmp_path / name
     path.write_text("".join(text % each for each in ["a", *"1234567", "x" * 99, "y"]))
@@ -159,7 +159,7 @@ def test_limits_of_files_hold_in_parts(tmp_path, monkeypatch, name):
         open_file(path).spans(2)
 
 
-def test_broken_utf8_in_a_later_part_is_named_with_its_line(tmp_path):
+def test_invalid_utf8_in_later_part_error_names_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b'a,b\n"1\n",2\n' * 1 + b"x,y\n" * 4 + b"caf\xe9,z\n")
     file = open_file(path)
@@ -168,15 +168,15 @@ def test_broken_utf8_in_a_later_part_is_named_with_its_line(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz"])
-def test_what_is_compressed_is_one_part(tmp_path, name):
+def test_compressed_file_is_one_part(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 9))
     assert open_file(path).spans(2) == ((0, None),)
 
 
-def test_a_large_row_group_is_shared_out_and_a_small_one_is_not_cut_finer_than_asked(tmp_path):
+def test_only_large_row_groups_are_split(tmp_path):
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"a": range(40_000)}), path)  # one group
+    pq.write_table(pa.table({"a": range(40_000)}), path)  # one row group
     spans = open_file(path).spans(500)
     assert len(spans) == 16
     assert {stop - start for start, stop in spans[:-1]} == {2500}
@@ -184,7 +184,7 @@ def test_a_large_row_group_is_shared_out_and_a_small_one_is_not_cut_finer_than_a
     assert len(open_file(path).spans(5_000)) == 8
 
 
-def test_only_the_row_groups_of_a_range_are_read(tmp_path, monkeypatch):
+def test_only_row_groups_of_range_are_read(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(100)}), path, row_group_size=10)
     asked = []

@@ -24,7 +24,7 @@ def _pairs(source):
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
-def test_every_kind_of_file_gives_the_same_pairs(tmp_path, ending):
+def test_all_file_formats_give_same_pairs(tmp_path, ending):
     path = tmp_path / f"pairs.{ending}"
     columns = ("sentence1", "sentence2", "gold_label")
     if ending == "parquet":
@@ -42,14 +42,14 @@ def test_every_kind_of_file_gives_the_same_pairs(tmp_path, ending):
     assert [example.source_id for example in source.examples()] == ["pairs-0", "pairs-1"]
 
 
-def test_quotes_in_csv_and_in_tsv_mean_what_they_mean_there(tmp_path):
+def test_quotes_follow_csv_and_tsv_rules(tmp_path):
     csv = _write(tmp_path / "a.csv", ['"A man, asleep.","He said ""hi"".",neutral'])
     assert _pairs(open_data(csv)) == [("A man, asleep.", 'He said "hi".', "neutral")]
     tsv = _write(tmp_path / "a.tsv", ['"A man\tHe said "hi".\tneutral'], "premise\thypothesis\tlabel")
     assert _pairs(open_data(tsv)) == [('"A man', 'He said "hi".', "neutral")]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
+def test_byte_order_mark_is_ignored(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("\ufeffpremise,hypothesis,label\nA man.,A dog.,neutral\n".encode())
     assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
@@ -70,13 +70,13 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
         ("[1]", "expected a label as text or a number"),
     ],
 )
-def test_what_is_no_label_is_refused_by_its_line(tmp_path, label, said):
+def test_invalid_label_error_names_line(tmp_path, label, said):
     path = _write(tmp_path / "a.jsonl", [], f'{{"premise": "A man.", "hypothesis": "A dog.", "label": {label}}}')
     with pytest.raises(DataError, match=re.escape(f"a.jsonl, line 1: {said}")):
         _pairs(open_data(path, labels=LABELS))
 
 
-def test_numbers_need_names(tmp_path):
+def test_numeric_labels_need_names(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
     with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label name, got the number 1")):
         open_data(path).count()
@@ -84,14 +84,14 @@ def test_numbers_need_names(tmp_path):
     assert _pairs(named) == [("A man.", "A dog.", "entailment")]
 
 
-def test_columns_are_named_by_the_user(tmp_path):
+def test_columns_can_be_renamed(tmp_path):
     path = _write(tmp_path / "a.csv", ["x1,A dog.,A man.,neutral"], "key,claim,evidence,verdict")
     columns = {"premise": "evidence", "hypothesis": "claim", "label": "verdict", "id": "key"}
     assert list(open_data(path, columns=columns).examples()) == [Example("x1", "A man.", "A dog.", "neutral")]
 
 
 @pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
-def test_open_data_with_an_empty_column_name_is_refused(tmp_path, name):
+def test_empty_column_name_is_rejected(tmp_path, name):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"])
     with pytest.raises(
         DataError, match=rf"a\.csv: expected a column for the {name}, got no name \(--columns {name}=\)"
@@ -100,7 +100,7 @@ def test_open_data_with_an_empty_column_name_is_refused(tmp_path, name):
     assert _pairs(open_data(path, columns={"id": ""})) == [("A man.", "A dog.", "neutral")]
 
 
-def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
+def test_given_ids_are_used_and_must_be_unique(tmp_path):
     path = _write(
         tmp_path / "a.csv", ["a,A man.,A dog.,neutral", "a,A cat.,A dog.,neutral"], "pairID,premise,hypothesis,label"
     )
@@ -139,7 +139,7 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
         ([], "premise,hypothesis,label", "expected rows, got none"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(tmp_path, rows, header, words):
+def test_invalid_row_error_names_line(tmp_path, rows, header, words):
     path = _write(tmp_path / "a.csv", rows, header)
     with pytest.raises(DataError, match=re.escape(words)) as caught:
         open_data(path).count()
@@ -154,7 +154,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, rows, header, words):
         ({"premise": "one", "label": "gold"}, "--columns label=…,hypothesis=…"),
     ],
 )
-def test_open_data_names_all_missing_columns_at_once(tmp_path, columns, wanted):
+def test_missing_columns_are_all_named(tmp_path, columns, wanted):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"], "one,two,three")
     with pytest.raises(DataError, match=f"; pass the column names with {re.escape(wanted)}$") as caught:
         open_data(path, columns=columns)
@@ -163,14 +163,14 @@ def test_open_data_names_all_missing_columns_at_once(tmp_path, columns, wanted):
         open_data(path, columns=columns)
 
 
-def test_open_data_reads_cells_between_semicolons(tmp_path):
+def test_cells_separated_by_semicolons_are_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('premise;hypothesis;label\n"A man; his dog, too.";A dog, a "big" one.;neutral\n')
     pair = ("A man; his dog, too.", 'A dog, a "big" one.', "neutral")
     assert _pairs(open_data(path)) == [pair]
 
 
-def test_open_data_reads_commas_where_a_header_has_both(tmp_path):
+def test_header_with_comma_and_semicolon_uses_comma(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,1"], "premise,hypothesis,label,a;b")
     assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
@@ -184,7 +184,7 @@ def test_open_data_reads_commas_where_a_header_has_both(tmp_path):
         ("no, never", "--labels THEIRS=entailment,…"),
     ],
 )
-def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, theirs, remedy):
+def test_unknown_label_spelling_error_names_option(tmp_path, theirs, remedy):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
     with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
@@ -199,7 +199,7 @@ def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, 
         list(open_data(path).examples())
 
 
-def test_open_data_takes_what_each_label_means(tmp_path):
+def test_label_meanings_are_applied(tmp_path):
     rows = ["A man.,A dog.,E", "A man.,A dog.,C", "A man.,A dog.,neutral", "A man.,A dog.,7"]
     path = _write(tmp_path / "a.csv", rows)
     meanings = ["E=entailment", "C=contradiction", "7=neutral"]
@@ -211,7 +211,7 @@ def test_open_data_takes_what_each_label_means(tmp_path):
     ]
 
 
-def test_open_data_meanings_apply_to_padded_labels_and_floats(tmp_path):
+def test_label_meanings_apply_to_padded_labels_and_floats(tmp_path):
     """pandas writes the integers of a column with missing values as floats."""
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1.0", "A man.,A dog., E ", "A man.,A dog.,0"])
     meanings = ["1=entailment", "E=entailment", "0=neutral"]
@@ -232,20 +232,20 @@ def test_open_data_meanings_apply_to_padded_labels_and_floats(tmp_path):
         (["neutral", "not_entailment"], "or of entailment, not_entailment at most once, got neutral, not_entailment"),
     ],
 )
-def test_open_data_rejects_meanings_of_labels_that_say_nothing(tmp_path, labels, words):
+def test_invalid_label_meanings_are_rejected(tmp_path, labels, words):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,E"])
     with pytest.raises(DataError, match=re.escape(words)):
         open_data(path, labels=labels)
 
 
-def test_broken_utf8_is_named_with_its_line(tmp_path):
+def test_invalid_utf8_error_names_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"premise,hypothesis,label\nA man.,A dog.,neutral\nA caf\xe9.,A dog.,neutral\n")
     with pytest.raises(DataError, match="line 3: expected UTF-8, got the byte 0xe9 at column 6;"):
         open_data(path).count()
 
 
-def test_broken_json_is_named_with_its_line(tmp_path):
+def test_invalid_json_error_names_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": \n')
     with pytest.raises(DataError, match="line 2: expected JSON"):
@@ -253,7 +253,7 @@ def test_broken_json_is_named_with_its_line(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_a_column_named_twice_is_refused(tmp_path, ending):
+def test_duplicate_column_is_rejected(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
     names = ["premise", "hypothesis", "label", "label"]
     values = ["A man.", "A dog.", "neutral", "contradiction"]
@@ -268,7 +268,7 @@ def test_a_column_named_twice_is_refused(tmp_path, ending):
         open_data(path).count()
 
 
-def test_a_later_json_line_with_a_column_twice_is_named(tmp_path):
+def test_duplicate_json_key_in_later_line_error_names_line(tmp_path):
     path = tmp_path / "a.jsonl"
     good = '{"premise": "A", "hypothesis": "B", "label": "neutral"}\n'
     path.write_text(good + '{"premise": "A", "premise": "C", "hypothesis": "B", "label": "neutral"}\n')
@@ -276,12 +276,14 @@ def test_a_later_json_line_with_a_column_twice_is_named(tmp_path):
         open_data(path).count()
 
 
-def test_columns_without_a_name_may_be_several(tmp_path):
-    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,")  # as spreadsheets do
+def test_several_unnamed_columns_are_accepted(tmp_path):
+    path = _write(
+        tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,"
+    )  # as in files of spreadsheets
     assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
 
-def test_a_json_line_without_a_column_is_named(tmp_path):
+def test_json_line_without_column_error_names_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": "A", "label": "neutral"}\n')
     with pytest.raises(DataError, match=re.escape("line 2: expected the columns 'hypothesis' for the hypothesis")):
@@ -291,12 +293,12 @@ def test_a_json_line_without_a_column_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "words"), [("no.csv", "no such file"), ("test_sources.py", "expected a file name ending in")]
 )
-def test_a_file_that_is_missing_or_of_another_kind(name, words, request):
+def test_missing_or_unknown_file_is_rejected(name, words, request):
     with pytest.raises(DataError, match=words):
         open_data(request.path.parent / name)
 
 
-def test_a_file_is_identified_by_its_bytes(tmp_path):
+def test_file_revision_is_hash_of_content(tmp_path):
     first, second = (_write(tmp_path / f"{i}.csv", [f"A man.,A dog {i}.,neutral"]) for i in range(2))
     assert open_data(first).revision != open_data(second).revision
     assert len(open_data(first).revision) == 64

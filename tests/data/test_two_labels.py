@@ -1,4 +1,4 @@
-"""Data of two labels: (document, claim, supported or not), in files and on the Hub."""
+"""Tests of data with two labels (document, claim, supported or not), in files and on the Hub."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def _labels(source):
     ["hypothesis", "claim", "statement", "answer", "response", "summary", "sentence", "sentence2"],
 )
 @pytest.mark.parametrize("spell", [str.lower, str.title, str.upper])
-def test_open_data_usual_column_names_are_recognised_in_any_case(tmp_path, premise, hypothesis, spell):
+def test_common_column_names_are_recognized_ignoring_case(tmp_path, premise, hypothesis, spell):
     names = {"premise": spell(premise), "hypothesis": spell(hypothesis), "label": spell("label")}
     source = open_data(_jsonl(tmp_path / "a.jsonl", ["supported", "unsupported"], **names))
     assert source.labels == TWO_WAY
@@ -65,7 +65,7 @@ def test_open_data_usual_column_names_are_recognised_in_any_case(tmp_path, premi
         (("document", "claim", "supported", "label"), "label", "'label' and 'supported'"),
     ],
 )
-def test_open_data_two_candidates_are_named_with_the_option(tmp_path, columns, ours, both):
+def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(dict.fromkeys(columns, "supported")) + "\n")
     first = both.split("'")[1]
@@ -79,7 +79,7 @@ def test_open_data_two_candidates_are_named_with_the_option(tmp_path, columns, o
         open_data(path)
 
 
-def test_open_data_a_column_the_user_named_is_no_candidate_for_another(tmp_path):
+def test_column_named_by_user_is_no_other_candidate(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"source": DOCUMENT, "answer": CLAIMS[0], "claim": "a", "label": "supported"}) + "\n")
     source = open_data(path, columns={"premise": "source", "id": "claim"})
@@ -99,7 +99,7 @@ def test_open_data_a_column_the_user_named_is_no_candidate_for_another(tmp_path)
     ],
 )
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_open_data_two_labels_are_read_by_name_in_any_case(tmp_path, yes, no, ending):
+def test_two_labels_are_read_by_name_ignoring_case(tmp_path, yes, no, ending):
     write = {"csv": _csv, "jsonl": _jsonl}[ending]
     source = open_data(write(tmp_path / f"a.{ending}", [yes, yes, "", no]))
     assert source.labels == TWO_WAY
@@ -107,14 +107,14 @@ def test_open_data_two_labels_are_read_by_name_in_any_case(tmp_path, yes, no, en
     assert source.count()["unlabelled"] == 1
 
 
-def test_open_data_labels_of_fever_are_three(tmp_path):
+def test_fever_labels_are_three(tmp_path):
     source = open_data(_csv(tmp_path / "a.csv", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]))
     assert source.labels == LABELS
     assert _labels(source) == ["entailment", "contradiction", "neutral"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_open_data_numbers_are_refused_until_they_have_names(tmp_path, ending):
+def test_numeric_labels_are_rejected_without_names(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
     if ending == "parquet":
         pq.write_table(pa.table({"document": [DOCUMENT] * 2, "claim": CLAIMS, "supported": [1, 0]}), path)
@@ -130,8 +130,8 @@ def test_open_data_numbers_are_refused_until_they_have_names(tmp_path, ending):
         assert _labels(source) == expected
 
 
-def test_open_data_whole_numbers_with_a_point_are_ids_in_csv(tmp_path):
-    path = _csv(tmp_path / "a.csv", ["1.0", "", "0.0"])  # as pandas writes integers of which one is missing
+def test_whole_floats_are_label_ids_in_csv(tmp_path):
+    path = _csv(tmp_path / "a.csv", ["1.0", "", "0.0"])  # as pandas writes integers in a column with a missing value
     with pytest.raises(DataError, match=f"got the number 1, .*{TO_TRUE} if 1 means"):
         _labels(open_data(path))
     assert _labels(open_data(path, labels=TWO_WAY[::-1])) == ["entailment", "not_entailment"]
@@ -139,7 +139,7 @@ def test_open_data_whole_numbers_with_a_point_are_ids_in_csv(tmp_path):
 
 @pytest.mark.parametrize("name", ["supported", "is_supported", "Supported"])
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_open_data_truth_values_of_a_column_of_support_are_read(tmp_path, name, ending):
+def test_booleans_in_support_column_are_read(tmp_path, name, ending):
     path = tmp_path / f"a.{ending}"
     if ending == "parquet":
         pq.write_table(pa.table({"document": [DOCUMENT] * 3, "claim": ["A."] * 3, name: [True, None, False]}), path)
@@ -154,19 +154,19 @@ def test_open_data_truth_values_of_a_column_of_support_are_read(tmp_path, name, 
     ("column", "values"),
     [("hallucinated", (True, False)), ("label", (True, False)), ("hallucination", ("yes", "no"))],
 )
-def test_open_data_truth_values_of_another_column_are_refused_until_they_have_names(tmp_path, column, values):
+def test_booleans_in_other_column_need_names(tmp_path, column, values):
     path = _jsonl(tmp_path / "a.jsonl", values, label=column)
     with pytest.raises(DataError, match=f"value true, whose meaning in the column '{column}' is unknown") as caught:
         _labels(open_data(path, columns={"label": column}))
     assert str(caught.value).endswith(f"; pass {TO_TRUE} if true means entailed or supported, {TO_FALSE} if false does")
-    source = open_data(path, columns={"label": column}, labels=TWO_WAY)  # false, true
+    source = open_data(path, columns={"label": column}, labels=TWO_WAY)  # the names of false and true
     assert _labels(source) == ["not_entailment", "entailment"]
     meanings = [f"{str(value).lower()}={label}" for value, label in zip(values, TWO_WAY, strict=True)]
     source = open_data(path, columns={"label": column}, labels=meanings)
     assert _labels(source) == ["entailment", "not_entailment"]
 
 
-def test_open_data_names_of_the_user_precede_the_columns_name(tmp_path):
+def test_label_names_of_user_override_column_name(tmp_path):
     path = _jsonl(tmp_path / "a.jsonl", [True, False], label="supported")
     assert _labels(open_data(path, labels=TWO_WAY)) == ["not_entailment", "entailment"]
 
@@ -187,13 +187,13 @@ def test_open_data_names_of_the_user_precede_the_columns_name(tmp_path):
         (["supported", "perhaps"], 3, "expected a label such as entailment"),
     ],
 )
-def test_open_data_labels_of_two_label_spaces_are_refused_by_line(tmp_path, labels, line, words):
+def test_labels_of_two_label_spaces_error_names_line(tmp_path, labels, line, words):
     path = _csv(tmp_path / "a.csv", labels)
     with pytest.raises(DataError, match=re.escape(f"a.csv, line {line}: {words}")):
         _labels(open_data(path))
 
 
-def test_open_data_a_third_label_may_be_declared_not_entailment(tmp_path):
+def test_third_label_can_be_not_entailment(tmp_path):
     path = _csv(tmp_path / "a.csv", ["entailment", "neutral", "Contradiction"])
     with pytest.raises(DataError, match=r"or pass its meaning with --labels Contradiction=not_entailment$"):
         _labels(open_data(path, labels=["neutral=not_entailment"]))
@@ -212,7 +212,7 @@ def _on_the_hub(monkeypatch, label, values):
 
 
 @pytest.mark.parametrize("names", [("unsupported", "supported"), ("not_entailment", "entailment"), ("no", "yes")])
-def test_open_data_names_stored_on_the_hub_are_read(monkeypatch, names):
+def test_label_names_on_hub_are_read(monkeypatch, names):
     _on_the_hub(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
     source = open_data("org/claims", split="test")
     assert source.labels == TWO_WAY
@@ -220,7 +220,7 @@ def test_open_data_names_stored_on_the_hub_are_read(monkeypatch, names):
 
 
 @pytest.mark.parametrize("names", [("0", "1"), ("hallucinated", "faithful"), ("no", "yes")])
-def test_open_data_names_of_the_user_replace_stored_names_without_a_meaning(monkeypatch, names):
+def test_user_label_names_replace_generic_hub_names(monkeypatch, names):
     _on_the_hub(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
     assert _labels(open_data("org/claims", split="test", labels=TWO_WAY)) == ["not_entailment", "entailment"]
     if names[0] == "hallucinated":
@@ -230,7 +230,7 @@ def test_open_data_names_of_the_user_replace_stored_names_without_a_meaning(monk
         assert _labels(open_data("org/claims", split="test", labels=meanings)) == ["entailment", "not_entailment"]
 
 
-def test_build_two_labels_premises_of_any_length_are_plain_and_too_long_ones_are_counted_where_cut(tmp_path):
+def test_long_premises_are_excluded_only_if_truncated(tmp_path):
     path = tmp_path / "a.jsonl"
     long = (DOCUMENT + " ") * (LONGEST_SENTENCE // len(DOCUMENT) + 1)
     rows = [{"document": long if n else DOCUMENT, "claim": CLAIMS[n], "supported": not n} for n in range(2)]
@@ -247,7 +247,7 @@ def test_build_two_labels_premises_of_any_length_are_plain_and_too_long_ones_are
 
 
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
-def test_build_two_labels_for_a_set_of_three_is_unfit(tmp_path, name):
+def test_set_with_three_labels_rejects_two_labels(tmp_path, name):
     path = _csv(tmp_path / "a.csv", ["supported", "unsupported"])
     builder = loading.create_builder(name, data=str(path))
     expected = r"a\.csv: expected three labels, to know which pairs contradict"
@@ -255,8 +255,8 @@ def test_build_two_labels_for_a_set_of_three_is_unfit(tmp_path, name):
         builder.open_sources()
 
 
-def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_path):
-    """Twenty documents with four claims each: 80 examples of 20 sources, and samples of examples, not of documents."""
+def test_rows_of_document_share_source_and_count_as_examples(tmp_path):
+    """Twenty documents with four claims each: 80 examples of 20 sources. Samples are of examples, not of documents."""
     path = tmp_path / "claims.jsonl"
     rows = [
         {"document": f"Document {d} is here.", "claim": f"Claim {c} holds.", "supported": c % 2 == 0}
@@ -268,7 +268,7 @@ def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_pat
     assert [len(set(built.rows[name])) for name in ("id", "source_id")] == [80, 20]
     assert built.data["excluded"] == {}
     assert len(build_requested_set(SetRequest("plain", options={"data": str(path)}, max_examples=30)).rows) == 30
-    answers = np.repeat(np.arange(20) % 2, 4)  # right for all claims of a document or for none, by its parity
+    answers = np.repeat(np.arange(20) % 2, 4)  # right for all or none of the claims of a document
     predicted = np.where(answers == 1, built.rows["label"], 1 - np.array(built.rows["label"]))
     plain = challenge_sets.get_challenge_set("plain")
     by_document = plain.score_rows(built.rows, predictions_from_labels(predicted.tolist()))
@@ -283,7 +283,7 @@ def test_plain_rows_of_one_document_share_a_source_and_count_as_examples(tmp_pat
     assert by_document["skill"]["n_sources"] == 20
 
 
-def test_plain_rows_of_one_document_keep_the_agreement_of_their_annotators(tmp_path):
+def test_rows_of_document_keep_annotator_agreement(tmp_path):
     path = tmp_path / "votes.jsonl"
     rows = [
         {"premise": DOCUMENT, "hypothesis": claim, "label": "entailment", "annotator_labels": ["entailment", vote]}

@@ -1,4 +1,4 @@
-"""XNLI in its languages and pair tasks of two labels: made-up rows in their shape, read over HTTP, put to the sets."""
+"""Tests of XNLI and two-label tasks with synthetic rows in their format, read over HTTP and built into sets."""
 
 import os
 import re
@@ -33,7 +33,7 @@ TWO_WAY_CORPORA = ("rte", "qnli", "scitail", "paws")
 
 
 def _mirror(folder, hub_id, config, split, columns, names=None):
-    """Write rows as a repository of the Hub holds them."""
+    """Write rows in the layout of a Hub repository."""
     repository = folder / "datasets" / hub_id
     (repository / config).mkdir(parents=True)
     card = f"  - config_name: {config}\n    data_files:\n    - split: {split}\n      path: {config}/{split}-*\n"
@@ -50,7 +50,7 @@ def _mirror(folder, hub_id, config, split, columns, names=None):
 
 @pytest.fixture(scope="module")
 def wider_client(tmp_path_factory):
-    """Return a process whose clients use a Hub with a few made-up rows of each corpus."""
+    """Return a process whose clients use a Hub with a few synthetic rows of each corpus."""
     folder = tmp_path_factory.mktemp("mirror")
     for language, (premise, hypothesis) in SENTENCES.items():
         columns = {"premise": [premise] * 4, "hypothesis": [hypothesis] * 4, "label": [0, 1, 2, -1]}
@@ -95,7 +95,7 @@ def test_pairs_and_labels_are_read_by_name():
 
 @pytest.mark.nightly
 @runs_in("wider_client")
-def test_languages_are_permuted_where_they_have_words():
+def test_languages_with_known_words_are_permuted():
     from unbag.challenge_sets import request
 
     for language in ("de", "sw", "vi"):
@@ -115,7 +115,7 @@ def test_languages_are_permuted_where_they_have_words():
 
 
 @runs_in("wider_client")
-def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
+def test_two_labels_are_scored_on_entailment_or_not(tmp_path):
     import unbag
 
     os.chdir(tmp_path)
@@ -129,47 +129,49 @@ def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
             progress=False,
         )
         plain, permuted = report.results
-        assert plain.scores["accuracy"].value == 0.5, answer  # one pair of each label, whichever way it is refused
+        assert plain.scores["accuracy"].value == 0.5, (
+            answer
+        )  # one pair of each label, for both kinds of negative predictions
         assert permuted.data["excluded"] == {"unlabelled": 1}
     right = unbag.evaluate(
         lambda premises, hypotheses: ["entailment"] * len(premises), "plain", corpus="scitail", lexical_baseline=False
     )
-    assert right.results[0].scores["accuracy"].value == 0.5  # whose pairs have the annotators' labels too
+    assert right.results[0].scores["accuracy"].value == 0.5  # these pairs also have annotator labels
     rows = loading.load("plain", "rte-validation")
     assert rows.features["label"].names == ["entailment", "not_entailment"]
 
 
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
-def test_a_set_that_needs_contradictions_refuses_two_labels_in_one_line(name):
+def test_contradiction_set_rejects_two_labels_in_one_line(name):
     with pytest.raises(ValueError, match="needs contradictions, and rte has only") as error:
         loading.create_builder(name, "rte-validation")
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli", "recombined", "negation"])
-def test_a_set_of_other_languages_refuses_german_in_one_line(name):
+def test_english_set_rejects_german_in_one_line(name):
     with pytest.raises(ValueError, match="cannot be built from German pairs, as xnli_de has"):
         loading.create_builder(name, "xnli_de-test")
 
 
-def test_nothing_is_fitted_on_two_labels():
+def test_lexical_baseline_rejects_two_labels():
     assert get_gold_id("not_entailment") == 1
     with pytest.raises(LabelError, match="use two-label pairs only for sets"):
         get_label_id("not_entailment")
 
 
-def test_folded_answers_sum_what_is_no_entailment():
+def test_folded_predictions_sum_non_entailment():
     answers = SetPredictions(np.array([[0.4, 0.3, 0.3]]), LABELS, has_probabilities=True)
     assert answers.for_gold(LABELS) is answers
     assert answers.for_gold(["entailment", "not_entailment"]).names.tolist() == ["not_entailment"]
 
 
-def test_every_language_of_xnli_is_a_corpus():
+def test_every_xnli_language_is_corpus():
     assert {corpus.language for corpus in CORPORA.values() if corpus.name.startswith("xnli_")} == set(LANGUAGES)
     assert len(LANGUAGES) == 15
 
 
-def test_corpus_all_is_the_corpora_of_the_papers():
+def test_corpus_all_selects_corpora_of_papers():
     from unbag.cli.options import PairOptions, selected
     from unbag.data.corpora import PAPER_CORPORA
 
@@ -180,7 +182,7 @@ def test_corpus_all_is_the_corpora_of_the_papers():
 
 @pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
-def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
+def test_corpus_all_with_file_adds_official_pairs_once(given, names):
     from unbag.cli.options import PairOptions, selected
 
     without, found = (
@@ -194,7 +196,7 @@ def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
     assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
 
 
-def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
+def test_corpus_all_with_unused_file_is_rejected():
     from unbag.cli.options import PairOptions, selected
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
@@ -202,7 +204,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
-def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
+def test_corpus_set_with_official_file_is_rejected(tmp_path, name):
     with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* omit the"):
         loading.create_builder(name, "snli-validation", file=str(tmp_path))
 
@@ -215,7 +217,7 @@ def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name)
         ("resnli", "ocnli", "embeddings: expected embeddings for the language 'zh'"),
     ],
 )
-def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
+def test_unsuitable_corpus_is_skipped_without_failure(name, config, said):
     with pytest.raises(loading.UnsuitablePairsError, match=said) as unfit:
         create_validated_builder(SetRequest(name, config))
     assert Failure(name, unfit.value).is_skipped

@@ -25,7 +25,7 @@ PAIRS = [
     ("A man plays an accordion.", "He is outside.", "neutral"),
     ("Nothing to see here.", "-", "neutral"),
 ]
-# In the form of the authors' file; the sentences are ours.
+# In the format of the official file, with invented sentences.
 OFFICIAL = [
     ("The girl has a red kite.", "The girl has a blue kite.", "contradiction", "colors", 7),
     ("The girl has a red kite.", "The girl has an orange kite.", "contradiction", "colors", 8),
@@ -60,11 +60,11 @@ def official(tmp_path, monkeypatch):
     return str(path)
 
 
-def test_pairs_are_made_from_each_different_premise(pairs):
+def test_pairs_are_built_from_each_distinct_premise(pairs):
     rows = loading.load("breaking_nli", data=pairs)
     assert rows.features["label"].names == list(LABELS)
     assert len(set(rows["id"][:])) == len(rows)
-    assert set(rows["source_id"][:]) == {"pairs-0", "pairs-2", "pairs-4"}  # a premise that is met again gives no more
+    assert set(rows["source_id"][:]) == {"pairs-0", "pairs-2", "pairs-4"}  # a repeated premise gives no pairs
     made = {row["hypothesis"]: LABELS[row["label"]] for row in rows}
     assert made.items() <= {
         ("A woman plays a guitar.", "contradiction"),
@@ -80,7 +80,7 @@ def test_pairs_are_made_from_each_different_premise(pairs):
     assert len(made) >= 5
 
 
-def test_a_row_says_what_was_replaced_and_how_often_training_contradicts_so(pairs):
+def test_row_contains_replacement_and_pair_frequency(pairs):
     rows = loading.load("breaking_nli", data=pairs, q=9)
     by_words = {(row["replaced"], row["replacement"]): row for row in rows}
     row = by_words["Two", "Three"]
@@ -91,7 +91,7 @@ def test_a_row_says_what_was_replaced_and_how_often_training_contradicts_so(pair
     assert all(" " not in row["replaced"] for row in rows)
 
 
-def test_what_is_attested_comes_from_the_training_corpus(pairs, tmp_path):
+def test_replacements_are_attested_in_training_corpus(pairs, tmp_path):
     training = tmp_path / "training.jsonl"
     training.write_text(
         json.dumps({"premise": "Three dogs run.", "hypothesis": "Two dogs.", "label": "neutral"}) + "\n"
@@ -106,16 +106,16 @@ def test_streaming_and_processes_change_nothing(pairs):
     assert loading.load("breaking_nli", data=pairs, num_proc=2, seed=13).to_list() == rows
 
 
-def test_the_record_says_what_was_not_made_and_why(pairs):
+def test_record_counts_exclusions_by_reason(pairs):
     first = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))
-    again = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))  # from the cache
+    again = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))  # loaded from the cache
     assert first.config == again.config
     assert first.config["rejected"]["word not in the training corpus"] >= 1
     assert first.config["attested_in"][0]["origin"] == "pairs.jsonl"
     assert first.data["excluded"] == {"with a repeated premise or no word to replace": 3}
 
 
-def test_the_authors_pairs_come_with_category_and_annotators(official):
+def test_official_pairs_have_category_and_annotators(official):
     folder = str(Path(official).parent)
     assert loading.create_builder("breaking_nli", "official", file=folder).find_official_file() == Path(official)
     rows = loading.load("breaking_nli", "official", file=official)
@@ -126,7 +126,7 @@ def test_the_authors_pairs_come_with_category_and_annotators(official):
     assert rows["pair_frequency"][:] == [None] * 4
 
 
-def test_pair_frequencies_of_the_authors_pairs_where_a_training_corpus_is_named(official, tmp_path):
+def test_official_pair_frequencies_need_training_corpus(official, tmp_path):
     training = tmp_path / "training.jsonl"
     row = {"premise": "A red hat.", "hypothesis": "A blue hat.", "label": "contradiction"}
     training.write_text((json.dumps(row) + "\n") * 2)
@@ -134,14 +134,14 @@ def test_pair_frequencies_of_the_authors_pairs_where_a_training_corpus_is_named(
     assert rows["pair_frequency"][:] == [2, 0, 0, 0]
 
 
-def test_similarities_come_from_a_table_of_embeddings(official, tmp_path):
+def test_similarities_come_from_embeddings(official, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("red 1 0\nblue 1 1\norange -1 0\nsofa 1 2\n")
     rows = loading.load("breaking_nli", "official", file=official, embeddings=str(vectors))
-    assert rows["similarity"][:] == [pytest.approx(0.5**0.5), -1.0, None, None]  # None: words it lacks
+    assert rows["similarity"][:] == [pytest.approx(0.5**0.5), -1.0, None, None]  # None: words without a vector
 
 
-def test_bigrams_of_a_text_must_be_there_ten_times(pairs, tmp_path):
+def test_text_bigrams_must_occur_ten_times(pairs, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("A woman plays.\n" * 10 + "Three dogs.\n" * 9)
     made = build_requested_set(SetRequest("breaking_nli", options={"data": pairs, "bigrams": (str(text),)}))
@@ -152,7 +152,7 @@ def test_bigrams_of_a_text_must_be_there_ten_times(pairs, tmp_path):
     assert "Three dogs run in a park." in fewer["hypothesis"][:]
 
 
-def test_bigrams_of_pairs_and_of_another_content_are_another_set(pairs, tmp_path):
+def test_bigrams_are_part_of_cache_key(pairs, tmp_path):
     other = tmp_path / "other.jsonl"
     row = {"premise": "Three dogs run in a park.", "hypothesis": "-", "label": "neutral"}
     other.write_text(json.dumps(row) + "\n")
@@ -162,7 +162,7 @@ def test_bigrams_of_pairs_and_of_another_content_are_another_set(pairs, tmp_path
     assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Two animals run in a park."]
 
 
-def test_neutral_pairs_on_demand(tmp_path):
+def test_neutral_pairs_are_optional(tmp_path):
     path = tmp_path / "pairs.jsonl"
     row = {"premise": "An animal runs.", "hypothesis": "A dog runs.", "label": "neutral"}
     path.write_text(json.dumps(row) + "\n")
@@ -173,7 +173,7 @@ def test_neutral_pairs_on_demand(tmp_path):
 
 
 @pytest.mark.nightly
-def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
+def test_dissimilar_wordnet_antonyms_are_excluded(wordnet, tmp_path):
     path, vectors = tmp_path / "pairs.jsonl", tmp_path / "vectors.txt"
     row = {
         "premise": "A beautiful house stands here.",
@@ -195,7 +195,7 @@ def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
     assert made(0.4, 0.5) == []
 
 
-def test_another_file_is_refused(official, tmp_path):
+def test_other_official_file_is_rejected(official, tmp_path):
     other = tmp_path / "other.zip"
     other.write_bytes(b"something else")
     with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with sha256"):
@@ -227,9 +227,9 @@ def test_invalid_options_raise(config, options, words):
         loading.create_builder("breaking_nli", config, **options)
 
 
-def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
+def test_model_is_scored_by_category_and_tie_is_wrong(official, tmp_path):
     def half_sure(premises, hypotheses):
-        # A contradiction where the kite changed, no idea elsewhere.
+        # Predicts a contradiction if the kite changed, and a tie otherwise.
         return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
 
     request = SetRequest("breaking_nli", "official", {"file": official})
@@ -237,14 +237,14 @@ def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
     assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
         "colors": 1.0,
         "drinks": 0.0,
-        "synonyms": 0.0,  # though the first of equals is entailment
+        "synonyms": 0.0,  # although argmax of the tie is entailment
     }
     assert result.scores["unanswered"] == 2
     assert "by_similarity" not in result.scores
     assert build_result_view(result)
 
 
-def test_the_official_counts(shared):
+def test_official_counts_equal_tables_2_and_4(shared):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
     rows = loading.load("breaking_nli", "official", file=str(path))
     assert len(rows) == 8193
@@ -260,7 +260,7 @@ def test_the_official_counts(shared):
 
 
 @pytest.mark.nightly
-def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
+def test_wordnet_baseline_on_official_pairs_equals_card(shared, wordnet, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
     request = SetRequest("breaking_nli", "official", {"file": str(path)})
     [result] = evaluate("wordnet", [request], output_dir=tmp_path / "out")
@@ -271,7 +271,7 @@ def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
         **{"instruments": 67.7, "planets": 100.0, "synonyms": 70.5},
     }
     differences = {name: round(ours[name] - theirs[name], 1) for name in theirs}
-    assert differences == {  # as the card has them: what the paper's text says does not give its table
+    assert differences == {  # as in the card: the description in the paper does not reproduce its table
         **{"antonyms": -0.4, "cardinals": 0.0, "nationalities": 17.0, "drinks": -23.4, "antonyms_wordnet": -0.7},
         **{"colors": -0.6, "ordinals": 0.0, "countries": -2.4, "rooms": -14.3, "materials": -28.7, "vegetables": 0.0},
         **{"instruments": -23.1, "planets": 0.0, "synonyms": -14.9},
@@ -280,7 +280,7 @@ def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
 
 
 @pytest.mark.nightly
-def test_the_official_pairs_have_the_people_of_table_2(shared, tmp_path):
+def test_official_human_scores_equal_table_2(shared, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
 
     def contradicts(premises, hypotheses):
@@ -292,5 +292,5 @@ def test_the_official_pairs_have_the_people_of_table_2(shared, tmp_path):
     kappa = result.scores["kappa"]
     assert round(100 * result.scores["human"].value, 1) == 94.1
     assert [round(each.value, 2) for each in (kappa["overall"], *(row["kappa"] for row in kappa["by_label"]))] == [
-        *(0.61, 0.90, -0.02, 0.61)  # the paper gives no κ of neutral
+        *(0.61, 0.90, -0.02, 0.61)  # the paper has no κ for neutral
     ]

@@ -20,7 +20,7 @@ def _own_cache(tmp_path, monkeypatch):
 
 
 def _write(path, n, seed, mislabelled=0):
-    """Write pairs whose verbs tell the label, the first ones labelled otherwise than their verbs say."""
+    """Write pairs whose verbs determine the label, except for the first ones, which have other labels."""
     rng = np.random.default_rng(seed)
     nouns = ["cat", "dog", "man", "girl", "boy", "bird"]
     with path.open("w") as file:
@@ -44,23 +44,23 @@ def options(tmp_path):
     return {"data": test, "train_data": (train,), "pipeline": "all"}
 
 
-def test_every_example_is_scored_and_the_misled_ones_are_found(options):
+def test_every_example_is_scored_and_misleading_ones_are_found(options):
     rows = loading.load("cs_lambda", **options)
     assert len(rows) == 30
     lms = np.array(rows["lms"][:])
     probabilities = np.array([rows[f"lexical_{label}"][:] for label in LABELS]).T
-    assert probabilities.sum(axis=1) == pytest.approx(1, abs=1.5e-4)  # each is rounded to four decimals
+    assert probabilities.sum(axis=1) == pytest.approx(1, abs=1.5e-4)  # each probability is rounded to four decimals
     wrong = np.where(np.eye(3, dtype=bool)[rows["label"][:]], -1, probabilities)
     assert lms == pytest.approx(wrong.max(axis=1))
     assert (lms[:6] > 0.7).all()
     assert (lms[6:] < 0.5).all()
-    # What says so are the verbs.
+    # The most misleading feature is a verb.
     first = rows[0]["misleading"][0]
     assert {"naps", "runs", "sings", "walks"} & {first["premise"], first["hypothesis"]}
     assert rows[0]["annotator_labels"] == [1, 1, 0]
 
 
-def test_lambda_is_a_filter(options):
+def test_min_lms_filters_rows(options):
     kept = loading.load("cs_lambda", **options, min_lms=0.6)
     scored = loading.load("cs_lambda", **options)
     assert kept["id"][:] == [row["id"] for row in scored if row["lms"] >= 0.6]
@@ -69,25 +69,25 @@ def test_lambda_is_a_filter(options):
     }
 
 
-def test_pairs_that_were_trained_on_are_cross_fitted(options):
+def test_training_pairs_are_cross_fitted(options):
     own = options | {"data": options["train_data"][0], "folds": 3}
     built = build_requested_set(SetRequest("cs_lambda", options=own))
     assert len(built.config["lexical_models"]) == 3
     assert {record["without_fold"] for record in built.config["lexical_models"]} == {f"{n} of 3" for n in range(3)}
 
 
-def test_other_training_pairs_are_another_set(options, tmp_path):
+def test_training_pairs_are_part_of_cache_key(options, tmp_path):
     before = loading.load("cs_lambda", **options)["lms"][:]
     _write(tmp_path / "train.jsonl", 60, 5)
     assert loading.load("cs_lambda", **options)["lms"][:] != before
 
 
-def test_processes_and_streams_give_the_same_rows(options):
+def test_processes_and_streaming_change_nothing(options):
     rows = loading.load("cs_lambda", **options).to_list()
     assert list(loading.load("cs_lambda", **options, streaming=True)) == rows
 
 
-def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
+def test_word_model_fails_on_misleading_pairs(options, tmp_path):
     request = SetRequest("cs_lambda", options=options)
     [result] = evaluate(
         "lexical", [request], output_dir=tmp_path / "out", train_data=options["train_data"], pipeline="all"
@@ -111,6 +111,6 @@ def test_invalid_option_raises(options, wrong, words):
         loading.load("cs_lambda", **options | wrong)
 
 
-def test_every_corpus_has_a_config():
+def test_every_corpus_has_config():
     configs = module("dataset_scripts", "cs_lambda").CsLambda.builder_configs
     assert {"snli-validation", "snli-train", "mnli-validation_matched", "sick-test", "ocnli-validation"} <= set(configs)

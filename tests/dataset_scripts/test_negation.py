@@ -44,7 +44,7 @@ def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypa
     assert {row["id"]: row for row in other} == {row["id"]: row for row in rows}
 
 
-def test_excluded_premises_are_counted_and_a_constant_is_right_on_half(options):
+def test_exclusions_are_counted_and_constant_scores_one_half(options):
     request = SetRequest("negation", options=options)
     built = build_requested_set(request)
     assert sum(built.data["excluded"].values()) == len(NO_CLAIMS) + 1
@@ -56,7 +56,7 @@ def test_excluded_premises_are_counted_and_a_constant_is_right_on_half(options):
     assert result.scores["mirror_consistency"].value == 0
 
 
-def test_sentences_of_a_text_make_the_same_rows_as_premises(options, tmp_path):
+def test_text_gives_same_rows_as_premises(options, tmp_path):
     text = tmp_path / "page.md"
     text.write_text("# A page\n\n" + " ".join(CLAIMS) + "\n")
     given = {"text": [str(text)], "pipeline": options["pipeline"]}

@@ -54,7 +54,7 @@ def _load(pairs, **options):
     return loading.load("permuted", data=str(pairs), cache_dir=pairs.parent / "cache", **{"q": 4, **options})
 
 
-def test_each_used_example_gives_its_original_and_q_permutations(pairs):
+def test_example_gives_original_and_q_permutations(pairs):
     rows = _load(pairs)
     assert rows["permutation"][:] == [-1, 0, 1, 2, 3] * 2
     assert rows["source_id"][:] == ["p0"] * 5 + ["p2"] * 5
@@ -64,19 +64,19 @@ def test_each_used_example_gives_its_original_and_q_permutations(pairs):
     assert len(set(rows["id"][:])) == 10
 
 
-def test_the_rows_are_what_the_operator_makes(pairs):
+def test_rows_equal_output_of_permuter(pairs):
     row = _load(pairs)[3]
     expected = Permuter(q=4).permute_once("p0", tokenize(PAIRS[0][0]), tokenize(PAIRS[0][1]), 2)
     assert (row["premise"], row["hypothesis"]) == expected
 
 
-def test_an_original_has_bleu_one_and_its_length(pairs):
+def test_original_has_bleu_one_and_its_length(pairs):
     row = _load(pairs)[5]
     assert {value for name, value in row.items() if "bleu" in name} == {1.0}
     assert (row["premise_words"], row["hypothesis_words"]) == (10, 9)
 
 
-def test_mini_trees_are_counted_where_asked_for(pairs, shared, monkeypatch, tmp_path):
+def test_minitree_overlap_is_computed_on_request(pairs, shared, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "tags"))
     assert set(_load(pairs)["premise_minitree"]) == {None}
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
@@ -84,13 +84,15 @@ def test_mini_trees_are_counted_where_asked_for(pairs, shared, monkeypatch, tmp_
     in_order = {row["source_id"]: row["premise_minitree"] for row in rows if row["permutation"] < 0}
     assert all(0.5 < overlap <= 1 for overlap in in_order.values())
     permuted = [(row["premise_minitree"], in_order[row["source_id"]]) for row in rows if row["permutation"] >= 0]
-    assert np.mean([above / below for above, below in permuted]) < 1  # the sentences themselves are what was counted
+    assert (
+        np.mean([above / below for above, below in permuted]) < 1
+    )  # the overlap counts come from the sentences themselves
     assert rows.to_list() == _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, num_proc=2).to_list()
     by_text = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, minitree_by="text")
     assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
 
 
-def test_min_words_lets_shorter_sentences_in(pairs):
+def test_min_words_includes_shorter_sentences(pairs):
     assert set(_load(pairs, min_words=3, q=2)["source_id"][:]) == {"p0", "p1", "p2"}
 
 
@@ -100,7 +102,7 @@ def test_streaming_and_processes_change_nothing(pairs):
     assert _load(pairs, num_proc=2, seed=13).to_list() == rows
 
 
-def test_hypothesis_only_leaves_each_premise_byte_for_byte(tmp_path):
+def test_hypothesis_mode_keeps_premise_bytes(tmp_path):
     premise = " Two  young dogs, chase a\u00a0red ball in the park . "
     path = tmp_path / "odd.jsonl"
     path.write_text(json.dumps({"premise": premise, "hypothesis": PAIRS[0][1], "label": "neutral"}) + "\n")
@@ -112,7 +114,7 @@ def test_hypothesis_only_leaves_each_premise_byte_for_byte(tmp_path):
     assert len(set(rows["hypothesis"])) == 5
 
 
-FEW = (  # 8 words each: in a run of int(.75 × 8) = 6 and two others there are 8 ways to move a side, and 64 pairs
+FEW = (  # a run of int(.75 × 8) = 6 words and two others: 8 orders per sentence, 64 pairs
     ("Two young dogs chase a very red ball", "Some small animals play with a toy today"),
     ("Three old women wait for the last bus", "The women are waiting for a bus now"),
 )
@@ -130,7 +132,7 @@ def few_orders(tmp_path):
     return path
 
 
-def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, own_cache):
+def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path, own_cache):
     def excluded(**options):
         return build_requested_set(SetRequest("permuted", options={"data": str(few_orders), "q": 70, **options})).data[
             "excluded"
@@ -151,8 +153,8 @@ def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, o
     assert record["data"]["excluded"] == reasons
 
 
-def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
-    spans = ((0, 1), (1, 2), (2, None))  # the first two examples are dropped, by processes of their own
+def test_dropped_examples_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
+    spans = ((0, 1), (1, 2), (2, None))  # separate processes drop the first two examples
     data = SourceConfig.open_pairs
     monkeypatch.setattr(
         SourceConfig, "open_pairs", lambda self, **how: replace(data(self, **how), _spans=lambda: spans)
@@ -174,7 +176,7 @@ def chinese(tmp_path):
     return path
 
 
-def test_chinese_is_permuted_in_words(chinese):
+def test_chinese_is_permuted_by_words(chinese):
     rows = _load(chinese, language="zh")
     sides = [tokenize(sentence, "zh") for sentence in CHINESE]
     assert "图书馆" in sides[0].texts
@@ -183,7 +185,7 @@ def test_chinese_is_permuted_in_words(chinese):
     assert all("图书馆" in sentence for sentence in rows["premise"])
 
 
-def test_characters_may_be_permuted_instead(chinese):
+def test_chinese_characters_can_be_permuted(chinese):
     rows = _load(chinese, language="zh", characters=True)
     assert rows[0]["premise_words"] == sum(character not in "，。" for character in CHINESE[0])
     assert not all("图书馆" in sentence for sentence in rows["premise"])
@@ -191,7 +193,7 @@ def test_characters_may_be_permuted_instead(chinese):
         assert sorted(row["premise"]) == sorted(CHINESE[0])
 
 
-def test_what_cuts_chinese_is_on_record(chinese, own_cache):
+def test_record_contains_chinese_tokenizer(chinese, own_cache):
     request = SetRequest("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
     assert (
         build_requested_set(request).config["tokenizer"]
@@ -202,7 +204,7 @@ def test_what_cuts_chinese_is_on_record(chinese, own_cache):
     assert "tokenizer" not in by_character.config
 
 
-def test_another_segmenter_makes_the_set_anew(monkeypatch):
+def test_segmenter_version_is_part_of_cache_key(monkeypatch):
     from unbag.challenge_sets import builder as hashing
 
     def key():
@@ -215,7 +217,7 @@ def test_another_segmenter_makes_the_set_anew(monkeypatch):
     assert key() != before
 
 
-def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
+def test_missing_segmenter_error_names_extra(chinese, monkeypatch):
     monkeypatch.setitem(sys.modules, "rjieba", None)
     tokens._tokenizer.cache_clear()
     tokenize.cache_clear()
@@ -232,12 +234,12 @@ def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
         ({"data": "pairs.jsonl"}, {"characters": True}, "the language 'en'"),
     ],
 )
-def test_options_for_the_other_language_are_refused(pairs_of, option, words):
+def test_options_for_other_language_are_rejected(pairs_of, option, words):
     with pytest.raises(ValueError, match=words):
         loading.create_builder("permuted", **pairs_of, **option)
 
 
-def test_what_was_built_is_not_reused_for_other_data(pairs):
+def test_changed_data_is_built_again(pairs):
     before = _load(pairs)["source_id"][:]
     lines = pairs.read_text().splitlines(keepends=True)
     pairs.write_text("".join(lines[:1]))
@@ -262,18 +264,18 @@ def test_invalid_options_raise(pairs, options, words):
         _load(pairs, **options)
 
 
-def test_an_unknown_option_is_named_with_those_there_are(pairs):
+def test_unknown_option_error_lists_options(pairs):
     with pytest.raises(ValueError, match=r"no option 'quantity'.*min_words"):
         _load(pairs, quantity=3)
 
 
-def test_a_broken_row_is_named_through_the_builder(pairs):
+def test_invalid_row_error_is_raised_by_builder(pairs):
     pairs.write_text(pairs.read_text() + '{"premise": "A", "hypothesis": "B", "label": "maybe"}\n')
     with pytest.raises(DataError, match=re.escape("pairs.jsonl, line 5: expected the columns 'id'")):
         _load(pairs)
 
 
-def test_there_is_a_config_for_every_corpus_split_and_mode():
+def test_config_exists_for_every_corpus_split_and_mode():
     configs = loading.create_builder("permuted", "snli").builder_configs
     for corpus in CORPORA.values():
         for split in corpus.splits:
@@ -284,11 +286,11 @@ def test_there_is_a_config_for_every_corpus_split_and_mode():
     assert len(configs) == sum(len(corpus.splits) for corpus in CORPORA.values()) * len(MODES)
 
 
-def test_an_unknown_config_is_named_with_those_there_are():
+def test_unknown_config_error_lists_configs():
     with pytest.raises(ValueError, match=r"no config 'snli-dev'.*snli-validation, "):
         loading.create_builder("permuted", "snli-dev")
 
 
-def test_an_unknown_set_is_named_with_those_there_are():
+def test_unknown_set_error_lists_sets():
     with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'shuffled'"):
         loading.load("shuffled", "snli")

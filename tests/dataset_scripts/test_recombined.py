@@ -12,9 +12,9 @@ from unbag.data.corpora import CORPORA
 PAIRS = [
     (CLAIM.premise, CLAIM.hypothesis, "entailment"),
     (CLAIM.premise, "A man sleeps.", "contradiction"),
-    (CLAIM.premise, "A tall man is carrying a ladder.", "entailment"),  # a word that the premise lacks
+    (CLAIM.premise, "A tall man is carrying a ladder.", "entailment"),  # a claim with a word that is not in the premise
     ("Two boys are riding bikes near a lake.", "Two boys are riding bikes.", "entailment"),
-    ("A bird sings.", "A bird sings.", "entailment"),  # nothing to exchange
+    ("A bird sings.", "A bird sings.", "entailment"),  # no argument to exchange
     *((sentence, "It rains.", "neutral") for sentence in OTHERS),
     ("A horse jumps over a wall.", "It rains.", "-"),  # unlabelled
 ]
@@ -36,7 +36,7 @@ def options(shared, tmp_path, monkeypatch):
     return {"data": str(path), "pipeline": pipeline, "k": "1,4"}
 
 
-def test_rows_are_made_of_the_entailed_pairs_that_have_an_argument_to_exchange(options):
+def test_rows_come_from_entailed_pairs_with_argument(options):
     rows = loading.load("recombined", **options)
     assert {row["source_id"] for row in rows} == {"0", "3"}
     assert rows.features["label"].names == ["entailment", "not_entailment"]
@@ -61,16 +61,16 @@ def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypa
     path = _write(tmp_path / "shuffled.jsonl", shuffled)
     other = loading.load("recombined", **options | {"data": str(path)}).to_list()
     by_id = {row["id"]: row for row in other}
-    # Which example a sentence is first met in depends on the order of the rows; a sentence met once has one.
+    # For a repeated sentence, the order of the rows determines the first example.
     assert by_id == {row["id"]: row for row in rows}
 
 
-def test_seed_decides_the_documents(options):
+def test_documents_depend_on_seed(options):
     rows, others = (loading.load("recombined", seed=seed, **options).to_list() for seed in (13, 14))
     assert [row["premise"] for row in rows] != [row["premise"] for row in others]
 
 
-def test_excluded_examples_are_counted_and_the_parser_recorded(options):
+def test_exclusions_are_counted_and_parser_is_recorded(options):
     built = build_requested_set(SetRequest("recombined", options=options))
     assert built.data["excluded"] == {
         "unlabelled": 1,
@@ -86,8 +86,8 @@ def test_excluded_examples_are_counted_and_the_parser_recorded(options):
     assert build_requested_set(SetRequest("recombined", options=options)).config == built.config, "also from the cache"
 
 
-def test_scores_by_hand_of_a_model_that_looks_for_words(options, tmp_path):
-    """All words of the claim are in the document, but where the evidence was removed."""
+def test_word_matching_model_scores_equal_manual_example(options, tmp_path):
+    """The documents contain all words of the claim, except where the evidence was removed."""
 
     def has_words(premises, hypotheses):
         pairs = zip(premises, hypotheses, strict=True)
@@ -115,19 +115,19 @@ def test_scores_by_hand_of_a_model_that_looks_for_words(options, tmp_path):
         ({"language": "zh"}, "expected English pairs, got the language 'zh'"),
     ],
 )
-def test_options_without_such_values_are_rejected(options, option, words):
+def test_invalid_option_values_are_rejected(options, option, words):
     with pytest.raises(ValueError, match=words):
         loading.load("recombined", **options | option)
 
 
-def test_there_is_a_config_for_every_english_split():
+def test_config_exists_for_every_english_split():
     configs = loading.create_builder("recombined", "snli").builder_configs
     english = [corpus for corpus in CORPORA.values() if corpus.language == "en"]
     assert any(corpus.is_two_way for corpus in english)
     assert set(configs) == {f"{corpus.name}-{split}" for corpus in english for split in corpus.splits}
 
 
-def test_two_label_corpora_and_three_label_corpora_have_the_same_labels():
+def test_two_and_three_label_corpora_give_same_labels():
     for config in ("rte-validation", "snli-validation"):
         assert loading.create_builder("recombined", config).info.features["label"].names == [
             "entailment",

@@ -22,7 +22,7 @@ VERBS = "runs sleeps sings waits eats drinks jumps reads".split()
 
 
 def _pairs(n=400, seed=0):
-    """Make pairs whose labels their words tell more than chance of, and less than all."""
+    """Build pairs whose words predict the label better than chance, but not perfectly."""
     rng = random.Random(seed)
     for number in range(n):
         label = rng.choice([*LABELS, *LABELS, "-"]) if number % 20 == 0 else rng.choice(LABELS)
@@ -45,7 +45,7 @@ def pairs(tmp_path):
 
 @pytest.fixture
 def words(tmp_path):
-    """Return a text file with a vector for each word."""
+    """Return a text file with a vector per word."""
     path = tmp_path / "words.txt"
     rng = np.random.default_rng(0)
     lines = [f"{word} {' '.join(map(str, rng.normal(size=6).round(3)))}\n" for word in [*NOUNS, *VERBS, "a", "some"]]
@@ -65,7 +65,7 @@ def _labelled(pairs):
     return [row for row in map(json.loads, pairs.read_text().splitlines()) if row["label"] in LABELS]
 
 
-def test_the_splits_hold_each_labelled_pair_once_as_it_was(pairs, words):
+def test_splits_contain_each_labelled_pair_once(pairs, words):
     splits = _splits(pairs, words)
     labelled = {row["id"]: (row["premise"], row["hypothesis"], row["label"]) for row in _labelled(pairs)}
     tenth = len(labelled) // 10
@@ -81,7 +81,7 @@ def test_the_splits_hold_each_labelled_pair_once_as_it_was(pairs, words):
     assert splits["test"].column_names == scripts.module("dataset_scripts", "resnli").Resnli.SCHEMA.names
 
 
-def test_the_rows_are_what_the_library_makes(pairs, words):
+def test_rows_equal_output_of_library(pairs, words):
     labelled = _labelled(pairs)
     table = embeddings.load_embeddings(str(words))
     counts = table.counts((row["premise"], row["hypothesis"]) for row in labelled).matrix
@@ -100,7 +100,7 @@ def test_the_rows_are_what_the_library_makes(pairs, words):
     )
 
 
-def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, words):
+def test_evaluated_split_is_test_and_others_are_counted(pairs, words):
     built = build_requested_set(SetRequest("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
     n = len(_labelled(pairs))
     assert set(built.rows["partition"]) == set(range(20))
@@ -109,7 +109,7 @@ def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, wor
 
 
 @pytest.mark.parametrize("missing", LABELS)
-def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
+def test_missing_label_error_names_label(tmp_path, words, missing):
     kept = [pair for pair in _pairs(60) if pair["label"] not in (missing, "-")]
     path = tmp_path / "two.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
@@ -119,7 +119,7 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
 
 
 @pytest.mark.parametrize("n", [2, 5, 50])
-def test_resnli_of_few_drawn_examples_can_be_scored(pairs, words, n):
+def test_few_sampled_examples_can_be_scored(pairs, words, n):
     built = build_requested_set(
         SetRequest("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, max_examples=n)
     )
@@ -134,7 +134,7 @@ def test_resnli_of_few_drawn_examples_can_be_scored(pairs, words, n):
     assert sum(row["accuracy"].n for row in scores["by_partition"]) == n
 
 
-def test_no_validation_split_where_none_is_asked_for(pairs, words):
+def test_validation_size_zero_gives_no_validation_split(pairs, words):
     assert set(_splits(pairs, words, validation_size=0)) == {"train", "test"}
 
 
@@ -145,7 +145,7 @@ def test_streaming_and_processes_change_nothing(pairs, words):
     assert loading.load("resnli", num_proc=2, test_size=len(rows), **options).to_list() == rows
 
 
-def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, words):
+def test_changed_vectors_are_not_taken_from_cache(pairs, words):
     before = _splits(pairs, words)["test"]["uncertainty"][:]
     words.write_text("".join(words.read_text().splitlines(keepends=True)[2:]))
     assert _splits(pairs, words)["test"]["uncertainty"][:] != before
@@ -166,21 +166,21 @@ def test_invalid_options_raise(pairs, words, options, complaint):
         _splits(pairs, **{"words": words, **options})
 
 
-def test_a_corpus_is_taken_whole_and_chinese_needs_embeddings():
+def test_corpus_is_used_whole_and_chinese_needs_embeddings():
     with pytest.raises(ValueError, match="all splits of snli are merged, got 'test'"):
         loading.create_builder("resnli", "snli", source_split="test")
     with pytest.raises(ValueError, match="default is for English"):
         loading.create_builder("resnli", "ocnli")
 
 
-def test_there_is_a_config_for_every_corpus_of_three_labels_that_embeddings_were_tried_on():
+def test_config_exists_for_every_three_label_corpus():
     fitting = [each.name for each in CORPORA.values() if each.language in ("en", "zh") and not each.is_two_way]
     assert list(loading.create_builder("resnli", "snli").builder_configs) == fitting
 
 
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
-def test_sick_is_rearranged_from_all_its_splits(tmp_path):
+def test_sick_is_reordered_from_all_splits(tmp_path):
     from collections import Counter
 
     from unbag.challenge_sets import loading
@@ -203,7 +203,7 @@ def test_sick_is_rearranged_from_all_its_splits(tmp_path):
 
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
-def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
+def test_several_hub_splits_are_merged(tmp_path):
     from unbag.challenge_sets import loading
 
     options = {
@@ -218,7 +218,7 @@ def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
 
 
 @runs_in("shared_hub_client")
-def test_embeddings_that_the_hub_does_not_have_are_named():
+def test_missing_hub_embeddings_error_names_them():
     import pytest
 
     from unbag.baselines.lexical import embeddings
@@ -237,7 +237,7 @@ def test_ids_must_be_unique_over_splits(pairs, words):
         made.plan(twice)
 
 
-def test_all_splits_are_exported_and_load_with_plain_datasets(pairs, words, tmp_path):
+def test_exported_splits_load_with_datasets(pairs, words, tmp_path):
     options = {"data": str(pairs), "embeddings": str(words)}
     record = export_challenge_set(SetRequest("resnli", options=options), tmp_path / "resnli")
     loaded = datasets.load_dataset(str(tmp_path / "resnli"), cache_dir=str(tmp_path / "cache"))

@@ -14,7 +14,7 @@ PAIRS = [
     ("A black cat is eating a fish.", "A cat is eating a fish.", "entailment"),
     ("A cat is eating a fish.", "A cat is chasing a fish.", "neutral"),
     ("A box is full.", "A box is empty.", "contradiction"),
-    ("There are cats.", "A cat is eating.", "neutral"),  # of another form
+    ("There are cats.", "A cat is eating.", "neutral"),  # not a subject, verb and object
     ("A cat is eating.", "A dog is eating.", "-"),  # unlabelled
 ]
 
@@ -37,7 +37,7 @@ def file(shared):
     return str(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
 
 
-def test_each_pair_is_there_in_both_directions(data):
+def test_each_pair_occurs_in_both_directions(data):
     rows = loading.load("sicck", data=data)
     as_they_are = {row["pair"]: row for row in rows if not row["reverse"]}
     exchanged = {row["pair"]: row for row in rows if row["reverse"]}
@@ -54,7 +54,7 @@ def test_each_pair_is_there_in_both_directions(data):
     assert exchanged["pairs-0#0"]["label"] == LABELS.index("neutral")
 
 
-def test_what_cannot_be_a_seed_is_counted(data):
+def test_unsuitable_seeds_are_counted(data):
     built = build_requested_set(SetRequest("sicck", options={"data": data}))
     assert built.data["excluded"] == {"unlabelled": 1, "without the form subject, verb, object": 1}
     assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
@@ -66,7 +66,7 @@ def test_processes_and_streaming_change_nothing(data):
     assert loading.load("sicck", data=data, num_proc=2, seed=5).to_list() == rows
 
 
-def test_combinations_are_more_pairs(data):
+def test_combinations_add_pairs(data):
     parts = set(loading.load("sicck", data=data, combinations=True)["part"])
     assert parts == {"none", "subject", "verb", "object", "subject+object", "verb+object"}
 
@@ -81,7 +81,7 @@ def test_equivalence_has_no_four_way_label(tmp_path):
     assert len(four) < len(seven) == len(loading.load("sicck", data=str(path), space="three_way"))
 
 
-def test_the_official_set(file):
+def test_official_set_has_known_folds_and_seeds(file):
     rows = loading.load("sicck", "official", file=file)
     pairs = rows.filter(lambda row: not row["reverse"])
     assert len(rows) == 2 * 1304
@@ -97,7 +97,7 @@ def test_the_official_set(file):
     assert len(set(pairs["source_id"])) == 15
 
 
-def test_the_official_set_in_other_labels(file):
+def test_official_set_has_three_and_two_label_versions(file):
     seven = loading.load("sicck", "official-seven_way", file=file)
     assert Counter(seven.filter(lambda row: not row["reverse"])["target"])["negation|alternation"] == 252
     three = loading.load("sicck", "official-three_way", file=file)
@@ -114,10 +114,10 @@ def test_seeds_can_be_kept_in_one_fold(file):
     assert set.union(*folds.values()) == set(range(5))
 
 
-def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
+def test_oracle_for_both_directions_is_right(file, tmp_path):
     rows = loading.load("sicck", "official", file=file)
     known = {}
-    for row in rows:  # three pairs come twice in the file, with the same labels
+    for row in rows:  # three pairs occur twice in the file, with the same labels
         known[row["premise"], row["hypothesis"]] = row["label"]
 
     def oracle(premises, hypotheses):
@@ -130,7 +130,7 @@ def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
     assert result.scores["f1"].value > 0.99
 
 
-def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
+def test_constant_model_scores_equal_table_8(file, tmp_path):
     [result] = evaluate(
         lambda premises, _: ["entailment"] * len(premises),
         [SetRequest("sicck", "official", {"file": file})],
@@ -145,7 +145,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
     assert result.data["excluded"] == {}
 
 
-def test_two_label_models_are_scored_on_three(file):
+def test_two_label_model_is_scored_on_three_labels(file):
     rows = loading.load("sicck", "official", file=file)
     answers = SetPredictions(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
     scores = challenge_sets.get_challenge_set("sicck").score_rows(rows, answers)

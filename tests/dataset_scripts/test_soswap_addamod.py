@@ -27,7 +27,7 @@ def options(shared, tmp_path, monkeypatch):
     return {"data": str(path), "pipeline": str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")}
 
 
-def test_both_kinds_are_made_from_each_distinct_labelled_premise(options):
+def test_both_kinds_are_built_from_distinct_labelled_premises(options):
     rows = loading.load("soswap_addamod", **options)
     made = [(row["id"], row["hypothesis"], row["label"]) for row in rows if row["kind"] == "soswap"]
     assert made == [
@@ -43,14 +43,14 @@ def test_both_kinds_are_made_from_each_distinct_labelled_premise(options):
     assert rows.features["label"].int2str(rows["label"][:]) == ["contradiction", "contradiction", "neutral"]
 
 
-def test_a_kind_is_asked_for_and_processes_and_streaming_change_nothing(options):
+def test_kind_option_processes_and_streaming_change_no_row(options):
     rows = loading.load("soswap_addamod", kind="soswap", **options).to_list()
     assert [row["kind"] for row in rows] == ["soswap", "soswap"]
     assert list(loading.load("soswap_addamod", kind="soswap", streaming=True, **options)) == rows
     assert loading.load("soswap_addamod", kind="soswap", num_proc=2, seed=5, **options).to_list() == rows
 
 
-def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
+def test_exclusions_are_counted_and_parser_is_recorded(options):
     built = build_requested_set(SetRequest("soswap_addamod", options=options))
     assert built.data["excluded"] == {"unlabelled": 1, "with a repeated premise or one that makes no pair": 2}
     assert built.config["parser"].startswith("en_core_web_sm")
@@ -67,8 +67,8 @@ def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
     )
 
 
-def test_the_scores_by_hand(options, tmp_path):
-    """A bag of words takes both sentences for the same."""
+def test_bag_of_words_scores_equal_manual_example(options, tmp_path):
+    """For a bag of words, both sentences are equal."""
     [result] = evaluate(
         lambda premises, _: ["entailment"] * len(premises),
         [SetRequest("soswap_addamod", options=options)],
@@ -99,7 +99,7 @@ def test_invalid_options_raise(options, option, words):
         loading.load("soswap_addamod", **options, **option)
 
 
-def test_there_is_a_config_for_every_english_split_and_kind():
+def test_config_exists_for_every_english_split_and_kind():
     configs = loading.create_builder("soswap_addamod", "snli").builder_configs
     english = [corpus for corpus in CORPORA.values() if corpus.language == "en" and not corpus.is_two_way]
     assert 0 < len(english) < len(CORPORA)

@@ -29,7 +29,7 @@ def data(tmp_path):
     return str(path)
 
 
-def test_neutral_and_contradicting_pairs_are_exchanged_and_entailment_is_not(data):
+def test_only_neutral_and_contradiction_pairs_are_swapped(data):
     rows = loading.load("swapped", data=data)
     assert [(row["source_id"], row["swapped"]) for row in rows] == [
         ("pairs-0", False),
@@ -41,26 +41,27 @@ def test_neutral_and_contradicting_pairs_are_exchanged_and_entailment_is_not(dat
         assert given["label"] == exchanged["label"]
 
 
-def test_exchanging_mirrors_the_lexical_features():
+def test_swapping_mirrors_lexical_features():
     words = ("dog", "run"), ("animal",)
     mirrored = {(f.hypothesis, f.premise) for f in iter_features(*words)}
     assert mirrored == {tuple(f) for f in iter_features(*reversed(words))}
 
 
-def test_no_rows_make_no_tables():
+def test_no_rows_give_no_tables():
     assert list(iter_swapped_tables([])) == []
 
 
 def _by_first_letters(premises, hypotheses):
-    """Answer by the premise: a model that the exchange upsets."""
+    """Predict labels from the premise only, so that swapping changes them."""
     answers = {"A man sleeps.": "contradiction", "A dog barks.": "contradiction", "A dog is quiet.": "neutral"}
     return [answers.get(premise, "contradiction") for premise in premises]
 
 
-def test_the_scores_by_hand(data, tmp_path):
+def test_scores_equal_manual_example(data, tmp_path):
     [result] = evaluate(_by_first_letters, [SetRequest("swapped", options={"data": data})], output_dir=tmp_path / "out")
     scores = result.scores
-    # neutral: wrong before and after; contradictions: both right before; after, the first right, the second neutral.
+    # neutral: wrong before and after; contradictions: both right before, and after the swap one right and one predicted
+    # neutral
     assert scores["accuracy_before"].value == pytest.approx(2 / 3)
     assert scores["accuracy_after"].value == pytest.approx(1 / 3)
     assert scores["agreement"].value == pytest.approx(2 / 3)
@@ -68,7 +69,7 @@ def test_the_scores_by_hand(data, tmp_path):
     assert scores["overall"]["accuracy_before"].value == pytest.approx(2 / 4)
 
 
-def test_a_two_label_model_is_right_of_neutral_and_contradiction_alike(data, tmp_path):
+def test_two_label_model_is_right_on_neutral_and_contradiction(data, tmp_path):
     class NeverEntails:
         label_space = ("entailment", "not_entailment")
         identity = None

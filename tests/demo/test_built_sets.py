@@ -1,4 +1,4 @@
-"""The sets that come with the demonstration are those that their builders make of its pairs."""
+"""Tests that the sets shipped with the demonstration equal those that the builders make of its pairs."""
 
 import pytest
 
@@ -26,13 +26,13 @@ def pipeline(shared, tmp_path, monkeypatch):
     ("name", "column", "values"),
     [("soswap_addamod", "kind", {"soswap", "addamod"}), ("negation", "operation", set(OPERATIONS))],
 )
-def test_demo_rows_rest_on_the_premises_that_are_shipped_with_them(name, column, values):
+def test_demo_rows_use_shipped_premises(name, column, values):
     rows = read_exported_set(demo.BUILT_SETS[name]).rows
     assert {*rows[column]} == values
     assert all(PAIRS[row["source_id"]].premise == row["source_premise"] for row in rows)
 
 
-def test_demo_documents_rest_on_the_pairs_that_are_shipped_with_them():
+def test_demo_documents_use_shipped_pairs():
     rows = read_exported_set(demo.BUILT_SETS["recombined"]).rows
     assert {*rows["operation"]} == {"supported", "subject", "object", "number", "removed"}
     assert {*rows["k"]} == {1, 4, 16}
@@ -43,14 +43,14 @@ def test_demo_documents_rest_on_the_pairs_that_are_shipped_with_them():
 
 
 @every_set
-def test_demo_record_names_the_pairs_and_no_place_of_the_machine_that_built_it(name):
+def test_demo_record_names_pairs_but_no_local_path(name):
     built = read_exported_set(demo.BUILT_SETS[name])
     assert built.data["revision"] == hash_file(demo.get_demo_file("validation"))
     assert built.config["pipeline"] == PIPELINE
     assert "/" not in built.data["origin"]
 
 
-def test_demo_swaps_of_some_premises_are_those_of_the_operator(pipeline):
+def test_demo_swaps_equal_output_of_operator(pipeline):
     from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
     from unbag.data.text.parses import Parser
 
@@ -66,12 +66,12 @@ def test_demo_swaps_of_some_premises_are_those_of_the_operator(pipeline):
 
 @pytest.mark.nightly
 @every_set
-def test_demo_rows_are_those_of_the_builder(pipeline, name):
+def test_demo_rows_equal_output_of_builder(pipeline, name):
     shipped, built = read_exported_set(demo.BUILT_SETS[name]), build_requested_set(build_request(name, pipeline))
     assert len(shipped.rows) > 500
     assert shipped.rows.to_list() == built.rows.to_list()
     assert shipped.data == built.data
-    elsewhere = ("pipeline", "parser")  # where the pipeline is, and with which spaCy it ran
+    elsewhere = ("pipeline", "parser")  # these contain the path of the pipeline and the version of spaCy
     assert {name: value for name, value in shipped.config.items() if name not in elsewhere} == {
         name: value for name, value in built.config.items() if name not in elsewhere
     }

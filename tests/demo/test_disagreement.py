@@ -9,7 +9,7 @@ PAIRS = list(demo.iter_demo_pairs("validation"))
 
 
 class Says:
-    """Answers each pair with one label, a little surer the later it comes."""
+    """Predicts a given label for each pair, with a probability that increases slightly with the position."""
 
     def __init__(self, labels):
         self.labels = labels
@@ -29,7 +29,7 @@ def between(monkeypatch, tmp_path):
     return ask
 
 
-def test_who_is_right_where_two_differ_is_counted(between):
+def test_correct_predictions_are_counted_where_models_differ(between):
     gold = [pair.label for pair in PAIRS]
     other = [LABELS[(get_label_id(label) + 1) % 3] for label in gold]
     found = between([*gold[:700], *other[700:]], [*other[:600], *gold[600:]])
@@ -38,17 +38,17 @@ def test_who_is_right_where_two_differ_is_counted(between):
     assert found.example.reader.label == found.example.pair.label != found.example.bag.label
 
 
-def test_the_pair_shown_is_of_words_that_both_sentences_have(between):
+def test_shown_pair_has_same_words_in_both_sentences(between):
     found = between([pair.label for pair in PAIRS], ["entailment"] * len(PAIRS))
     pair = found.example.pair
     assert sorted(pair.premise.lower().split()) == sorted(pair.hypothesis.lower().split())
     assert pair.label != "entailment"
 
 
-def test_two_that_answer_alike_differ_nowhere(between):
+def test_equal_predictions_have_no_disagreement(between):
     assert between(["neutral"] * 1500, ["neutral"] * 1500) == (1500, 0, 0, 0, None)
 
 
-def test_no_pair_is_shown_where_the_reader_is_right_nowhere(between):
+def test_no_pair_is_shown_if_reader_is_never_right(between):
     wrong = [LABELS[(get_label_id(pair.label) + 1) % 3] for pair in PAIRS]
     assert between(wrong, [pair.label for pair in PAIRS]) == (1500, 1500, 0, 1500, None)

@@ -1,4 +1,4 @@
-"""The reader in NumPy: what torch makes of the same weights, which are those that the tool makes."""
+"""Tests of the NumPy reader: its output equals that of torch, and its weights those of the training tool."""
 
 import json
 
@@ -24,7 +24,7 @@ def asked(pairs):
     return [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
 
 
-def test_it_is_torchs_network(predictor):
+def test_probabilities_equal_torch(predictor):
     torch = pytest.importorskip("torch")
     from safetensors.torch import load_file
 
@@ -46,7 +46,7 @@ def test_it_is_torchs_network(predictor):
     np.testing.assert_allclose(predictor.predict(premises, hypotheses), logits.softmax(dim=1), atol=1e-5)
 
 
-def test_the_weights_are_of_these_pairs_and_this_tool():
+def test_weights_are_made_by_current_tool_and_pairs():
     pytest.importorskip("torch")
     from tools.demo_reader.__main__ import made_by
 
@@ -55,12 +55,12 @@ def test_the_weights_are_of_these_pairs_and_this_tool():
     assert record["made_by"] == made_by(), "run `python -m tools.demo_reader`"
 
 
-def test_it_reads_what_the_grammar_wrote(predictor):
+def test_reader_is_accurate_on_grammar_pairs(predictor):
     gold = np.array([get_label_id(pair.label) for pair in PAIRS])
     assert (predictor.predict(*asked(PAIRS)).argmax(axis=1) == gold).mean() > 0.9
 
 
-def test_it_sees_who_does_what_to_whom(predictor):
+def test_reader_distinguishes_subject_and_object(predictor):
     premise = "A girl is chasing a dog in the park."
     same = ["The girl is chasing the dog.", "A dog is being chased by a girl.", "There is a girl running after a dog."]
     turned = [
@@ -76,7 +76,7 @@ def demo_label(row):
     return ReaderPredictor.label_space[int(row.argmax())]
 
 
-def test_what_is_asked_beside_a_pair_does_not_matter(predictor):
+def test_batch_does_not_change_predictions(predictor):
     premises, hypotheses = asked(PAIRS[:30])
     together = predictor.predict([*premises, "a " * 200], [*hypotheses, "."])
     alone = [
@@ -85,7 +85,7 @@ def test_what_is_asked_beside_a_pair_does_not_matter(predictor):
     np.testing.assert_allclose(together[:30], np.concatenate(alone), atol=1e-5)
 
 
-def test_any_text_gets_probabilities_and_none_is_no_error(predictor):
+def test_any_text_and_empty_batch_are_accepted(predictor):
     answers = predictor.predict(*zip(*ODD, strict=True))
     assert answers.shape == (4, 3)
     assert answers.dtype == np.float32
@@ -93,6 +93,6 @@ def test_any_text_gets_probabilities_and_none_is_no_error(predictor):
     assert predictor.predict([], []).shape == (0, 3)
 
 
-def test_a_pair_that_is_no_text_is_refused(predictor):
+def test_pair_without_text_is_rejected(predictor):
     with pytest.raises(ValueError, match="expected text in column 'hypothesis', got None in row 0"):
         predictor.predict(["A dog."], [None])

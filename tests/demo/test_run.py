@@ -1,4 +1,4 @@
-"""The demonstration as its command runs it, in a process of its own, from empty caches and on no network."""
+"""Tests of the demonstration command in a separate process, with empty caches and without network."""
 
 import os
 from dataclasses import replace
@@ -19,22 +19,22 @@ from unbag.evaluation.evaluator import evaluate_all
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """Return the folder that the command leaves, and what it shows and complains about."""
+    """Return the output folder of the command, its output and its error output."""
     folder = tmp_path_factory.mktemp("demo")
-    nobody = "http://127.0.0.1:9"  # the discard port: a client that asked for anything there would fail
+    nobody = "http://127.0.0.1:9"  # the discard port, where every connection fails
     caches = {"HF_HOME": str(folder / "hf"), "XDG_CACHE_HOME": str(folder / "cache"), "HF_ENDPOINT": nobody}
     done = PYTHON.run("-m", "unbag", "demo", "--output-dir", folder / "run", env=os.environ | caches, check=True)
     return folder / "run", done.stdout, done.stderr
 
 
-def test_demo_without_network_and_caches_asks_every_set_of_every_model(shown):
+def test_demo_evaluates_every_model_on_every_set_offline(shown):
     folder, _, complaints = shown
     assert not complaints
     asked = {(result.model["name"], result.set) for result in results.read_results(folder / "results.json")}
     assert asked == {(model, name) for model in MODELS for name in challenge_sets.list_set_names()}
 
 
-def test_it_shows_a_bag_of_words_for_what_it_is(shown):
+def test_lexical_baseline_fails_where_order_matters(shown):
     folder, said, _ = shown
     for model in MODELS[1:]:
         assert f"Verdict on {model}: Better than the baseline on 0 of " in " ".join(said.split())
@@ -47,7 +47,7 @@ def test_it_shows_a_bag_of_words_for_what_it_is(shown):
     assert lexical["swapped"].scores["n_examples"] == lexical["swapped"].data["rows"]
 
 
-def test_who_reads_does_better_where_order_decides_and_is_undecided_where_there_is_none(shown):
+def test_reader_is_better_where_order_matters(shown):
     scores = {
         model: {r.set: r.scores for r in results.read_results(shown[0] / "results.json") if r.model["name"] == model}
         for model in MODELS
@@ -60,7 +60,7 @@ def test_who_reads_does_better_where_order_decides_and_is_undecided_where_there_
     assert reader["permuted"]["p_c"].value < 0.6
 
 
-def test_it_tells_a_short_story_that_ends_with_the_file_to_open(shown):
+def test_output_is_short_and_ends_with_report_path(shown):
     folder, said, _ = shown
     assert said.splitlines()[-1] == f"Report for a browser: {folder / 'report.html'}"
     assert (folder / "report.html").is_file()
@@ -71,19 +71,19 @@ def test_it_tells_a_short_story_that_ends_with_the_file_to_open(shown):
     assert "unbag demo" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_what_it_leaves_can_be_gone_on_with(shown):
+def test_output_folder_contains_data_for_further_runs(shown):
     folder, _, _ = shown
     for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         assert (folder / path.name).read_bytes() == path.read_bytes()
     assert "http-equiv" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_demo_sets_stand_in_the_order_of_the_suite():
+def test_demo_sets_have_order_of_suite():
     assert [each.name for each in build_sets(Path("out"))] == suite.list_suite_sets()
 
 
 @pytest.mark.nightly
-def test_every_set_is_scored_on_twenty_drawn_examples(tmp_path):
+def test_every_set_scores_twenty_sampled_examples(tmp_path):
     write_demo_data(tmp_path)
     wanted = [replace(request, max_examples=20) for request in build_requests(tmp_path)]
     at_hand = [

@@ -1,4 +1,4 @@
-"""The file `llms.txt`: every page of the documentation once, with its title and its first sentence."""
+"""Tests of `llms.txt`, which lists every page of the documentation with its title and first sentence."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ PAGES = [page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglo
 ENTRY = re.compile(r"- \[([^]]+)\]\(([^)]+)\.html\)(?:: (.+))?")
 
 
-def test_llms_txt_lists_every_page_once_below_title_and_summary():
+def test_llms_txt_lists_every_page_once():
     assert len(PAGES) > 20
     title, blank, summary, *rest = build_llms_txt(DOCS, PAGES).splitlines()
     assert (title, blank) == ("# unbag", "")
@@ -60,7 +60,7 @@ def test_first_sentence_is_plain_text(text, sentence):
     assert first_sentence(text) == sentence
 
 
-def test_page_title_outside_code_is_found_and_required():
+def test_page_title_is_required_and_ignores_code():
     assert page_title("```\n# no\n```\n\n# The `natlog` page\n", "x") == "The natlog page"
     with pytest.raises(ValueError, match=r"x\.md: expected a heading"):
         page_title("Text.", "x")

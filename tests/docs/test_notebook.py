@@ -1,11 +1,11 @@
-"""The notebook of the quickstart."""
+"""Test of the notebook of the quickstart."""
 
 import json
 
 from tools.notebook import NOTEBOOK, PAGE, notebook
 
 
-def test_the_notebook_equals_the_quickstart():
+def test_notebook_equals_quickstart():
     made = notebook(PAGE.read_text(encoding="utf-8"))
     assert json.loads(NOTEBOOK.read_text(encoding="utf-8")) == made, "python -m tools.notebook"
     code = [cell["source"] for cell in made["cells"] if cell["cell_type"] == "code"]

@@ -1,4 +1,4 @@
-"""The pages of the documentation: their commands, options and links exist, and their examples run."""
+"""Tests of the documentation pages: commands, options and links exist, and examples run."""
 
 import os
 import re
@@ -27,7 +27,7 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def _commands(text):
-    """Find the commands of a page: in its blocks, and between backticks."""
+    """Return the commands of a page, from code blocks and inline code."""
     blocks = "\n".join(block for _, _, block in BLOCK.findall(text))
     inline = re.findall(r"`(unbag [a-z][^`]*)`", BLOCK.sub("", text))
     return [*re.findall(r"^(?:\$ )?(?:.* -m )?(unbag [a-z][^#\n]*)", blocks, re.MULTILINE), *inline]
@@ -38,7 +38,7 @@ def _name(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_commands_and_options_of_a_page_exist(page):
+def test_commands_and_options_of_page_exist(page):
     commands = typer.main.get_command(cli.app)
     for line in _commands(page.read_text(encoding="utf-8")):
         words = re.split(r"[\s|]+", line.replace("…", " ").rstrip("\\").strip())[1:]
@@ -55,7 +55,7 @@ def test_commands_and_options_of_a_page_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_relative_links_of_a_page_exist(page):
+def test_relative_links_of_page_exist(page):
     for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
         path = (page.parent / target).resolve()
         assert path.exists(), f"{_name(page)}: {target}"
@@ -66,17 +66,17 @@ def test_relative_links_of_a_page_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_page_and_card_has_a_title(page):
+def test_every_page_and_card_has_title(page):
     assert page_title(page.read_text(encoding="utf-8"), page.stem)
 
 
-def test_the_readme_has_at_most_1200_words():
+def test_readme_has_at_most_1200_words():
     assert 300 < len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", RUN, ids=_name)
-def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
+def test_page_examples_run(page, tmp_path, monkeypatch):
     if page != QUICKSTART and not os.environ.get("UNBAG_DOCS"):
         pytest.skip("the examples of guides are run by `make docs`")
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Programs for the scripts in `examples/` to find in the place of a cluster's."""
+"""Stub programs that replace those of a cluster for the scripts in `examples/`."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ SCONTROL = "printf 'localhost\\nlocalhost\\n'"
 
 
 def run_script(name, *arguments, programs, folder, **environment):
-    """Run a script of `examples/` in a folder, with these programs by name before others."""
+    """Run a script of `examples/` in a folder, with the stub programs first on PATH."""
     places = folder / "bin"
     places.mkdir(exist_ok=True)
     for program, text in programs.items():

@@ -1,4 +1,4 @@
-"""The script that evaluates well-known models: its list, its header, and a run against a Hub with tiny models."""
+"""Tests of the script that evaluates well-known models: its list, its header, and a run with tiny models."""
 
 import importlib.util
 import json
@@ -33,12 +33,12 @@ SHORT = ["--sets", "plain,swapped", "--corpus", "snli", "--max-examples", "20", 
 def script():
     spec = importlib.util.spec_from_file_location("evaluate_models", SCRIPT)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
+    sys.modules[spec.name] = module  # dataclasses look up their module in sys.modules
     spec.loader.exec_module(module)
     return module
 
 
-def test_models_of_the_list_have_ids_labels_and_sources(script):
+def test_listed_models_have_ids_labels_and_sources(script):
     assert len({model.id for model in script.MODELS}) == len(script.MODELS) == 25
     for model in script.MODELS:
         assert model.source.startswith("https://huggingface.co/")
@@ -49,7 +49,7 @@ def test_models_of_the_list_have_ids_labels_and_sources(script):
             assert resolve_order(dict(enumerate(order))) == tuple(order)
 
 
-def test_header_is_one_that_the_client_reads():
+def test_header_is_readable_by_hub_client():
     parser = pytest.importorskip("huggingface_hub.cli._uv_script_header", reason="needs a client that reads the header")
     header = parser.parse_uv_script_header(SCRIPT.read_text())
     assert header.flavor == "l4x1"
@@ -65,7 +65,7 @@ def test_header_is_valid_toml_with_documented_keys():
 
 
 @pytest.mark.skipif(shutil.which("hf") is None, reason="needs the command hf")
-def test_options_of_a_job_reach_the_script(script):
+def test_job_options_are_passed_to_script(script):
     words = ["--org", "org", "--yes", "--evaluate=--full --dtype bfloat16"]
     command = ["hf", "jobs", "uv", "run", "--dry-run", "--format", "human", SCRIPT, *words]
     environment = {**os.environ, "HF_TOKEN": "hf_of_nobody"}
@@ -77,14 +77,14 @@ def test_options_of_a_job_reach_the_script(script):
     assert options.evaluate == ["--full", "--dtype", "bfloat16"]
 
 
-def test_estimate_hours_of_a_model_with_known_operations(script):
+def test_estimate_hours_equals_hand_computed_value(script):
     model = script.Model("a/b", "mit", script.BY_CONFIG, 3, 100, "")
-    pairs = 36_000_000 // script.TOKENS  # 2 x 1e8 x 3.6e7 operations: 7,200 s at 1e12 per second
+    pairs = 36_000_000 // script.TOKENS  # 2 x 1e8 x 3.6e7 operations take 7,200 s at 1e12 per second
     assert script.estimate_hours(model, pairs, tflops=1, overhead=0) == pytest.approx(2, rel=1e-4)
     assert script.estimate_hours(model, 0, tflops=1, overhead=30) == pytest.approx(0.5)
 
 
-def test_without_yes_only_the_estimate_is_printed(script, monkeypatch, capsys):
+def test_without_yes_only_estimate_is_printed(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["evaluate_models.py", "--org", "org", "--models", RIGHT, "--price", "2"])
     monkeypatch.setattr(script, "stored_runs", lambda org: pytest.fail("the Hub was read"))
     assert script.main() == 0
@@ -93,7 +93,7 @@ def test_without_yes_only_the_estimate_is_printed(script, monkeypatch, capsys):
     assert "Nothing was evaluated" in out
 
 
-def test_without_a_token_no_model_is_evaluated(script, monkeypatch, capsys):
+def test_without_token_no_model_is_evaluated(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["evaluate_models.py", "--org", "org", "--yes"])
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     monkeypatch.setattr(script, "evaluate_models", lambda *_: pytest.fail("a model was evaluated"))
@@ -108,13 +108,13 @@ def test_stored_runs_with_other_options_are_rejected(script, tmp_path):
         script.validate_settings(runs, [])
 
 
-def test_table_of_models_without_runs_says_not_yet(script):
+def test_table_marks_models_without_runs(script):
     table = script.build_table(script.MODELS, {}).splitlines()
     assert len(table) == 27
     assert all(line.endswith("| – | – | – | – | not yet |") for line in table[2:])
 
 
-def test_study_has_a_row_for_each_model_of_the_list(script):
+def test_study_has_row_for_each_listed_model(script):
     page = (EXAMPLES.parent / "docs" / "studies" / "well_known_models.md").read_text()
     rows = [line.split(" | ")[:4] for line in page.splitlines() if line.startswith("| [")]
     expected = script.build_table(script.MODELS, {}).splitlines()[2:]
@@ -123,7 +123,7 @@ def test_study_has_a_row_for_each_model_of_the_list(script):
 
 @pytest.fixture(scope="module")
 def model_hub(make_model, tmp_path_factory):  # noqa: F811
-    """Run a Hub with three tiny models, uploaded by their owners; the labels of one differ from the list."""
+    """Run a Hub with three tiny models of several owners. The labels of one model differ from the list."""
     from huggingface_hub import HfApi
 
     root = tmp_path_factory.mktemp("models_hub")
@@ -143,7 +143,7 @@ def model_hub(make_model, tmp_path_factory):  # noqa: F811
 
 
 @pytest.mark.nightly
-def test_run_stores_results_continues_after_a_failure_and_resumes(model_hub, tmp_path):
+def test_run_continues_after_failure_and_resumes(model_hub, tmp_path):
     from huggingface_hub import HfApi
 
     api = HfApi(model_hub.endpoint, token=ALICE)

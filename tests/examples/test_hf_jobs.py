@@ -1,4 +1,4 @@
-"""The script for `hf jobs`: what it hands over is what the Hub's client takes, and runs commands that there are."""
+"""Tests of the script for `hf jobs`: the Hub client accepts its arguments, and its commands exist."""
 
 import shlex
 import shutil
@@ -13,7 +13,7 @@ HF = shutil.which("hf")
 
 
 def handed_over(folder, *arguments):
-    """Return the command of the job that the client would submit, as the client itself says it."""
+    """Return the command of the job as parsed by the Hub client."""
     dry = f'[ "$1 $2" = "jobs run" ] || exit 9\nshift 2\nexec "{HF}" jobs run --dry-run --format human "$@"'
     done = run_script("hf_jobs.sh", *arguments, programs={"hf": dry}, folder=folder, HF_TOKEN="hf_of_nobody")
     assert done.returncode == 0, done.stderr
@@ -22,7 +22,7 @@ def handed_over(folder, *arguments):
 
 
 def parsed(words):
-    """Return the command that the command line takes these words for, having parsed them all."""
+    """Return the parsed command of the command line."""
     command = typer.main.get_command(cli.app)
     context = command.make_context("unbag", list(words))
     while hasattr(command, "commands"):
@@ -44,7 +44,7 @@ def parsed(words):
         ),
     ],
 )
-def test_a_job_is_one_that_the_client_takes_and_its_command_one_of_ours(tmp_path, arguments, command, values):
+def test_job_is_accepted_and_its_command_exists(tmp_path, arguments, command, values):
     words = handed_over(tmp_path, *arguments)
     assert words[:3] == ["bash", "-c", 'pip install --quiet "unbag[models]" && exec unbag "$@"']
     context = parsed(words[4:])
@@ -52,7 +52,7 @@ def test_a_job_is_one_that_the_client_takes_and_its_command_one_of_ours(tmp_path
     assert {name: context.params[name] for name in values} == values
 
 
-def test_another_job_is_refused(tmp_path):
+def test_unknown_job_is_rejected(tmp_path):
     done = run_script("hf_jobs.sh", "dance", "org", programs={}, folder=tmp_path)
     assert done.returncode == 2
     assert "expected build, evaluate or train" in done.stderr

@@ -1,4 +1,4 @@
-"""The scripts for SLURM, whose tasks run as processes here: an array of shards, and a training on two nodes."""
+"""Tests of the SLURM scripts with local processes as tasks: an array of shards, and training on two nodes."""
 
 import csv
 import json
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.nightly
 PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "unbag": UNBAG, "torchrun": TORCHRUN}
 
 
-def test_an_array_of_shards_comes_to_the_results_of_one_process(tiny_bert, tmp_path, monkeypatch):  # noqa: F811
-    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 50)  # as in the processes of the script
+def test_shard_array_gives_results_of_one_process(tiny_bert, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 50)  # the value in the processes of the script
     with (tmp_path / "pairs.csv").open("w", newline="") as file:
         rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs("validation"), 60))
         csv.writer(file).writerows([("premise", "hypothesis", "label"), *rows])

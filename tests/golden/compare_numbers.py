@@ -1,8 +1,8 @@
-"""Compare the numbers of two versions of the golden files, whatever words and keys stand around them.
+"""Compare the numbers of two versions of the golden files, ignoring text and keys.
 
     python -m tests.golden.compare_numbers REVISION   # the golden files of a git revision with those of the checkout
 
-A change of names or words leaves every number as it was. Digests, versions and commits are no numbers.
+A change of names or words must not change any number. Digests, versions and commits do not count as numbers.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).parent / "expected"
 _NO_NUMBERS = re.compile(
-    r"\b[0-9a-f]{7,64}\b(?<![0-9]{7})|sha256:\S+|\b\d+\.\d+\.\d+\S*|data:\S+"  # digests, versions, pictures
+    r"\b[0-9a-f]{7,64}\b(?<![0-9]{7})|sha256:\S+|\b\d+\.\d+\.\d+\S*|data:\S+"  # digests, versions, images
 )
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])|(?<![\w.\d])\.\d+")
 
@@ -26,7 +26,7 @@ def numbers_of_text(text: str) -> Counter[str]:
 
 
 def numbers_of_json(value: Any) -> Counter[str]:
-    """Count the numbers among the values of a JSON document; texts in it count with the numbers in them."""
+    """Count the numbers in the values of a JSON document, including those in strings."""
     if isinstance(value, dict):
         return sum((numbers_of_json(each) for each in value.values()), Counter())
     if isinstance(value, list):
@@ -44,7 +44,7 @@ def numbers_of(name: str, text: str) -> Counter[str]:
         return numbers_of_text(text)
     try:
         record = json.loads(text)
-    except json.JSONDecodeError:  # a JSON document per line
+    except json.JSONDecodeError:  # one JSON document per line
         record = [json.loads(line) for line in text.splitlines()]
     if isinstance(record, dict):
         record.pop("schema", None)
@@ -52,7 +52,7 @@ def numbers_of(name: str, text: str) -> Counter[str]:
 
 
 def main(revision: str) -> int:
-    """Print the differences between a revision and the checkout; return 1 if there are any."""
+    """Print the differences between a revision and the checkout. Return 1 if there are any."""
     listed = ["git", "ls-tree", "-r", "--name-only", "--full-tree", revision, "tests/golden/expected"]
     root = HERE.parents[2]
     names = subprocess.run(listed, capture_output=True, text=True, check=True, cwd=root).stdout.splitlines()

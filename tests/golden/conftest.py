@@ -1,4 +1,4 @@
-"""All that the golden test compares, made once."""
+"""The outputs that the golden test compares, created once."""
 
 import io
 from contextlib import redirect_stderr
@@ -13,17 +13,17 @@ from tests.inference.llm.tiny_lm import save_tiny_lm
 
 @pytest.fixture(scope="session")
 def made(request, tmp_path_factory, make_model, _small_data):  # noqa: F811
-    """Return the texts by name; without ../shared or WordNet those that need none."""
+    """Return the texts by name. Texts that need ../shared or WordNet are included only if these are available."""
     for package in ("openai", "vl_convert", "scipy"):
         pytest.importorskip(package)
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # several wait for each other over models this small
+    torch.set_num_threads(1)  # with models this small, threads mostly wait for each other
     had = {name: _or_none(request, name) for name in ("shared", "wordnet")}
     folder = tmp_path_factory.mktemp("golden")
     causal = save_tiny_lm(tmp_path_factory.mktemp("tiny_lm"))
     try:
-        with running_endpoint() as endpoint, redirect_stderr(io.StringIO()):  # progress bars would hide what has moved
+        with running_endpoint() as endpoint, redirect_stderr(io.StringIO()):  # progress bars would hide the differences
             return make(
                 folder,
                 bert=make_model(),

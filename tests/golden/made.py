@@ -1,7 +1,7 @@
-"""What unbag makes of a small corpus: every set, models of each kind on them, and all that is shown of it, as text.
+"""The outputs of unbag on a small corpus, as text: every set, models of each kind, and all result formats.
 
-The package is imported here alone, at the top: where a module moves, this is what follows. Texts are without what the
-machine, its folders or the versions of libraries say.
+Only this module imports the package, so only it must follow moved modules. Paths of the machine and versions of
+libraries are removed from the texts.
 """
 
 import json
@@ -59,10 +59,10 @@ _VERSIONS = {"torch", "transformers", "tokenizers", "scikit_learn", "scipy", "nu
 _WRITERS = ("datasets", "pyarrow", "spacy")
 _OWN = {"data": "pairs.jsonl"}
 _SEEDS = {"data": "seeds.jsonl"}
-_ARE_SEEDS = ("h1", "h3", "h4", "h5", "h9")  # of each SICCK makes a hundred pairs and more
+_ARE_SEEDS = ("h1", "h3", "h4", "h5", "h9")  # SICCK makes at least a hundred pairs of each of these
 _RESULTS = "results.json"
-_TOGETHER = ("function", "words", "transformer")  # on one page
-_COLUMNS = "100"  # of the terminal
+_TOGETHER = ("function", "words", "transformer")  # runs in one report
+_COLUMNS = "100"  # width of the terminal
 
 Texts = dict[str, str]
 
@@ -70,15 +70,15 @@ Texts = dict[str, str]
 def make(
     folder: Path, *, bert: Path, causal: Path, endpoint: str, shared: Path | None, lexicon: Any | None
 ) -> dict[str, str]:
-    """Make everything in a folder, and return it by name: `sets/permuted.json`, `runs/function/table.txt`, …
+    """Create all outputs in a folder, and return them by name: `sets/permuted.json`, `runs/function/table.txt`, …
 
     Args:
-        folder: an empty one; caches are kept in it too.
+        folder: an empty folder for outputs and caches.
         bert: the folder of a classifier.
-        causal: that of a causal language model.
+        causal: the folder of a causal language model.
         endpoint: the address of an endpoint.
-        shared: the folder of real corpora and models; None where there is none.
-        lexicon: WordNet; None where there is none.
+        shared: the folder of real corpora and models, or None.
+        lexicon: WordNet, or None.
     """
     for name in ("pairs.jsonl", "train.jsonl"):
         (folder / name).write_bytes((HERE / name).read_bytes())
@@ -90,7 +90,7 @@ def make(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
-        patch.chdir(folder)  # so that what is recorded of files is their names
+        patch.chdir(folder)  # so that records contain only the names of files
         made = dict(_everything(folder, endpoint, shared, lexicon))
     return {name: _told(text, folder, endpoint, shared) for name, text in made.items()}
 
@@ -136,7 +136,7 @@ def shared_requests(shared: Path) -> dict[str, SetRequest]:
 
 
 def answers(premises: Sequence[str], hypotheses: Sequence[str]) -> list[list[float]]:
-    """Answer by the words in common, how they stand, and a checksum of all letters."""
+    """Predict from the common words, their order and a checksum of all letters."""
     rows = []
     for premise, hypothesis in zip(premises, hypotheses, strict=True):
         first, second = (re.findall(r"\w+", text.lower()) for text in (premise, hypothesis))
@@ -209,7 +209,7 @@ def _asked(model: str, asked: Sequence[SetRequest], out: str) -> list[Result]:
 def _shown(
     runs: Mapping[str, Sequence[Result]], folders: Mapping[str, Path], under: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is seen of each run; its results.json loses what the libraries say, for all that reads it later."""
+    """Yield the outputs of each run. Versions of libraries are removed from its results.json for all later readers."""
     for name, found in runs.items():
         _without_versions(folders[name] / _RESULTS)
         seen = f"{under}runs/{name}"
@@ -224,7 +224,9 @@ def _shown(
         told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
         yield f"{seen}/shown.json", _lines(told)
         chosen["selections"] = [each for each in chosen["selections"] if each["set"] not in of_others]
-        shown.write_text(json.dumps(chosen), encoding="utf-8")  # so that the page has no sentences of others either
+        shown.write_text(
+            json.dumps(chosen), encoding="utf-8"
+        )  # so that the page contains no sentences of other corpora either
         if name not in _TOGETHER:
             yield f"{seen}/report.txt", _report([folders[name]])
     if "words" in runs:
@@ -234,7 +236,9 @@ def _shown(
 
 
 def _without_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return chosen examples with hashes for sentences: those of other people's corpora are not kept here."""
+    """Return selected examples with hashes in place of sentences, since the repository must not
+    contain other corpora.
+    """
     examples = [
         {**example, "lines": [[name, sha256(text.encode()).hexdigest()[:16], marks] for name, text, marks in lines]}
         for example in chosen["examples"]
@@ -244,7 +248,7 @@ def _without_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _report(folders: Sequence[Path]) -> str:
-    """Return what is read on the page of some runs, a line a piece of text."""
+    """Return the visible text of a report, one line per element."""
     html.write_report(folders, Path("report.html"))
     text = Path("report.html").read_text(encoding="utf-8")
     text = re.sub(r"<(script|style|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
@@ -264,7 +268,7 @@ def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
 
 
 def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str, str]]:
-    """Yield what the Parquet file of each set holds, the cards that publish it, and what is stored byte for byte."""
+    """Yield the rows of each set's Parquet file, its cards, and the files that are stored unchanged."""
     stored = {}
     for name, request in asked.items():
         file = Path("sets", f"{name}.parquet")
@@ -306,7 +310,7 @@ def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str
 
 
 def _harnesses(under: str, asked: Sequence[SetRequest]) -> Iterator[tuple[str, str]]:
-    """Yield the tasks of each harness: texts as they are, of code what it computes."""
+    """Yield the tasks of each harness: text files unchanged, and for code the computed values."""
     for harness, files in HARNESSES.items():
         folder = Path("tasks", harness)
         exported = export_tasks(harness, asked, folder, num_fewshot=3)
@@ -328,7 +332,7 @@ def _harnesses(under: str, asked: Sequence[SetRequest]) -> Iterator[tuple[str, s
 
 
 def _scored(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return what a task's code says of made-up answers."""
+    """Return the scores that the code of a task computes for synthetic predictions."""
     said = answers([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
     predicted = [max(range(3), key=row.__getitem__) for row in said]
     predicted = [-1 if i % 41 == 40 else answer for i, answer in enumerate(predicted)]
@@ -346,7 +350,7 @@ def _scored(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]
         "one": _or_error(scores, records[:1]),
         "none": _or_error(scores, []),
     }
-    if f"{name}_results" in module:  # of lm-evaluation-harness
+    if f"{name}_results" in module:  # only in lm-evaluation-harness
         found["of a row"] = module[f"{name}_results"](rows[0], [(-3.0, False), (-1.0, True), (-2.0, False)])
         found["aggregated"] = {
             score: module[f"{name}_{score.replace('.', '_')}"](records) for score in module["HIGHER_IS_BETTER"][name]
@@ -362,7 +366,7 @@ def _or_error(scores: Callable[[Any], dict[str, float]], records: Sequence[Any])
 
 
 def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield what the Hub is told of results, as if they were of a corpus of the Hub."""
+    """Yield the files that publishing results would upload, as if they were on a corpus of the Hub."""
     model = {"name": "org/model", "kind": "transformer", "model": "org/model", "revision": "a" * 40, "dtype": "float32"}
     ours = [_as_of_snli(replace(result, model=model)) for result in found]
     theirs = [_as_of_snli(result) for result in beside]
@@ -397,7 +401,7 @@ def _as_of_snli(result: Result) -> Result:
 
 
 def _predictions(request: SetRequest, *, names: bool) -> Path:
-    """Write the answers to a set's rows, last row first, as somebody else would, and return the file."""
+    """Write predictions for the rows of a set in reverse order, and return the file."""
     built = Path("asked.parquet")
     export_challenge_set(request, built)
     rows = pq.read_table(built).to_pylist()
@@ -416,7 +420,7 @@ def _predictions(request: SetRequest, *, names: bool) -> Path:
 
 
 def _word_vectors() -> str:
-    """Return a table of word vectors: numbers of the checksums of the corpora's words; a tenth of the words lacks."""
+    """Return word vectors computed from checksums, for nine tenths of the words of the corpora."""
     texts = [(HERE / name).read_text(encoding="utf-8") for name in ("pairs.jsonl", "train.jsonl")]
     words = sorted({word for text in texts for word in re.findall(r"[a-z]+", text.lower())})
     lines = []
@@ -436,7 +440,7 @@ def _command(*arguments: str) -> str:
 
 
 def _without_versions(path: Path) -> None:
-    """Take out of a results.json what says the versions of libraries and what decides a model's files."""
+    """Remove the versions of libraries and the hashes of model files from a results.json."""
     record = json.loads(path.read_text(encoding="utf-8"))
     for result in record["results"]:
         result["environment"] = _ENVIRONMENT
@@ -450,33 +454,33 @@ def _without_versions(path: Path) -> None:
 
 
 def _told(text: str, folder: Path, endpoint: str, shared: Path | None) -> str:
-    """Return a text without what is of this machine and of the libraries' versions."""
+    """Return a text without paths of the machine and versions of libraries."""
     for found, name in ((folder.resolve(), "<tmp>"), (folder, "<tmp>"), (shared, "<shared>")):
         text = text.replace(str(found), name) if found is not None else text
     text = text.replace(endpoint, "<endpoint>")
     text = re.sub(r'"versions": \{[^}]*\}', '"versions": {}', text)
-    text = re.sub(r"download_size: \d+", "download_size: <bytes>", text)  # of what pyarrow compresses
+    text = re.sub(r"download_size: \d+", "download_size: <bytes>", text)  # depends on the compression of pyarrow
     text = re.sub(r"spaCy \d[\w.]*", "spaCy <version>", text)
     return text if text.endswith("\n") else f"{text}\n"
 
 
 def _kept(request: SetRequest, table: pa.Table) -> tuple[int, ...]:
-    """Return the rows that are kept as they are: none of other people's."""
+    """Return the indices of rows that are stored as text, which excludes rows of other corpora."""
     return (0, 1, table.num_rows - 1) if "data" in request.options else ()
 
 
 def _content(table: pa.Table, column: str) -> str:
-    """Return a hash of a column's values; fractions are rounded, so that every machine has the same ones."""
+    """Return a hash of the values of a column. Floats are rounded, so that the hash is equal on all machines."""
     return sha256(json.dumps(table.column(column).to_pylist()).encode()).hexdigest()
 
 
 def _lines(entries: Sequence[Any]) -> str:
-    """Return entries as JSON, a line each: short enough to keep, and one that changes is one in a diff."""
+    """Return entries as JSON with one line per entry, so that diffs are short."""
     return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
 def _executed(source: str) -> dict[str, Any]:
-    """Run a module that was written for a harness, with something that takes any use in the harness's place."""
+    """Run a module written for a harness, with a stub in place of the harness."""
     module = ModuleType("unbag_written")
     with _any_harness():
         sys.modules[module.__name__] = module
@@ -493,7 +497,7 @@ class _AnyName(type):
 
 
 class _Anything(metaclass=_AnyName):
-    """Takes any use: a base class, a decorator and a config of a harness alike."""
+    """A stub for a base class, a decorator or a config of a harness."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
@@ -503,21 +507,21 @@ class _Anything(metaclass=_AnyName):
 
 
 class _Harnesses(MetaPathFinder, Loader):
-    """Finds any module of the harnesses; each name in it is `_Anything`."""
+    """An import finder that provides stub modules for the harnesses."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return where a module is, if it is a harness's."""
+        """Return the spec of a stub module if the name belongs to a harness."""
         return ModuleSpec(name, self, is_package=True) if _is_of_harness(name) else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill a module."""
+        """Fill a stub module."""
         vars(module)["__getattr__"] = lambda _: _Anything
 
 
 @contextmanager
 def _any_harness() -> Iterator[None]:
     finder = _Harnesses()
-    _forget_harnesses()  # where one is installed: its checks are not what is looked at here
+    _forget_harnesses()  # also if a harness is installed, since its checks are not tested here
     sys.meta_path.insert(0, finder)
     try:
         yield

@@ -1,4 +1,4 @@
-"""No number and no sentence moves: what unbag makes of a small corpus is what it was when `expected/` was written."""
+"""Test that the outputs of unbag on a small corpus equal the files in `expected/`."""
 
 import difflib
 import json
@@ -13,17 +13,17 @@ from tests.golden.made import BYTES, SHARED, WORDNET
 EXPECTED = Path(__file__).parent / "expected"
 NAMES = sorted(path.relative_to(EXPECTED).as_posix() for path in EXPECTED.rglob("*") if path.is_file())
 WRITE = "if that is meant, write it anew: python -m tests.golden.write"
-# No piece of a hash: nothing of a word stands beside a number, and an exponent without a point has its sign.
+# Excludes parts of hashes: no letter is next to the number, and an exponent without a decimal point has a sign.
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d*\.\d+(?:e[-+]\d+)?|\d+e[-+]\d+)(?![\w.]*\w)")
-_RELATIVE, _ABSOLUTE = 1e-5, 1e-7  # another processor adds in another order, of models in float32
-_SHOWN = 60  # lines of a difference
+_RELATIVE, _ABSOLUTE = 1e-5, 1e-7  # other processors sum float32 values in another order
+_SHOWN = 60  # maximum number of lines of a diff
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_has_moved(name, request):
+def test_output_equals_golden_file(name, request):
     for prefix, fixture in ((SHARED, "shared"), (WORDNET, "wordnet")):
         if name.startswith(prefix):
-            request.getfixturevalue(fixture)  # skips where there is none
+            request.getfixturevalue(fixture)  # skips if the files are missing
     made = request.getfixturevalue("made")
     assert name in made, f"{name} is not made any more; {WRITE}"
     expected = (EXPECTED / name).read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ def test_nothing_has_moved(name, request):
         pytest.fail(f"{name} has moved; {WRITE}\n{difference(expected, found)}", pytrace=False)
 
 
-def test_all_that_is_made_is_expected(made):
+def test_all_outputs_are_expected(made):
     assert sorted(set(made) - set(NAMES)) == [], WRITE
 
 
@@ -44,7 +44,7 @@ def versions(text):
 
 
 def alike(one, two, *, for_people):
-    """Check whether texts differ in nothing but the last digits of numbers that are no counts."""
+    """Check whether two texts differ only in the last digits of numbers that are not counts."""
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", two):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=True)
@@ -55,7 +55,7 @@ def alike(one, two, *, for_people):
 
 
 def _last_digit(number):
-    """Return what a number that was rounded to three or four digits may be off by; next to nothing for any other."""
+    """Return the tolerance of a number rounded to three or four digits. For any other number, it is almost zero."""
     digits = len(number.partition(".")[2])
     return 1.01 * 10.0**-digits if digits in (3, 4) else _ABSOLUTE
 
@@ -83,6 +83,6 @@ def difference(one, two):
         ("at 1.5e-07", "at 1.6e-07", True, True),
     ],
 )
-def test_numbers_are_alike_to_their_last_digits(one, two, where_rounded, anywhere):
+def test_numbers_are_compared_up_to_last_digits(one, two, where_rounded, anywhere):
     assert alike(one, two, for_people=True) == where_rounded
     assert alike(one, two, for_people=False) == anywhere

@@ -1,6 +1,6 @@
-"""Write what the golden test expects anew: `python -m tests.golden.write`, and look at what changed before committing.
+"""Rewrite the files of the golden test: `python -m tests.golden.write`. Review the diff before you commit.
 
-Without ../shared or WordNet what needs them stays as it was.
+Files that need ../shared or WordNet are unchanged if these are missing.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Describe the rows of sets as their builders produce them; see `plain_reader`."""
+"""Print descriptions of the rows that the builders of sets produce; see `plain_reader`."""
 
 import json
 import sys

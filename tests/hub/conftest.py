@@ -32,7 +32,7 @@ _CARD = "\n".join(
 
 
 def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
-    """Write the content of the Hub to a folder to mount. Returns its pinned commits."""
+    """Write the content of the Hub to a folder to mount. Return the pinned commits."""
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
     (snli / "README.md").write_text(_CARD)
@@ -55,7 +55,7 @@ def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
 
 @pytest.fixture(scope="session")
 def tiny_hub(tmp_path_factory):
-    """Run the Hub. It includes spaCy's pipeline if that is next to the checkout."""
+    """Run the Hub. It includes the spaCy pipeline if it is available in ../shared."""
     root = tmp_path_factory.mktemp("tiny_hub")
     pins = mount_tiny(root)
     with running_hub(mount=root, pins=pins) as running:
@@ -63,7 +63,7 @@ def tiny_hub(tmp_path_factory):
 
 
 class Commands:
-    """Runs commands of `unbag` in separate processes against a Hub, with separate caches."""
+    """Runs commands of `unbag` against a Hub, in separate processes with separate caches."""
 
     def __init__(self, hub: RunningHub, home: Path) -> None:
         self.hub = hub
@@ -71,7 +71,7 @@ class Commands:
         self.env = hub.env(home / "hf", token=ALICE) | {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "200"}
 
     def __call__(self, *arguments: object, code: int = 0, program: tuple[str, str] = ("-m", "unbag")) -> str:
-        """Run one command. Returns its output, or its error message if `code` is not 0."""
+        """Run one command. Return its output, or its error message if `code` is not 0."""
         done = PYTHON.run(*program, *arguments, env=self.env)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
@@ -81,7 +81,7 @@ class Commands:
         )
 
     def together(self, *commands: list[object]) -> list[object]:
-        """Run several commands in one process. Returns the JSON values that they print."""
+        """Run several commands in one process. Return the JSON values that they print."""
         asked = json.dumps([[str(argument) for argument in command] for command in commands])
         return self.run("tests.hub.several_commands", asked)
 
@@ -94,11 +94,11 @@ class Commands:
 
 @pytest.fixture(scope="session")
 def commands(tiny_hub, tmp_path_factory):
-    """Build a command runner whose caches are shared by all tests."""
+    """Return a command runner whose caches are shared by all tests."""
     return Commands(tiny_hub, tmp_path_factory.mktemp("commands"))
 
 
 @pytest.fixture
 def fresh_commands(tiny_hub, tmp_path):
-    """Build a command runner with empty caches."""
+    """Return a command runner with empty caches."""
     return Commands(tiny_hub, tmp_path / "fresh")

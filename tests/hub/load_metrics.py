@@ -1,7 +1,7 @@
-"""Run metrics from Spaces, as somebody who has `evaluate` and not unbag: `python load_metrics.py < inputs > scores`.
+"""Run metrics from Spaces in an environment without unbag: `python load_metrics.py < inputs > scores`.
 
-The inputs are JSON, {Space: {name: column or option}}; so is what comes out, {Space: {"scores": …, "example": [got,
-said]}}: what the example on the Space's card gives, and what the card says.
+The input is JSON, {Space: {name: column or option}}. The output is {Space: {"scores": …, "example": [computed,
+stated]}}, where `example` compares the example on the Space's card with the result that the card states.
 """
 
 import ast
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 
 class WithoutSome(PathFinder):
-    """A finder that hides packages that a user of a metric may not have installed."""
+    """An import finder that hides packages that users of a metric may not have installed."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

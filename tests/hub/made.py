@@ -1,4 +1,4 @@
-"""Results of pseudo-random predictions, as `unbag evaluate` records them."""
+"""Results of pseudo-random predictions in the format of `unbag evaluate`."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ def plain(about=None, *, seed=1):
 
 
 def swapped(about=None, *, seed=1):
-    """Build a result on exchanged pairs, of which 40 of 60 are neutral or contradictions."""
+    """Build a result on swapped pairs, of which 40 of 60 are neutral or contradictions."""
     rng = np.random.default_rng(seed)
     gold = np.arange(60) % 3
     before, after = rng.integers(0, 3, 60), rng.integers(0, 3, 60)

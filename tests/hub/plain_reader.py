@@ -1,6 +1,6 @@
-"""Read data sets of the Hub with `datasets` and without unbag. Prints a line of JSON for each split.
+"""Read datasets of the Hub with `datasets` and without unbag. Print one line of JSON per split.
 
-What is asked for comes as JSON on standard input: pairs of a repository and a config, or null for the default one.
+The input is JSON on standard input: pairs of a repository and a config, or null for the default config.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import datasets
 
 
 def described(rows: datasets.Dataset) -> dict[str, object]:
-    """Describe rows by their content."""
+    """Return a description of the rows that depends on their content."""
     digest = hashlib.sha256()
     n = 0
     for row in rows:

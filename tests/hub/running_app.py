@@ -1,4 +1,4 @@
-"""Run a Space as the Hub does: `python app.py`, in its folder, with gradio and without unbag."""
+"""Run a Space as on the Hub: `python app.py` in its folder, with gradio and without unbag."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Run several commands of unbag in one process, because starting one is slow. Standard input holds them as JSON."""
+"""Run several commands of unbag in one process, because the start of a process is slow. The input is JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Publication over HTTP: two trained models, results of another user's model, and a shared data set of results."""
+"""Tests of publishing over HTTP: two trained models, results of another user's model, and a results dataset."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
-    """Train two models, finetuned and HEX, with results on their training pairs. Returns their folders."""
+    """Train two models (fine-tuned and HEX) with results on their training pairs. Return their folders."""
     from accelerate.state import AcceleratorState
 
     from unbag import evaluate, scripts
@@ -77,7 +77,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
         for head in ("plain", "residual")[: 1 + (name == "hex")]:
             asked = [SetRequest(set, options={"data": str(pairs_file)}) for set in ("plain", "swapped")]
             found = evaluate(folder, asked, output_dir=folder / "evaluation" / head, trust_labels=True, head=head)
-            # As if the pairs were SNLI's, which these tests do without.
+            # Relabel the results as if they were on SNLI, which these tests do not load.
             results.write_results(
                 [
                     replace(each, data=each.data | {name: SNLI[name] for name in ("name", "split", "origin")})
@@ -91,7 +91,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
 
 
 def answers(source):
-    """Compute the logits of a folder or a Hub id, and the predictions of a pipeline."""
+    """Return the logits of a folder or a Hub id, and the predictions of a pipeline."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
@@ -106,7 +106,7 @@ def answers(source):
 
 @pytest.fixture(scope="module")
 def benchmarks(hub):
-    """Publish two benchmark data sets whose cards do not record the rows. Returns their commits."""
+    """Publish two benchmark datasets whose cards do not record the rows. Return their commits."""
     from huggingface_hub import HfApi
 
     api, commits = HfApi(hub.endpoint, token=ALICE), {}
@@ -121,7 +121,7 @@ def benchmarks(hub):
 
 @pytest.fixture(scope="module")
 def published(hub, home, trained, benchmarks):
-    """Publish both models. Returns the predictions of the folders by repository id."""
+    """Publish both models. Return the predictions of the folders by repository id."""
     found = {}
     for name, folder in trained.items():
         given = [part for head in sorted((folder / "evaluation").iterdir()) for part in ("--results", head)]
@@ -132,19 +132,19 @@ def published(hub, home, trained, benchmarks):
 
 
 @runs_in("hub_client")
-def test_plain_transformers_get_the_same_logits(published):
+def test_published_model_has_same_logits_in_transformers(published):
     for repo, (logits, id2label, said) in published.items():
         assert answers(repo) == (logits, id2label, said)
         assert sorted(id2label.values()) == ["contradiction", "entailment", "neutral"]
 
 
 @runs_in("hub_client")
-def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchmarks):
+def test_card_and_results_are_readable_by_clients(published, benchmarks):
     from huggingface_hub import HfApi, ModelCard, hf_hub_download, parse_eval_result_entries
 
     for repo in published:
         card = ModelCard.load(repo)
-        # What it was trained on is a file of somebody's: nobody knows its license.
+        # The training data is a user's file with an unknown license.
         assert (card.data.license, card.data.pipeline_tag, card.data.language) == (
             "other",
             "text-classification",
@@ -170,7 +170,7 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchm
 
 
 @runs_in("hub_client")
-def test_the_residual_head_comes_along(published, trained):
+def test_residual_head_is_published(published, trained):
     import numpy as np
 
     from unbag.inference.transformer import TransformerPredictor
@@ -182,7 +182,7 @@ def test_the_residual_head_comes_along(published, trained):
     assert not np.array_equal(there, TransformerPredictor.load(repo).predict(*pairs))
 
 
-def test_the_same_again_makes_no_commit(hub, home, trained, published):
+def test_unchanged_model_makes_no_commit(hub, home, trained, published):
     given = ("--results", trained["finetune"] / "evaluation" / "plain")
     done = publish(hub, home, ALICE, "model", trained["finetune"], "--repo-id", "org/trained-finetune", *given)
     assert done["commit"] is None
@@ -227,7 +227,7 @@ def _check_the_proposal(repo_id):
     assert len(index) == 7
 
 
-def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
+def test_results_of_other_model_are_rejected(hub, home, repo_id, tmp_path):
     results.write_results([plain(model("another/model"))], tmp_path / "results.json")
     process = unbag(
         hub,
@@ -247,7 +247,7 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     assert errors.strip() == f"unbag: expected results of {repo_id}, got results of another/model"
 
 
-def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_to_do(hub, home, trained, repo_id):
+def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, trained, repo_id):
     given = (trained["finetune"] / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id, "--yes")
     process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
     _, errors = process.communicate()
@@ -256,7 +256,7 @@ def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_
 
 
 @pytest.mark.nightly
-def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
+def test_concurrent_publishers_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
     commands = [("--repo-id", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
     for number in range(3):
         path = tmp_path / f"{number}.json"

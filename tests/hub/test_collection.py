@@ -1,4 +1,4 @@
-"""The collection of an organization over HTTP: created once, completed, and not changed by a second publication."""
+"""Tests of the collection of an organization over HTTP: created once, completed, and unchanged by a second run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
 from tests.test_fake_hub.callers import alice
 
-_MANY = 6  # more items than a list of collections shows
+_MANY = 6  # more items than a list of collections includes
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _as(token: str):
 
 
 def _titled(repo_id: str):
-    """Return the collection a title of its own, since all tests share an organization."""
+    """Give the collection a unique title, since all tests share an organization."""
     return mock.patch("unbag.hub.collection.TITLE", f"unbag {repo_id}")
 
 
@@ -58,7 +58,7 @@ def _collection(repo_id: str):
 
 
 @runs_in("hub_client")
-def test_publish_all_lists_every_repository_in_one_collection_once(repo_id):
+def test_publish_all_lists_every_repo_in_one_collection(repo_id):
     with _as(ALICE), _titled(repo_id):
         publications = _publications(repo_id)
         first = json.loads(_publish(publications))[-1]
@@ -74,7 +74,7 @@ def test_publish_all_lists_every_repository_in_one_collection_once(repo_id):
 
 
 @runs_in("hub_client")
-def test_a_later_publication_adds_to_the_collection_and_keeps_other_items(repo_id):
+def test_later_publication_adds_to_collection(repo_id):
     with _as(ALICE), _titled(repo_id):
         few, more = _publications(repo_id, 1), _publications(repo_id, 3)
         _publish(few)
@@ -86,7 +86,7 @@ def test_a_later_publication_adds_to_the_collection_and_keeps_other_items(repo_i
 
 
 @runs_in("hub_client")
-def test_a_preview_lists_the_collection_and_writes_nothing(repo_id):
+def test_preview_lists_collection_and_writes_nothing(repo_id):
     with _as(ALICE), _titled(repo_id):
         publications = _publications(repo_id, 2)
         shown = _publish(publications, yes=False, as_json=False)
@@ -101,28 +101,28 @@ def test_a_preview_lists_the_collection_and_writes_nothing(repo_id):
 
 
 @runs_in("hub_client")
-def test_a_private_publication_makes_a_private_collection(repo_id):
+def test_private_publication_makes_private_collection(repo_id):
     with _as(ALICE), _titled(repo_id):
         _publish(_publications(repo_id, 1), private=True)
         assert _collection(repo_id).private
 
 
 @runs_in("hub_client")
-def test_a_collection_is_completed_after_an_interruption(hub: RunningHub, repo_id):
+def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
     from unbag.hub.collection import plan_collection, publish_collection
 
     with _as(ALICE), _titled(repo_id), mock.patch("time.sleep", lambda _, sleep=time.sleep: sleep(0.01)):
         publications = _publications(repo_id, 2)
         _publish(publications[:1])
         alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
-        # The Hub adds the item, but its response is lost: the retry finds the item there.
+        # The Hub adds the item but the response is lost, so the retry finds the item.
         hub.arm(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response"))
         publish_collection(plan_collection("org", publications))
         assert [item.item_id for item in _collection(repo_id).items] == [each.repo for each in publications]
 
 
 @runs_in("hub_client")
-def test_a_collection_of_others_is_rejected_with_the_reason(repo_id):
+def test_collection_of_other_owner_is_rejected(repo_id):
     from unbag.hub.collection import plan_collection, publish_collection
     from unbag.hub.push import HubError
 

@@ -1,4 +1,4 @@
-"""The card of a data set repository, without a Hub."""
+"""Tests of the card of a dataset repository, without a Hub."""
 
 import pytest
 import yaml
@@ -26,7 +26,7 @@ def _metadata(card):
     return split_card(card)[0]
 
 
-def test_merge_card_one_by_one_or_at_once_gives_same_card():
+def test_merge_card_in_steps_equals_single_merge():
     a, b = _config("a"), _config("b", rows=5)
     assert _merged(_merged(None, a), b) == _merged(None, a, b)
 
@@ -37,7 +37,7 @@ def test_merge_card_again_changes_nothing():
     assert _merged(card, _config("b")) == card
 
 
-def test_merge_card_keeps_text_of_others():
+def test_merge_card_keeps_existing_text():
     card = _merged(None, _config("a")).replace(b"license:", b"extra: [1]\nlicense:", 1)
     card += "\n## Thanks\n\nto all – of you\n".encode()
     merged = _merged(card, _config("b"))
@@ -63,7 +63,7 @@ def test_merge_card_lists_licenses_of_published_configs():
     assert _metadata(_merged(both, _config("b")))["license"] == "cc-by-sa-4.0"
 
 
-def test_merge_card_with_laxer_license_raises():
+def test_merge_card_with_less_restrictive_license_raises():
     with pytest.raises(ValueError, match=r"at least as restrictive as cc-by-sa-4.0 of the config a, got mit"):
         _merged(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
 
@@ -94,6 +94,6 @@ def test_set_block_keeps_place_of_existing_block():
     assert text.endswith("yours\n")
 
 
-def test_the_head_is_yaml_that_others_read():
+def test_front_matter_is_valid_yaml():
     metadata = yaml.safe_load(_merged(None, _config("a")).decode().split("---\n")[1])
     assert metadata["configs"][0]["data_files"] == [{"split": "test", "path": "data/a/test-*.parquet"}]

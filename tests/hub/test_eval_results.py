@@ -1,6 +1,8 @@
-"""Results in model repositories: one score per benchmark, and the card's `model-index`."""
+"""Tests of results in model repositories: one score per benchmark, and the `model-index` of the card."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,7 +10,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from tests.hub.made import SNLI, plain, swapped
 from unbag.hub import cards, eval_results
-from unbag.hub.benchmark_file import PublishedTask, merge_tasks
+from unbag.hub.benchmark_file import FRAMEWORK, PublishedTask, merge_tasks
 from unbag.hub.benchmarks import (
     Benchmark,
     collect_published_options,
@@ -28,7 +30,12 @@ from unbag.hub.eval_results import ResultContext
         ("breaking_nli", {}, {"name": "official", "split": "", "origin": "an address"}, "official"),
         ("sicck", {"space": "seven_way"}, {"name": "official", "split": ""}, "official-seven_way"),
         ("plain", {}, {"name": "pairs.csv", "split": "", "origin": "pairs.csv"}, None),
-        ("plain", {}, {"origin": "somebody/else (default)"}, None),  # of the corpus's name, and not it
+        (
+            "plain",
+            {},
+            {"origin": "somebody/else (default)"},
+            None,
+        ),  # has the name of the corpus, but a different origin
     ],
 )
 def test_published_config_name_of_result(name, config, data, expected):
@@ -46,7 +53,7 @@ def test_find_deviations_lists_changed_options():
         )
 
     assert changed() == {}
-    assert changed(mode="hypothesis") == {}  # a config of its own
+    assert changed(mode="hypothesis") == {}  # a separate config
     assert changed(q=10) == {"q": 10}
     assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
     assert find_deviations(replace(plain(), set="cs_lambda", config={"train_data": ["snli"]})) == {
@@ -93,7 +100,7 @@ def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
     assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 
-def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
+def test_merge_tasks_adds_one_task_per_config():
     once = merge_tasks(None, "swapped", {"snli-test": "test"})
     read = yaml.safe_load(once)
     assert read["tasks"] == [{"id": "snli-test", "config": "snli-test", "split": "test"}]
@@ -105,13 +112,19 @@ def test_merge_tasks_has_one_task_per_config_and_keeps_other_entries():
     assert (more["evaluation_framework"], more["more"]) == ("inspect-ai", 1)
 
 
+def test_publishing_guide_registers_framework_of_eval_yaml():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "publish.md").read_text(encoding="utf-8")
+    [entry] = re.findall(r"```ts\n(.*?)```", guide, re.DOTALL)
+    assert re.match(rf'\s*{FRAMEWORK}: \{{\s*name: "{FRAMEWORK}",\s*description:\s*"[^"]+",\s*url: "https://', entry)
+
+
 @pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])
 def test_merge_tasks_with_malformed_file_raises(content):
     with pytest.raises(ValueError, match=r"eval.yaml on the Hub: expected a valid file.*; correct or delete"):
         merge_tasks(content, "swapped", {})
 
 
-def test_merge_model_index_replaces_own_entries_only():
+def test_merge_model_index_replaces_only_unbag_entries():
     theirs = {
         "task": {"type": "text-classification"},
         "dataset": {"type": "glue", "name": "GLUE"},

@@ -1,4 +1,4 @@
-"""Changes of single front matter entries that keep all other bytes."""
+"""Tests of changing single front matter entries without changing other bytes."""
 
 import pytest
 import yaml
@@ -52,7 +52,7 @@ def test_set_entry_keeps_line_ends():
 
 
 @pytest.mark.parametrize("head", ["{a: 1, b: 2}", "a: &x [1]\nb: *x"])
-def test_set_entry_that_would_change_others_raises(head):
+def test_set_entry_that_would_change_other_entries_raises(head):
     with pytest.raises(ValueError, match=r"expected YAML, got an error|without changing other entries"):
         cards.set_entry(f"---\n{head}\n---\n", "a", 2)
 

@@ -1,4 +1,4 @@
-"""The leaderboard: a Space that reads a data set of results."""
+"""Tests of the leaderboard, a Space that reads a results dataset."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def results():
     )
 
 
-def test_rank_results_puts_best_first_in_either_direction(results):
+def test_rank_results_puts_best_first(results):
     table = rank_results(results, "permuted", "snli", "p_c")
     assert table["value"].tolist() == [0.4, 1.0]
     assert table["better"].tolist() == ["↓ lower"] * 2
@@ -70,14 +70,14 @@ def test_rank_results_puts_best_first_in_either_direction(results):
     assert len(rank_results(results, ALL, ALL, ALL)) == len(results)
 
 
-def test_rank_results_links_hub_models_only(results):
+def test_rank_results_links_only_hub_models(results):
     models = rank_results(results, ALL, ALL, ALL)["model"].tolist()
     assert "[org/reader](https://huggingface.co/org/reader)" in models
     assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
     assert "lexical" in models
 
 
-def test_the_name_of_a_model_is_no_markup(results):
+def test_model_name_is_escaped(results):
     table = rank_results(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
     assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
 
@@ -113,7 +113,7 @@ def test_build_overview_orders_by_number_of_sets_and_mean():
     assert legend.startswith("**mean**: over the evaluated challenge sets")
 
 
-def test_build_overview_compares_equal_rows_only(results):
+def test_build_overview_compares_only_equal_rows(results):
     few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}])
     table, _ = build_overview(pd.concat([results, few]))
     values = table.set_index("model")["permuted ↓"]
@@ -150,7 +150,7 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     assert [row[6] for row in table["data"]] == ["plain"]
 
 
-def test_the_card_names_the_data_set_it_reads():
+def test_card_names_results_dataset():
     space = build_leaderboard_space("org/board", "org/numbers")
     card = space.files["README.md"].decode()
     assert "datasets:\n- org/numbers\n" in card

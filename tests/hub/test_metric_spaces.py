@@ -1,4 +1,4 @@
-"""Spaces of metrics, used without unbag."""
+"""Tests of metric Spaces in an environment without unbag."""
 
 import inspect
 import json
@@ -40,7 +40,7 @@ METRIC_OF = {
     "swapped": "swap_consistency",
 }
 NAMES = scripts.names("metrics")
-# The measurement's own inputs; its page takes what is worked out of them.
+# The inputs of the metric function. The page of the Space takes values computed from them.
 MINITREES = {
     "words": [["sleeps", "the", "cat"], ["cat", "the", "sleeps"]],
     "tags": [["VERB", "DET", "NOUN"], ["NOUN", "DET", "VERB"]],
@@ -102,7 +102,7 @@ def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp
     assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.5}
 
 
-def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
+def test_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
     folder = _write(spaces["swap_consistency"], tmp_path / "space")
     header, rows = parse_table((folder / "example.csv").read_text())
     with running_app(folder, hub.env(tmp_path / "home")) as address:
@@ -117,7 +117,7 @@ def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_space_needs_numpy_alone_and_names_its_origin(spaces, name):
+def test_space_requires_only_numpy_and_names_origin(spaces, name):
     files = {path: content.decode() for path, content in spaces[name].files.items()}
     assert files["requirements.txt"] == "numpy>=2.0\n"
     for path in (path for path in files if path.endswith(".py")):
@@ -129,7 +129,7 @@ def test_a_space_needs_numpy_alone_and_names_its_origin(spaces, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_card_of_a_space_says_how_to_run_it(spaces, name):
+def test_card_shows_how_to_load_metric(spaces, name):
     from huggingface_hub import SpaceCard
 
     card = SpaceCard(spaces[name].files["README.md"].decode())
@@ -140,26 +140,26 @@ def test_the_card_of_a_space_says_how_to_run_it(spaces, name):
     assert "metrics/" not in card.text.split("```")[1]
 
 
-def test_the_pages_are_tested_with_the_gradio_that_runs_them():
+def test_pages_are_tested_with_pinned_gradio():
     constraints = (Path(__file__).parents[2] / "constraints.txt").read_text()
     assert f"gradio=={GRADIO}\n" in constraints
 
 
-def test_a_space_is_named_like_a_module():
+def test_space_name_must_be_module_name():
     with pytest.raises(
         ValueError, match=r"name is a Python module name, such as org/natural_logic, got 'org/natural-logic'"
     ):
         build_metric_space("natural_logic", "org/natural-logic")
 
 
-def test_a_metric_may_have_another_name_there(hub: RunningHub):
+def test_metric_can_be_published_under_other_name(hub: RunningHub):
     files = build_metric_space("natural_logic", "org/mine").files
     assert "mine.py" in files
     assert b'evaluate.load("org/mine")' in files["README.md"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_explains_every_score_of_its_example(name):
+def test_page_explains_every_score_of_example(name):
     card = MetricCard.parse((scripts.folder("metrics", name) / "README.md").read_text())
     scores = compute_scores(_function(name), _example(name), '{"seed": 1}' if name != "pos_minitree" else "")
     found = list(iter_lines(scores))
@@ -216,7 +216,7 @@ def test_parse_table_with_malformed_csv_raises(text, message):
 
 
 @pytest.mark.parametrize("name", [name for name in challenge_sets.list_set_names() if name != "plain"])
-def test_a_metric_reads_the_columns_of_its_set(name):
+def test_metric_reads_columns_of_its_set(name):
     described = challenge_sets.get_challenge_set(name)
     of_set = {*described.import_builder_class().SCHEMA.names, "predictions"}
     metric = _function(METRIC_OF[name])
@@ -225,13 +225,13 @@ def test_a_metric_reads_the_columns_of_its_set(name):
     assert {one.name for one in required if one.default is one.empty} <= set(taken)
 
 
-def test_a_long_list_is_cut_short():
+def test_long_list_is_truncated():
     assert [line.value for line in iter_lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == [
         "1, 0.5, –, 0.25, … (6)"
     ]
 
 
-def test_each_space_links_the_sets_whose_columns_it_reads(spaces):
+def test_space_links_sets_with_its_columns(spaces):
     for name, space in spaces.items():
         readers = [each.name for each in challenge_sets.list_challenge_sets() if name in each.metrics]
         assert readers

@@ -1,4 +1,4 @@
-"""The card of a trained model, and rejected folders."""
+"""Tests of the card of a trained model, and of rejected folders."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ def part(name, **more):
 
 @pytest.fixture
 def run(tmp_path):
-    """Build a function that writes the output folder of a training, without real weights."""
+    """Return a function that writes the output folder of a training run without real weights."""
 
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
@@ -111,7 +111,7 @@ def test_model_card_compares_results_on_same_pairs(run):
     assert b"id: me/plain" in publication.files[".eval_results/unbag-plain-snli-test.yaml"]
 
 
-def test_model_card_shows_residual_results_without_eval_results(run):
+def test_model_card_shows_residual_results_separately(run):
     folder = run(recipe="hex")
     publication = build_checkpoint_publication(folder, "me/model", results=[own(folder, head="residual sha256:1")])
     assert "| set | metric | this model | residual head |" in card(publication).text
@@ -119,7 +119,7 @@ def test_model_card_shows_residual_results_without_eval_results(run):
     assert card(publication).data.eval_results is None
 
 
-def test_model_card_thins_long_curve_and_keeps_last_row(run):
+def test_model_card_shortens_long_curve(run):
     text = card(build_checkpoint_publication(run(steps=101), "me/model")).text
     rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
     assert len(rows) <= 13
@@ -154,7 +154,7 @@ def test_recipes_with_model_have_description():
     assert [name for name, recipe in recipes().items() if recipe.protocol is None and not recipe.about] == []
 
 
-def test_results_of_another_model_are_refused(run):
+def test_results_of_other_model_are_rejected(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
         build_checkpoint_publication(folder, "me/model", results=[own(other)])
@@ -162,7 +162,7 @@ def test_results_of_another_model_are_refused(run):
         build_checkpoint_publication(folder, "me/model", compare_with=[own(folder)])
 
 
-def test_labels_in_another_order_are_refused(run):
+def test_inconsistent_label_order_is_rejected(run):
     folder = run()
     config = json.loads((folder / "config.json").read_text())
     turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
@@ -174,7 +174,7 @@ def test_labels_in_another_order_are_refused(run):
         build_checkpoint_publication(folder, "me/model")
 
 
-def test_checkpoint_publication_of_other_folder_raises(run, tmp_path):
+def test_publication_of_incomplete_folder_raises(run, tmp_path):
     with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
         build_checkpoint_publication(tmp_path, "me/model")
     folder = run()
@@ -183,7 +183,7 @@ def test_checkpoint_publication_of_other_folder_raises(run, tmp_path):
         build_checkpoint_publication(folder, "me/model")
 
 
-def test_caches_and_hidden_files_stay_behind(run):
+def test_caches_and_hidden_files_are_not_published(run):
     folder = run()
     for path in ("evaluation/results.json", "evaluation/predictions/part.parquet", ".cache/a", "README.md"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -196,7 +196,7 @@ def test_caches_and_hidden_files_stay_behind(run):
 
 
 def test_model_card_lists_hex_embeddings_as_source(run):
-    """The vectors are published with the model, in `hex.safetensors`, and their terms are unknown."""
+    """`hex.safetensors` contains the word vectors, whose license is unknown."""
     about = card(build_checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
     assert about.data.license == "other"
     assert "| glove.txt | unknown |" in about.text
@@ -213,7 +213,7 @@ def test_model_card_of_unbag_architecture_imports_unbag(run):
     assert card(build_checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
 
 
-def test_checkpoint_publication_with_code_bundles_architecture(run):
+def test_publication_with_code_includes_architecture(run):
     folder = run()
     with pytest.raises(ValueError, match="whose code is in transformers"):
         build_checkpoint_publication(folder, "me/model", with_code=True)
@@ -228,7 +228,7 @@ def test_checkpoint_publication_with_code_bundles_architecture(run):
             "AutoModelForSequenceClassification": "modeling_unbag.EsimForSequenceClassification",
         }
     }
-    written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # as transformers does
+    written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # the format of transformers
     (folder / "config.json").write_text(written)
     published = build_checkpoint_publication(folder, "me/model", with_code=True).files["config.json"]
     assert remove_code(published) == written.encode(), "by which results of the folder are known as the repository's"
@@ -257,6 +257,6 @@ def test_checkpoint_publication_with_code_bundles_architecture(run):
         ),
     ],
 )
-def test_augmentation_sentence_restricts_only_kinds_with_a_half_of_the_vocabulary(kinds, words, end):
+def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, words, end):
     added = {"words": words, "first_epoch": {kind: {"pairs": n} for kind, n in kinds.items()}}
     assert model_card._augmentation({"config": {}, "augmentation": added}) == f"In each epoch, {end}"

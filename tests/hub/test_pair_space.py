@@ -1,4 +1,4 @@
-"""The Space to try a pair: its bundled functions agree with the library."""
+"""Tests of the Space for single pairs, whose bundled functions must agree with the library."""
 
 import asyncio
 import importlib.util
@@ -33,7 +33,7 @@ RECORD = {
 
 @pytest.fixture(scope="module")
 def lexical(tmp_path_factory):
-    """Fit a lexical model to pseudo-random pairs and save it in a folder."""
+    """Fit a lexical model to pseudo-random pairs, and return its folder."""
     rng = np.random.default_rng(1)
     pairs = [tuple(tuple(sorted(set(rng.choice(WORDS, 3)))) for _ in range(2)) for _ in range(60)]
     folder = tmp_path_factory.mktemp("lexical")
@@ -62,7 +62,7 @@ def ours(space):
     del sys.modules["unbag_words"]
 
 
-def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
+def test_space_names_no_unbag_module_or_local_file(space):
     for path in space.iterdir():
         content = path.read_bytes()
         assert b"/home/me" not in content
@@ -73,7 +73,7 @@ def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
 
 
 @pytest.mark.nightly
-def test_running_space_is_a_server_with_the_tool_predict(space, tmp_path):
+def test_running_space_is_mcp_server_with_predict_tool(space, tmp_path):
     pytest.importorskip("mcp", reason="needs mcp")
     hidden = re.compile(r"(HF|HUGGING|GRADIO)_.*|.*_PROXY", re.IGNORECASE)
     environment = {name: value for name, value in os.environ.items() if not hidden.fullmatch(name)}
@@ -104,7 +104,7 @@ async def _call(address, name, arguments):
 
 @asynccontextmanager
 async def _session(address):
-    """Open a session with the client of the Model Context Protocol."""
+    """Open a session with the MCP client."""
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
 

@@ -1,4 +1,4 @@
-"""Prefetching of downloads, offline errors, and failed downloads."""
+"""Tests of prefetching, offline errors and failed downloads."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.faults import Fault
 
 _PLAIN = ["--sets", "plain", "--corpus", "snli"]
-_LIMIT = 4_000  # bytes of a file: less than the tiny corpus has
+_LIMIT = 4_000  # maximum file size in bytes, smaller than the tiny corpus
 
 
 _ON_A_SMALL_DISK = f"""
@@ -22,7 +22,7 @@ main()
 
 
 @pytest.mark.nightly
-def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fresh_commands, tmp_path):
+def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_commands, tmp_path):
     unbag = fresh_commands
     n = len(unbag.hub.requests())
     asked = ["majority", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--train-data", "snli"]
@@ -40,14 +40,14 @@ def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fr
 
 
 @pytest.mark.nightly
-def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_commands):
+def test_full_disk_gives_one_line_error_and_allows_retry(fresh_commands):
     refused = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
     assert "1 of 1 files are missing: the corpus snli, split validation" in refused
     assert ": here" in fresh_commands("prefetch", *_PLAIN)
 
 
 @pytest.mark.nightly
-def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
+def test_damaged_cached_file_is_replaced(commands, tmp_path):
     """Damage the download, the corpus built from it, or the set built from the corpus."""
     build = ["build", "plain", "--corpus", "snli", "--split", "test", "--output", tmp_path / "plain.parquet"]
     whole = commands(*build)
@@ -67,14 +67,14 @@ def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
         ("hub/datasets--stanfordnlp--snli/blobs/*", [sets, corpus]),
     ):
         damage(pattern)
-        for folder in unread:  # what is made of a damaged file would be taken from there
+        for folder in unread:  # remove what was built from the damaged file
             shutil.rmtree(folder)
         assert commands(*build) == whole
         assert (tmp_path / "plain.parquet").read_bytes() == made
 
 
 @pytest.mark.nightly
-def test_a_burst_of_faults_is_outlasted(fresh_commands):
+def test_temporary_hub_errors_are_retried(fresh_commands):
     hub = fresh_commands.hub
     with hub.broken_by(
         Fault(path="/api/datasets/stanfordnlp/snli", status=503),
@@ -86,7 +86,7 @@ def test_a_burst_of_faults_is_outlasted(fresh_commands):
 
 
 @pytest.mark.nightly
-def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
+def test_language_model_is_prefetched_completely(fresh_commands, tmp_path):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from tests.inference.llm.tiny_lm import save_tiny_lm
 
@@ -105,7 +105,7 @@ def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
 
 
 @pytest.mark.nightly
-def test_code_of_a_model_is_fetched_but_run_by_a_run_that_trusts_it_alone(fresh_commands, tmp_path):
+def test_model_code_is_prefetched_but_runs_only_if_trusted(fresh_commands, tmp_path):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from tests.robustness.tiny_model import save_tiny_model
 

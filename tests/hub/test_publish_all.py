@@ -1,4 +1,4 @@
-"""Publication of all sets to one organization; if one set fails, the others are still published."""
+"""Tests of publishing all sets to one organization. If one set fails, the others are still published."""
 
 import json
 
@@ -12,11 +12,11 @@ from unbag.data.corpora import PAPER_CORPORA
 
 
 @pytest.mark.nightly
-def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_path):
+def test_publish_all_publishes_available_sets_and_names_others(commands, tmp_path):
     vectors = tmp_path / "words.txt"
     vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
     given = ["--corpus", "snli", *"-o train_data=snli -o q=2 -o min_words=6 -o".split(), f"embeddings={vectors}"]
-    # A pipeline for cs_lambda alone, which the other sets cannot parse with.
+    # A pipeline for cs_lambda that cannot parse, so other sets fail.
     given += ["-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"]
     asked = ["-m", "unbag", "publish", "all", "--repo-id", "alice", *given, "--yes", "--json"]
     done = PYTHON.run(*asked, env=commands.env)
@@ -35,16 +35,21 @@ def test_publish_all_publishes_buildable_sets_and_names_others(commands, tmp_pat
 
 
 @pytest.mark.nightly
-def test_one_repository_for_all_is_refused(commands):
+def test_single_repo_for_all_sets_is_rejected(commands):
     refused = PYTHON.run("-m", "unbag", "publish", "all", "--repo-id", "org/name", env=commands.env)
     assert "--repo-id: expected an organization" in refused.stderr
 
 
-def _published(monkeypatch, *corpus, absent=()):
-    """Collect the configs of each set that the command would publish, and its exit code; `absent` configs fail."""
+def _published(monkeypatch, *options, absent=(), benchmarks=None):
+    """Return the configs of each set that the command would publish, and the exit code. Configs in `absent` fail.
+
+    `benchmarks` receives whether each publication has an eval.yaml.
+    """
     found = {}
 
-    def publication(requests, repo, folder):
+    def publication(requests, repo, folder, benchmark):
+        if benchmarks is not None:
+            benchmarks.append(benchmark)
         if failing := [request.config for request in requests if request.config in absent]:
             raise ValueError(f"cannot make {failing[0]}")
         found[repo] = [request.config for request in requests]
@@ -53,10 +58,18 @@ def _published(monkeypatch, *corpus, absent=()):
     monkeypatch.setattr("unbag.hub.dataset.build_dataset_publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.build_metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
-    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *corpus])
+    return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options])
 
 
-def test_several_corpora_are_configs_of_each_set(monkeypatch):
+@pytest.mark.parametrize(("options", "expected"), [([], True), (["--no-benchmark"], False)])
+def test_publish_all_without_benchmark_omits_eval_yaml(monkeypatch, options, expected):
+    benchmarks = []
+    found, _ = _published(monkeypatch, "--corpus", "snli", *options, benchmarks=benchmarks)
+    assert len(benchmarks) == len(found) > 1
+    assert set(benchmarks) == {expected}
+
+
+def test_several_corpora_become_configs_of_each_set(monkeypatch):
     found, code = _published(monkeypatch, "--corpus", "snli,mnli")
     assert code == 0
     expected = {"permuted": ["snli-validation", "mnli-validation_matched"]}
@@ -76,12 +89,12 @@ def test_publish_all_with_unreadable_corpus_publishes_others(monkeypatch, capsys
     assert line in capsys.readouterr().err
 
 
-def test_all_corpora_are_those_of_the_papers(monkeypatch):
+def test_corpus_all_selects_corpora_of_papers(monkeypatch):
     found, _ = _published(monkeypatch, "--corpus", "all")
     assert [config.partition("-")[0] for config in found["org/permuted"]] == list(PAPER_CORPORA)
 
 
-def test_without_a_corpus_each_set_has_its_own(monkeypatch):
+def test_default_corpus_depends_on_set(monkeypatch):
     found, code = _published(monkeypatch)
     assert code == 0
     assert found["org/permuted"] == [suite.build_suite_request("permuted").config]

@@ -1,4 +1,4 @@
-"""All sets, published by the command and read with `datasets` in a process without unbag."""
+"""Tests of sets that the command publishes and that `datasets` reads without unbag."""
 
 import json
 import subprocess
@@ -57,8 +57,8 @@ def vectors(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def published(commands, vectors):
-    """Publish every set. Returns the output of the commands, and the command runner."""
-    parsed = ("negation", "recombined", "soswap_addamod")  # which need a pipeline
+    """Publish every set. Return the output of the commands and the command runner."""
+    parsed = ("negation", "recombined", "soswap_addamod")  # sets that need a pipeline
     names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
     assert set(challenge_sets.list_set_names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
@@ -71,7 +71,7 @@ def published(commands, vectors):
 
 
 @pytest.mark.nightly
-def test_each_set_comes_in_one_commit_and_again_in_none(published, commands):
+def test_set_is_published_in_one_commit_and_not_repeated(published, commands):
     first, given = published
     for name, said in first.items():
         assert said["repo"] == f"org/{name}"
@@ -81,7 +81,7 @@ def test_each_set_comes_in_one_commit_and_again_in_none(published, commands):
     assert [said["commit"] for said in again] == [None] * len(given)
 
 
-def test_plain_datasets_reads_the_rows_that_the_builders_make(published, commands, vectors):
+def test_published_rows_equal_built_rows(published, commands, vectors):
     first, _ = published
     configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
     asked = [[f"org/{name}", config] for name, config in configs.items()] + [["org/swapped", None]]
@@ -100,7 +100,7 @@ def test_plain_datasets_reads_the_rows_that_the_builders_make(published, command
         assert (made["sha256"], made["labels"]) == (read_back["sha256"], read_back["labels"]), made["set"]
 
 
-def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
+def test_card_describes_content_and_sources(published, commands):
     card = _card(commands, "org/permuted")
     metadata = _metadata(card)
     assert metadata["license"] == "cc-by-sa-4.0"
@@ -133,7 +133,7 @@ def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
 
 
 @pytest.mark.nightly
-def test_another_config_leaves_the_first_and_the_default_alone(commands):
+def test_second_config_keeps_first_and_default(commands):
     configs = ["snli-validation", "snli-test", "snli-validation"]
     said = commands.together(
         *(
@@ -150,12 +150,12 @@ def test_another_config_leaves_the_first_and_the_default_alone(commands):
     assert [entry["config_name"] for entry in metadata["dataset_info"]] == ["snli-validation", "snli-test"]
 
 
-def test_own_data_needs_a_license_and_a_corpus_keeps_its_own(commands, tmp_path, capsys):
+def test_user_data_requires_license_and_corpus_has_one(commands, tmp_path, capsys):
     pairs = tmp_path / "mine.jsonl"
     rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     own = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--data", pairs]
-    assert run(app, list(map(str, own))) == 1  # here, since nothing is read before the license is known
+    assert run(app, list(map(str, own))) == 1  # in this process, since the license is checked before any data
     assert "pass it with --license" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--corpus", "snli", "--license", "mit"]
     assert run(app, corpus) == 1
@@ -169,7 +169,7 @@ def test_own_data_needs_a_license_and_a_corpus_keeps_its_own(commands, tmp_path,
 
 
 @pytest.mark.nightly
-def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(published, commands):
+def test_killed_publication_is_atomic_and_can_be_repeated(published, commands):
     asked = ["publish", "dataset", "swapped", "--corpus", "snli", "--repo-id", "org/killed", "--yes", "--json"]
     with commands.hub.broken_by(Fault(method="POST", path="org/killed/commit", delay=2)):
         stopped = PYTHON.start("-m", "unbag", *asked, env=commands.env)
@@ -189,7 +189,7 @@ def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(
     assert said["repo"] == "org/killed"
 
 
-def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(published, tiny_hub):
+def test_requests_stay_on_endpoint_without_token_in_url(published, tiny_hub):
     requests = tiny_hub.requests()
     assert requests
     assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
@@ -203,7 +203,7 @@ def test_description_differs_for_different_rows():
     assert described(one) != described(other)
 
 
-def test_the_example_of_each_card_runs_without_unbag(published, commands, tmp_path):
+def test_card_examples_run_without_unbag(published, commands, tmp_path):
     first, _ = published
     commands("publish", "metric", "--repo-id", _TO, "--yes")
     repositories = [said["repo"] for said in first.values()]
@@ -222,7 +222,7 @@ def test_the_example_of_each_card_runs_without_unbag(published, commands, tmp_pa
     assert {number for numbers in printed.values() for number in numbers} == {"1.0"}, "gold labels are always right"
 
 
-def test_each_card_names_its_metric_and_links_its_space(published, commands):
+def test_card_names_metric_and_links_space(published, commands):
     for name, said in published[0].items():
         card = _card(commands, said["repo"])
         metric = challenge_sets.get_challenge_set(name).metrics[0]

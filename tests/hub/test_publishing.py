@@ -1,4 +1,4 @@
-"""Publication of files: one commit, no commit without changes, and failures of the Hub and the network."""
+"""Tests of publishing files: one commit, no commit without changes, and errors of the Hub and the network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
 from tests.test_fake_hub.callers import alice
 
-_BIG = 300_000  # bytes of a file that travels ahead of its commit
+_BIG = 300_000  # size in bytes of a file that is uploaded before the commit
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def _as(token: str):
 
 
 def _hurried():
-    """Shorten the waits of unbag and of the client."""
+    """Shorten the retry delays of unbag and of the client."""
     sleep = time.sleep
     return mock.patch("time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
 
@@ -56,7 +56,7 @@ def _files(repo):
 
 
 @runs_in("hub_client")
-def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
+def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
     from unbag.hub.push import plan_publication, publish_files
 
     publication = _publication(repo_id, tmp_path, README=b"a card")
@@ -73,7 +73,7 @@ def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
 
 
 @runs_in("hub_client")
-def test_publish_files_deletes_own_old_files_only(repo_id):
+def test_publish_files_deletes_only_own_old_files(repo_id):
     from unbag.hub.push import publish_files
 
     with _as(ALICE):
@@ -85,7 +85,7 @@ def test_publish_files_deletes_own_old_files_only(repo_id):
 
 
 @runs_in("hub_client")
-def test_a_file_that_others_write_to_is_merged(repo_id):
+def test_file_changed_by_others_is_merged(repo_id):
     from unbag.hub.push import publish_files
 
     with _as(ALICE):
@@ -100,8 +100,8 @@ def test_a_file_that_others_write_to_is_merged(repo_id):
 
 @pytest.mark.nightly
 @runs_in("hub_client")
-def test_two_publishers_at_once_lose_nothing(repo_id, tmp_path):
-    """Twenty configs of one data set, two at a time: each is in the card, with its files."""
+def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):
+    """Publish twenty configs of one dataset, two at a time. All configs and their files must be present."""
     from unbag.hub.cards import split_card
     from unbag.hub.dataset_card import ConfigCard, merge_card
     from unbag.hub.push import Publication, publish_files
@@ -147,7 +147,7 @@ _FAULTS = [
 
 @pytest.mark.parametrize("fault", _FAULTS, ids=["503", "429", "cut", "answer lost"])
 @runs_in("hub_client_without_xet")
-def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, fault):
+def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, fault):
     from unbag.hub.push import publish_files
 
     card = b"---\nlicense: mit\n---\n"
@@ -163,7 +163,7 @@ def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, 
 
 
 @runs_in("hub_client")
-def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
+def test_temporary_xet_upload_errors_are_retried(repo_id, hub, tmp_path):
     from unbag.hub.push import publish_files
 
     hub.arm(
@@ -197,7 +197,7 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
     ],
 )
 @runs_in("hub_client")
-def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_path, token, fault, complaint):
+def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token, fault, complaint):
     from unbag.hub.push import HubError, publish_files
 
     publication = _publication(repo_id, tmp_path)
@@ -217,8 +217,23 @@ def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_pa
     assert _files(repo_id) == {"data/big.bin"}
 
 
+def test_hub_error_about_evaluation_framework_names_option():
+    import httpx
+    from huggingface_hub.errors import HfHubHTTPError
+
+    from unbag.hub.push import HubError, explain_hub_errors
+
+    reason = "Invalid input at evaluation_framework"
+    answer = httpx.Response(
+        400, request=httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
+    )
+    with pytest.raises(HubError) as refused, explain_hub_errors("org/plain", "dataset"):
+        raise HfHubHTTPError(reason, response=answer, server_message=reason)
+    assert str(refused.value).endswith(f"(400: {reason}); omit eval.yaml with --no-benchmark")
+
+
 @runs_in("hub_client")
-def test_a_dead_network_is_one_line(repo_id, tmp_path):
+def test_unreachable_network_is_one_line(repo_id, tmp_path):
     import socket
 
     from unbag.hub.push import HubError, publish_files
@@ -235,7 +250,7 @@ def test_a_dead_network_is_one_line(repo_id, tmp_path):
 
 
 @runs_in("hub_client")
-def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
+def test_private_option_rejects_public_repo(repo_id):
     from unbag.hub.push import HubError, publish_files
 
     with _as(ALICE):
@@ -248,7 +263,7 @@ def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
 
 
 @runs_in("hub_client")
-def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
+def test_rejection_suggests_pull_request_only_if_possible(repo_id, hub):
     from unbag.hub.push import HubError, publish_files
     from unbag.utils.advice import register_options
 
@@ -276,7 +291,9 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
     with _as(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
     with _as(BOB), _hurried():
-        hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))  # it is opened, and nobody is told
+        hub.arm(
+            Fault(path="/commit/", cut=0, cut_in="response")
+        )  # the pull request is opened, but the response is lost
         first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         again = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         assert plan_publication(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
@@ -292,7 +309,7 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
 
 
 @runs_in("hub_client")
-def test_a_proposal_to_nothing_is_refused(repo_id):
+def test_pull_request_for_missing_repo_is_rejected(repo_id):
     from unbag.hub.push import HubError, publish_files
 
     with _as(ALICE), pytest.raises(HubError, match="got none; check --repo-id"):
@@ -300,7 +317,7 @@ def test_a_proposal_to_nothing_is_refused(repo_id):
 
 
 @runs_in("hub_client")
-def test_a_space_is_one_of_gradio(repo_id):
+def test_space_has_gradio_sdk(repo_id):
     from unbag.hub.push import Publication, publish_files
 
     with _as(ALICE):
@@ -308,7 +325,7 @@ def test_a_space_is_one_of_gradio(repo_id):
     assert alice().space_info(repo_id).sdk == "gradio"
 
 
-def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(hub: RunningHub):
+def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):
     requests = hub.requests()
     assert requests, "run after the others"
     assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]

@@ -1,4 +1,4 @@
-"""`--push-results`: results are on the Hub after a run, and a push that cannot succeed fails before the run."""
+"""Tests of `--push-results`: results are on the Hub after a run, and an impossible push fails before the run."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def files(hub, repo, kind):
 
 
 @pytest.mark.nightly
-def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_id, tmp_path):
+def test_evaluation_pushes_results_in_one_commit(commands, tiny_hub, repo_id, tmp_path):
     commands(*MAJORITY, "--output-dir", tmp_path / "run", "--push-results", repo_id)
     api, there, commits = files(tiny_hub, repo_id, "dataset")
     assert "data/train-00000-of-00001.parquet" in there
@@ -59,7 +59,7 @@ def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_i
 
 
 @pytest.mark.nightly
-def test_a_training_publishes_its_model_with_the_evaluation(
+def test_training_publishes_model_with_evaluation(
     commands,
     tiny_hub,
     repo_id,
@@ -77,7 +77,7 @@ def test_a_training_publishes_its_model_with_the_evaluation(
 
 
 @pytest.mark.nightly
-def test_a_mended_model_in_a_job_is_published_with_both_evaluations(
+def test_mended_model_in_job_is_published_with_both_evaluations(
     commands,
     tiny_hub,
     repo_id,
@@ -121,17 +121,17 @@ def test_a_mended_model_in_a_job_is_published_with_both_evaluations(
         ),
     ],
 )
-def test_push_that_cannot_succeed_fails_before_run(arguments, told, capsys, monkeypatch):
+def test_impossible_push_fails_before_run(arguments, told, capsys, monkeypatch):
     from unbag import cli
     from unbag.cli.app import run
 
-    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)  # or all that follow would be
+    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)  # would affect all later tests
 
     assert run(cli.app, arguments) == 2
     assert told in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
-def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys):
+def test_missing_token_fails_before_run(tiny_hub, tmp_path, monkeypatch, capsys):
     from unbag import cli
     from unbag.cli.app import run
 
@@ -151,7 +151,7 @@ def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys)
     ],
 )
 @pytest.mark.parametrize("option", ["--push-results", "--push-checkpoints"])
-def test_require_token_without_the_right_to_write_is_rejected(tiny_hub, monkeypatch, token, to, reason, option):
+def test_token_without_write_permission_is_rejected(tiny_hub, monkeypatch, token, to, reason, option):
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(tiny_hub.endpoint, token=token))
     monkeypatch.setattr("huggingface_hub.get_token", lambda: token)
     if reason is None:

@@ -1,4 +1,4 @@
-"""Commands printed in a report reproduce the result, even after a branch of the Hub has moved."""
+"""Tests that commands printed in a report reproduce the result after a branch on the Hub has moved."""
 
 import shlex
 

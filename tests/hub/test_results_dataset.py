@@ -1,4 +1,4 @@
-"""The file of the data set of results: merged rows and rejected input."""
+"""Tests of the file of a results dataset: merged rows and rejected input."""
 
 import io
 import json
@@ -17,7 +17,7 @@ def table(content):
     return pq.read_table(io.BytesIO(content))
 
 
-def test_a_row_for_each_metric():
+def test_result_has_row_per_metric():
     found = build_result_rows([swapped()])
     assert [row["metric"] for row in found] == [
         "skill",
@@ -47,7 +47,7 @@ def test_result_rows_with_different_options_have_different_keys():
     assert table(merge_result_rows([whole, drawn], None)).num_rows == 2
 
 
-def test_the_order_of_publishers_does_not_matter_and_the_same_again_changes_nothing():
+def test_merge_does_not_depend_on_publisher_order():
     ours, theirs = build_result_rows([plain(), swapped()]), build_result_rows([plain(model("other/model"))])
     both = merge_result_rows(theirs, merge_result_rows(ours, None))
     assert both == merge_result_rows(ours, merge_result_rows(theirs, None))
@@ -81,7 +81,7 @@ def test_results_publication_without_published_results_raises():
         build_results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
 
 
-def test_existing_card_gets_configs_entry_only():
+def test_existing_card_gets_only_configs_entry():
     card = build_results_publication("org/results", [plain()]).files["README.md"]
     fresh = card(None).decode()
     assert 'load_dataset("org/results", split="train")' in fresh

@@ -1,4 +1,4 @@
-"""Statistics of the rows of a published set."""
+"""Tests of the row statistics of a published set."""
 
 import pyarrow as pa
 import pytest
@@ -14,7 +14,7 @@ ROWS = {
 }
 
 
-def test_counts_are_those_by_hand_however_the_rows_are_cut():
+def test_statistics_do_not_depend_on_row_batches():
     table = pa.table(ROWS)
     whole, cut = SplitStatistics(LABELS, "en"), SplitStatistics(LABELS, "en")
     whole.add(table)
@@ -31,14 +31,14 @@ def test_counts_are_those_by_hand_however_the_rows_are_cut():
 
 
 @pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])
-def test_unique_pairs_depend_on_both_sides(sides, unique):
+def test_unique_pairs_depend_on_both_sentences(sides, unique):
     counted = SplitStatistics(LABELS, "en")
     premises, hypotheses = zip(*sides, strict=True)
     counted.add(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
     assert counted.record()["unique_pairs"] == unique
 
 
-def test_chinese_is_measured_in_characters_and_no_rows_are_none():
+def test_chinese_length_is_in_characters():
     counted = SplitStatistics(LABELS, "zh")
     counted.add(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
     assert counted.record()["lengths"] == {"unit": "characters", "premise": [4, 4.0, 4], "hypothesis": [1, 1.0, 1]}

@@ -9,7 +9,7 @@ from unbag.hub.vendoring import bundle_modules, rewrite_imports
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Build a function that writes modules of a package that takes the place of unbag in vendoring."""
+    """Return a function that writes modules of a test package, which replaces unbag in vendoring."""
     monkeypatch.setattr(vendoring, "_OURS", "ours")
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "ours").mkdir()
@@ -91,7 +91,7 @@ def test_bundle_modules_with_unsupported_source_raises(package, source, message)
         bundle_modules(["ours.bad"])
 
 
-def test_a_module_imports_from_the_bundle_beside_it(package):
+def test_bundled_module_imports_from_neighboring_bundle(package):
     source = '"""Shell."""\n\nimport numpy as np\n\nfrom ours.a import y, x\nfrom ours.b import z\n\nprint(x)\n'
     text, modules = rewrite_imports(source, "beside")
     assert modules == ["ours.a", "ours.b"]

@@ -1,4 +1,4 @@
-"""Tiny random models with a tokenizer of their own, and the real fixture model where it is at hand."""
+"""Tiny random models with a tokenizer, and the real fixture model if it is available."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.tiny_tokenizer import tiny_tokenizer
 
 SHARED_MODEL = Path(__file__).parents[3] / "shared/hub/models/nli-fixtures/minilm-l6-snli"
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with".split()
-ORDER = ("contradiction", "entailment", "neutral")  # on purpose not ours
+ORDER = ("contradiction", "entailment", "neutral")  # deliberately different from the order of unbag
 PAIRS = [
     ("the old man reads", "a man reads"),
     ("a dog runs and a cat sleeps on the red dog", "a cat sleeps"),
@@ -29,11 +29,11 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
     transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
     def make(kind: str = "bert", *, order: tuple[str, ...] = ORDER, seed: int = 0, positions: int = 64) -> Path:
-        pad = 1 if kind == "roberta" else 0  # RoBERTa counts positions from its padding id
+        pad = 1 if kind == "roberta" else 0  # RoBERTa's positions start after its padding id
         special = ["[UNK]", "[PAD]", "[CLS]", "[SEP]"] if pad else ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
         vocabulary = {word: number for number, word in enumerate(special + WORDS)}
         tokenizer = tiny_tokenizer(vocabulary)
-        tokenizer.backend_tokenizer.enable_truncation(8)  # left over from training, as in the real fixture
+        tokenizer.backend_tokenizer.enable_truncation(8)  # a setting left over from training, as in the real fixture
         if kind == "roberta":
             tokenizer.model_input_names = ["input_ids", "attention_mask"]
         shape = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
@@ -47,7 +47,7 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
             max_position_embeddings=positions,
             pad_token_id=pad,
             type_vocab_size=2,
-            initializer_range=0.3,  # logits of the order of 1, so that a mistake shows
+            initializer_range=0.3,  # logits of magnitude 1, so that errors are visible
             id2label=dict(enumerate(order)),
             label2id={label: output for output, label in enumerate(order)},
         )
@@ -62,7 +62,7 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
 
 @pytest.fixture(scope="session")
 def tiny_bert(make_model: MakeModel) -> Path:
-    """Return the folder of a tiny BERT; not to be changed."""
+    """Return the folder of a tiny BERT, which tests must not change."""
     return make_model()
 
 

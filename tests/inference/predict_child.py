@@ -1,4 +1,4 @@
-"""A run in a process of its own, to be killed, or to be one of several: `python -m tests.inference.predict_child …`."""
+"""A prediction run in a process to be killed or run in parallel: `python -m tests.inference.predict_child …`."""
 
 import argparse
 import hashlib
@@ -20,7 +20,7 @@ CHUNK_ROWS = 50
 
 
 def make_rows(n: int) -> datasets.Dataset:
-    """Return n pairs of made-up sentences, always the same."""
+    """Return n deterministic pairs of generated sentences."""
     draw = np.random.default_rng(0)
     sentences = [" ".join(draw.choice(WORDS, size=draw.integers(1, 12))) for _ in range(2 * n)]
     columns = {"id": [f"row-{i}" for i in range(n)], "source_id": [f"source-{i // 3}" for i in range(n)]}
@@ -39,7 +39,7 @@ def hashed(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
 
 
 def main() -> None:
-    """Predict, noting each chunk begun as a line in `calls`."""
+    """Run the prediction, and write a line to `calls` at the start of each chunk."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=8 * CHUNK_ROWS)

@@ -1,4 +1,4 @@
-"""Classifiers behind the routes of text-embeddings-inference and vLLM: formats, labels, storage, errors."""
+"""Tests of classifiers behind text-embeddings-inference and vLLM routes: formats, labels, storage, errors."""
 
 import os
 from pathlib import Path
@@ -48,7 +48,7 @@ def _quick(monkeypatch, tmp_path):
 
 
 def right_on_obvious_pairs(premise, hypothesis):
-    """Return .8 to the label of an obvious pair, in the order of the server."""
+    """Return probability .8 for the label of a label-probe pair, in the label order of the server."""
     label = GOLD.get((premise, hypothesis))
     return (
         outputs_by_letters(premise, hypothesis) if label is None else [0.8 if name == label else 0.1 for name in SERVED]
@@ -60,7 +60,7 @@ def load(endpoint, route, **options):
 
 
 @pytest.mark.parametrize("route", ["predict", "classify"])
-def test_predict_probabilities_are_those_of_the_server_by_name(endpoint, route):
+def test_predict_probabilities_match_server_by_label_name(endpoint, route):
     endpoint.classifier.outputs = right_on_obvious_pairs
     predictor = load(endpoint, route, **({"separator": "[SEP]"} if route == "classify" else {}))
     assert isinstance(predictor, BatchPredictor)
@@ -75,7 +75,7 @@ def test_predict_probabilities_are_those_of_the_server_by_name(endpoint, route):
 
 @pytest.mark.parametrize("route", ["score", "rerank", "predict"])
 @pytest.mark.parametrize("threshold", [0.5, 0.9, "break-even"])
-def test_predict_one_output_is_entailed_from_its_threshold(endpoint, route, threshold):
+def test_one_output_predicts_entailment_from_threshold(endpoint, route, threshold):
     endpoint.classifier = ONE_OUTPUT
     predictor = load(endpoint, route, threshold=threshold)
     assert (predictor.label_space, predictor.has_probabilities) == (TWO_WAY, False)
@@ -87,7 +87,7 @@ def test_predict_one_output_is_entailed_from_its_threshold(endpoint, route, thre
     np.testing.assert_allclose(values[:, 0], odds / (1 + odds), atol=1e-6)
 
 
-def test_predict_three_outputs_are_entailed_from_the_threshold_on(endpoint):
+def test_three_outputs_predict_entailment_from_threshold(endpoint):
     endpoint.classifier.outputs = right_on_obvious_pairs
     own = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)[:, 0].astype(float)
     threshold = float(np.median(own)) + 1e-4
@@ -100,7 +100,7 @@ def test_predict_three_outputs_are_entailed_from_the_threshold_on(endpoint):
     assert predictor.without_threshold().label_space == LABELS
 
 
-def test_predict_resumes_and_sends_no_pair_twice(endpoint):
+def test_predict_resumes_without_repeated_pairs(endpoint):
     first = load(endpoint, "predict")
     values = first.predict(PREMISES[:20] * 2, HYPOTHESES[:20] * 2)
     np.testing.assert_array_equal(values[:20], values[20:])
@@ -112,9 +112,9 @@ def test_predict_resumes_and_sends_no_pair_twice(endpoint):
     np.testing.assert_array_equal(again[:20], values[:20])
 
 
-def test_batches_done_and_shared_pairs_are_not_sent(endpoint):
+def test_finished_batches_and_other_shards_are_not_sent(endpoint):
     predictor = load(endpoint, "predict")
-    done = np.arange(len(PREMISES)) < 32  # the first request
+    done = np.arange(len(PREMISES)) < 32  # the pairs of the first request
     rows = np.concatenate([rows for rows, _ in predictor.batches(PREMISES, HYPOTHESES, done=done)])
     assert sorted(rows) == list(range(32, 50))
     parts = [
@@ -125,7 +125,7 @@ def test_batches_done_and_shared_pairs_are_not_sent(endpoint):
     assert not parts[0] & parts[1]
 
 
-def test_predict_smaller_limit_of_the_server_is_found(endpoint):
+def test_smaller_batch_limit_of_server_is_found(endpoint):
     endpoint.classifier.most_pairs = 5
     values = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
     endpoint.reset()
@@ -133,7 +133,7 @@ def test_predict_smaller_limit_of_the_server_is_found(endpoint):
     np.testing.assert_array_equal(load(endpoint, "predict", cache=cache).predict(PREMISES, HYPOTHESES), values)
 
 
-def test_predict_requests_are_limited(endpoint):
+def test_concurrent_requests_are_limited(endpoint):
     endpoint.classifier = ONE_OUTPUT
     endpoint.delay = 0.02
     load(endpoint, "rerank", threshold=0.5, concurrency=3).predict(PREMISES, HYPOTHESES)
@@ -142,7 +142,7 @@ def test_predict_requests_are_limited(endpoint):
         load(endpoint, "rerank", concurrency=0)
 
 
-def test_predict_temporary_errors_are_tried_again(endpoint):
+def test_temporary_errors_are_retried(endpoint):
     endpoint.arm({"status": 429, "headers": {"Retry-After": "0.01"}, "times": 2}, {"status": 503, "times": 2})
     assert len(load(endpoint, "predict").predict(PREMISES, HYPOTHESES)) == len(PREMISES)
     assert endpoint.faults.armed() == []
@@ -179,20 +179,20 @@ def test_predict_temporary_errors_are_tried_again(endpoint):
         ("chat", Classifier(), {}, EndpointError, "--base-url: expected the URL of a route, such as"),
     ],
 )
-def test_load_misfit_is_rejected(endpoint, route, classifier, options, error, words):
+def test_load_unsuitable_classifier_is_rejected(endpoint, route, classifier, options, error, words):
     endpoint.classifier = classifier
     with pytest.raises(error, match=words):
         load(endpoint, route, **options)
 
 
-def test_load_label_map_resolves_names_without_meaning(endpoint):
+def test_load_label_map_resolves_generic_names(endpoint):
     endpoint.classifier.labels = ("LABEL_0", "LABEL_1", "LABEL_2")
     by_number = load(endpoint, "predict", label_map={str(i): name for i, name in enumerate(SERVED)})
     by_name = load(endpoint, "predict", label_map={f"LABEL_{i}": name for i, name in enumerate(SERVED)})
     assert by_number.order == by_name.order == SERVED
 
 
-def test_load_absent_server_and_other_formats_are_named(endpoint):
+def test_load_unreachable_server_and_unknown_format_raise_error(endpoint):
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/predict: .*start the server"):
         ClassificationEndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/predict", retries=0)
     endpoint.arm({"delay": 0.0001, "body": "nonsense"})
@@ -204,7 +204,7 @@ def test_load_absent_server_and_other_formats_are_named(endpoint):
         predictor.predict(PREMISES, HYPOTHESES)
 
 
-def test_predictor_of_address_selects_the_kind(endpoint):
+def test_address_selects_predictor_kind(endpoint):
     assert load_predictor("endpoint:tiny", base_url=endpoint.route("predict"))[0].identity["kind"] == (
         "classification-endpoint"
     )
@@ -214,7 +214,7 @@ def test_predictor_of_address_selects_the_kind(endpoint):
         load_predictor("endpoint:tiny", base_url=endpoint.base_url, separator="[SEP]")
 
 
-def test_evaluate_classifier_behind_an_endpoint_is_probed_and_recorded(endpoint, tmp_path):
+def test_evaluate_classifier_endpoint_is_probed_and_recorded(endpoint, tmp_path):
     endpoint.classifier.outputs = right_on_obvious_pairs
     asked = {
         "data": str(demo.get_demo_file("validation")),
@@ -228,7 +228,7 @@ def test_evaluate_classifier_behind_an_endpoint_is_probed_and_recorded(endpoint,
     assert result.model["label_probe"] == {"en": "12 of 12"}
     assert (result.model["kind"], result.model["base_url"]) == ("classification-endpoint", route)
     assert result.scores["verification"]["auroc"] is not None
-    endpoint.classifier.labels = ("entailment", "contradiction", "neutral")  # the server names its outputs wrongly
+    endpoint.classifier.labels = ("entailment", "contradiction", "neutral")  # incorrect label names of the server
     (Path(os.environ["XDG_CACHE_HOME"]) / "unbag" / "answers" / "classifications.sqlite").unlink()
     fix = "entailment,contradiction,neutral"
     with pytest.raises(ValueError, match=f"--label-map {fix}"):

@@ -1,4 +1,4 @@
-"""Exported models: ONNX and OpenVINO files beside a config and a tokenizer."""
+"""Tests of exported models: ONNX and OpenVINO files with a config and a tokenizer."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
 def export(original, folder, names):
-    """Export a model to `onnx/model.onnx` in a folder without weights of PyTorch; `names` are the graph's inputs."""
+    """Export a model to `onnx/model.onnx` in a folder without PyTorch weights. `names` are the inputs of the graph."""
     import torch
     from transformers import AutoModelForSequenceClassification
 
@@ -51,21 +51,21 @@ def export(original, folder, names):
 
 @pytest.fixture(scope="module")
 def exported(make_model, tmp_path_factory):
-    """Export a tiny BERT; returns its folder and the folder of the original."""
+    """Export a tiny BERT. Return its folder and the folder of the original."""
     names = ["input_ids", "attention_mask", "token_type_ids"]
     return export(make_model("bert"), tmp_path_factory.mktemp("exported"), names)
 
 
 @pytest.fixture(scope="module")
 def scorer(make_model, tmp_path_factory):
-    """Export a tiny DistilBERT of one output, without token type ids, as `exported`."""
+    """Export a tiny DistilBERT with one output and without token type ids. Return the same as `exported`."""
     original = make_model("distilbert", order=("LABEL_0",))
     return export(original, tmp_path_factory.mktemp("scorer"), ["input_ids", "attention_mask"])
 
 
 @pytest.fixture(scope="module")
 def quantized(exported, tmp_path_factory):
-    """Quantize the tiny BERT dynamically; returns a folder with both files."""
+    """Quantize the tiny BERT dynamically. Return a folder with both files."""
     from onnxruntime.quantization import quantize_dynamic
 
     folder = shutil.copytree(exported[0], tmp_path_factory.mktemp("quantized") / "model")
@@ -90,7 +90,7 @@ def test_exported_model_agrees_with_pytorch(exported):
     )
 
 
-def test_exported_model_in_single_pairs_gives_the_same_probabilities(exported):
+def test_exported_model_batch_size_has_no_effect(exported):
     together = ExportedPredictor.load(exported[0])
     alone = ExportedPredictor.load(exported[0], batch_tokens=1)
     np.testing.assert_allclose(together.predict(PREMISES, HYPOTHESES), alone.predict(PREMISES, HYPOTHESES), atol=1e-5)
@@ -98,7 +98,7 @@ def test_exported_model_in_single_pairs_gives_the_same_probabilities(exported):
 
 @pytest.fixture
 def openvino_folder(folder):
-    """Add `openvino/openvino_model.xml` to the exported BERT; returns its folder."""
+    """Add `openvino/openvino_model.xml` to the exported BERT, and return its folder."""
     openvino = pytest.importorskip("openvino", reason="needs unbag[openvino]")
     (folder / "openvino").mkdir()
     converted = openvino.convert_model(str(folder / "onnx/model.onnx"))
@@ -134,12 +134,12 @@ signal.raise_signal(signal.SIGUSR1)
 """
 
 
-def test_signal_after_openvino_models_were_freed_is_handled(openvino_folder):
+def test_signal_after_freed_openvino_models_is_handled(openvino_folder):
     run = PYTHON.run("-c", _FREED_THEN_SIGNALLED, openvino_folder)
     assert (run.returncode, run.stdout) == (0, "handled\n"), run.stderr
 
 
-def test_dynamically_quantized_model_gives_each_pair_the_same_probabilities_in_any_order(quantized):
+def test_quantized_model_probabilities_do_not_depend_on_order(quantized):
     predictor = ExportedPredictor.load(quantized, model_file="onnx/model_int8.onnx")
     expected = predictor.predict(PREMISES, HYPOTHESES)
     np.testing.assert_array_equal(predictor.predict(PREMISES[::-1], HYPOTHESES[::-1])[::-1], expected)
@@ -152,7 +152,7 @@ def test_dynamically_quantized_model_gives_each_pair_the_same_probabilities_in_a
     assert difference > 1e-4, "the model must be one whose probabilities depend on the batch"
 
 
-def test_dynamic_quantization_is_found_by_operators_not_by_names(quantized, tmp_path):
+def test_dynamic_quantization_is_detected_by_operators(quantized, tmp_path):
     assert not is_dynamically_quantized(quantized / "onnx/model.onnx")
     graph = onnx.load(quantized / "onnx/model.onnx")
     graph.graph.node[0].name = "DynamicQuantizeLinear"
@@ -169,13 +169,13 @@ def test_graph_without_token_type_ids_agrees_with_pytorch(scorer):
     )
 
 
-def test_one_output_without_a_threshold_is_rejected(scorer):
+def test_one_output_without_threshold_is_rejected(scorer):
     with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5"):
         ExportedPredictor.load(scorer[0])
 
 
 @pytest.mark.parametrize("label_map", [None, {"0": "contradiction", "1": "not_contradiction"}])
-def test_one_output_predicts_its_label_from_the_threshold_on(scorer, label_map):
+def test_one_output_predicts_label_from_threshold(scorer, label_map):
     half = ExportedPredictor.load(scorer[0], threshold=0.5, label_map=label_map)
     first = half.label_space.index(half.order[0])
     scores = half.predict(PREMISES, HYPOTHESES)[:, first]
@@ -189,7 +189,7 @@ def test_one_output_predicts_its_label_from_the_threshold_on(scorer, label_map):
     assert is_first.sum() == len(PAIRS) - 2
 
 
-def test_evaluate_exported_model_reuses_predictions_of_the_same_file_only(quantized, tmp_path, monkeypatch):
+def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized, tmp_path, monkeypatch):
     quantized = shutil.copytree(quantized, tmp_path / "model")
     from typer.testing import CliRunner
 
@@ -214,7 +214,7 @@ def test_evaluate_exported_model_reuses_predictions_of_the_same_file_only(quanti
         [result] = json.loads((tmp_path / "run/results.json").read_text())["results"]
         return sum(rows), result["model"]
 
-    probed = 12  # pairs of the label probe, which runs once per command
+    probed = 12  # number of pairs in the label probe, which runs once per command
     first, model = evaluate("onnx/model.onnx")
     assert first == probed + len(PAIRS)
     assert model["model_file"] == "onnx/model.onnx"
@@ -230,7 +230,7 @@ def test_evaluate_exported_model_reuses_predictions_of_the_same_file_only(quanti
     assert other["file_hash"] != model["file_hash"]
 
 
-def test_several_exported_models_without_a_name_are_rejected(folder):
+def test_several_exported_models_require_a_name(folder):
     shutil.copy(folder / "onnx/model.onnx", folder / "model_quantized.onnx")
     with pytest.raises(ModelError, match=r"model_quantized\.onnx, onnx/model\.onnx; name one with --model-file"):
         ExportedPredictor.load(folder)
@@ -239,7 +239,7 @@ def test_several_exported_models_without_a_name_are_rejected(folder):
     )
 
 
-def test_absent_exported_model_is_rejected(folder):
+def test_missing_exported_model_is_rejected(folder):
     with pytest.raises(ModelError, match=r"expected an exported model other\.onnx, got onnx/model\.onnx"):
         ExportedPredictor.load(folder, model_file="other.onnx")
 
@@ -250,12 +250,12 @@ def test_damaged_exported_model_is_rejected(folder):
         ExportedPredictor.load(folder)
 
 
-def test_option_of_pytorch_is_rejected_for_an_exported_model(folder):
+def test_pytorch_option_is_rejected_for_exported_model(folder):
     with pytest.raises(ValueError, match="expected no option dtype for an exported model"):
         model_loading.load_predictor(folder, dtype="bfloat16")
 
 
-def test_found_files_are_those_of_the_usual_layouts():
+def test_exported_files_are_found_in_common_layouts():
     names = ["model.onnx", "onnx/model_qint8_avx512.onnx", "openvino/openvino_model.xml", "a/b/model.onnx", "x.bin"]
     assert find_exported(names) == names[:3]
 
@@ -283,7 +283,7 @@ print(json.dumps([online, [load(model, **options) for model, options in cases], 
 """
 
 
-def test_hub_repository_with_an_exported_model_runs_online_and_offline(exported, tmp_path):
+def test_hub_exported_model_runs_online_and_offline(exported, tmp_path):
     folder, original = exported
     models = tmp_path / "hub/models/org"
     for name in ("only", "both", "several"):

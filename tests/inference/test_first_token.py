@@ -19,29 +19,29 @@ def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object) -> Transforme
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "electra"])
-def test_equals_the_plain_forward_with_padding(make_model: MakeModel, monkeypatch, kind: str):
+def test_output_equals_plain_forward_with_padding(make_model: MakeModel, monkeypatch, kind: str):
     folder = make_model(kind)
     short, plain = TransformerPredictor.load(folder), plain_forward(monkeypatch, folder)
     assert short.identity["last_layer"] == "first-token"
     assert plain.identity["last_layer"] == "none"
-    expected = plain.predict(PREMISES, HYPOTHESES)  # all in one batch, hence padded
+    expected = plain.predict(PREMISES, HYPOTHESES)  # one batch with padding
     assert np.ptp(expected, axis=0).max() > 0.05, "all pairs look alike to this model, so this test would show nothing"
     np.testing.assert_allclose(short.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
 
 
-def test_equals_the_plain_forward_of_the_real_model(shared_model, monkeypatch):
+def test_output_equals_plain_forward_of_real_model(shared_model, monkeypatch):
     pairs = ["A man sleeps.", "Two dogs run over a wide green field in the rain.", "It rains."]
     short, plain = TransformerPredictor.load(shared_model), plain_forward(monkeypatch, shared_model)
     assert short.identity["last_layer"] == "first-token"
     np.testing.assert_allclose(short.predict(pairs, pairs[::-1]), plain.predict(pairs, pairs[::-1]), atol=1e-5)
 
 
-def test_a_layout_that_is_not_known_is_left_alone(make_model: MakeModel):
+def test_unknown_architecture_is_unchanged(make_model: MakeModel):
     assert TransformerPredictor.load(make_model("mpnet")).identity["last_layer"] == "none"
 
 
-def test_a_head_that_reads_more_than_the_first_token_is_left_alone(make_model: MakeModel):
-    """Known by name, but of other insides: comparing the logits finds it out, and the plain forward stays."""
+def test_head_that_reads_all_tokens_is_unchanged(make_model: MakeModel):
+    """A supported class with a modified head. The comparison of logits detects it, and the plain forward is used."""
     folder = make_model()
     model = TransformerPredictor.load(folder).model
     plain = model.bert.encoder.layer[-1].layer

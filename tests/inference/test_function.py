@@ -18,7 +18,7 @@ def ask(answer, **options):
     return CallablePredictor(lambda premises, hypotheses: answer, **options).predict(PREMISES, HYPOTHESES)
 
 
-def test_names_become_certainties_and_are_flagged():
+def test_label_names_become_one_hot_rows():
     predictor = CallablePredictor(lambda premises, hypotheses: ["CONTRADICTION", "entails", "neutral"])
     assert isinstance(predictor, Predictor)
     assert predictor.has_probabilities
@@ -26,14 +26,14 @@ def test_names_become_certainties_and_are_flagged():
     assert not predictor.has_probabilities
 
 
-def test_an_array_is_taken_in_the_order_of_the_space():
+def test_array_columns_follow_label_space():
     rows = np.array([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
     found = ask(rows)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, rows, atol=1e-7)
 
 
-def test_dicts_are_read_by_name():
+def test_dicts_are_read_by_label_name():
     answer = [{"neutral": 0.2, "Contradiction": 0.7, "entailment": 0.1}] * 3
     np.testing.assert_allclose(ask(answer), [[0.1, 0.2, 0.7]] * 3, atol=1e-7)
 
@@ -46,14 +46,14 @@ def test_two_labels():
     ]
 
 
-def test_two_labels_of_a_model_that_finds_contradictions():
+def test_two_labels_of_contradiction_model():
     found = ask([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], label_map=parse_label_map("not_contradiction,contradiction"))
     np.testing.assert_allclose(found, [[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], atol=1e-7)
 
 
 @pytest.mark.parametrize("order", [TWO_WAY[::-1], CONTRADICTION_OR_NOT[::-1], LABELS[::-1]])
-def test_order_is_that_of_the_label_map_and_part_of_the_identity(order):
-    """Equal identities share stored predictions, so two label maps must not have the same one."""
+def test_label_order_follows_label_map_and_is_in_identity(order):
+    """Equal identities share stored predictions, so identities of different label maps must differ."""
     mapped = parse_label_map(",".join(order))
     predictor = CallablePredictor(lambda *_: [], identity={"model": "mine"}, label_map=mapped)
     assert predictor.order == order
@@ -65,7 +65,7 @@ def test_order_is_that_of_the_label_map_and_part_of_the_identity(order):
     assert CallablePredictor(lambda *_: []).order == LABELS
 
 
-def test_tensors_of_torch_are_read_whatever_they_are():
+def test_torch_tensors_are_accepted():
     torch = pytest.importorskip("torch", reason="needs unbag[models]")
     rows = torch.tensor([[0.25, 0.25, 0.5], [0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
     for answer in (rows, rows.bfloat16(), rows.half(), rows.clone().requires_grad_(), list(rows.requires_grad_())):
@@ -74,7 +74,7 @@ def test_tensors_of_torch_are_read_whatever_they_are():
     assert ask(ids, label_map=parse_label_map(",".join(LABELS))).tolist() == np.eye(3)[[2, 0, 1]].tolist()
 
 
-def test_a_list_of_outputs_as_of_an_onnx_session_is_refused_with_what_to_return():
+def test_list_of_outputs_is_rejected_with_advice():
     rows = np.full((3, 3), 1 / 3, dtype=np.float32)
     with pytest.raises(ValueError, match=r"a list of one array of shape \(3, 3\); return the array .* run\(…\)\[0\]"):
         ask([rows])
@@ -89,7 +89,7 @@ def test_a_list_of_outputs_as_of_an_onnx_session_is_refused_with_what_to_return(
         ([[0.2] * 5] * 3, 5, "got 5 columns; return a column for each of entailment, neutral, contradiction"),
     ],
 )
-def test_another_number_of_outputs_is_refused_with_the_option_that_names_them(answer, found, words):
+def test_wrong_number_of_outputs_error_names_label_map(answer, found, words):
     with pytest.raises(OutputCountError, match=words) as caught:
         ask(answer)
     assert caught.value.n_outputs == found
@@ -106,12 +106,12 @@ def test_another_number_of_outputs_is_refused_with_the_option_that_names_them(an
         ("entailment", CONTRADICTION_OR_NOT, "entailment,neutral,contradiction or entailment,not_entailment"),
     ],
 )
-def test_a_name_of_another_label_space_is_refused_with_the_option_that_has_it(name, space, names):
+def test_name_of_other_label_space_error_names_label_map(name, space, names):
     with pytest.raises(LabelError, match=f"pass --label-map {names} "):
         ask([name] * 3, label_space=space)
 
 
-def test_the_function_sees_lists_and_no_pairs_ask_nothing():
+def test_function_receives_lists_and_no_empty_calls():
     seen = []
     predictor = CallablePredictor(lambda *sides: seen.append(sides) or ["neutral"])
     assert predictor.predict((), ()).shape == (0, 3)
@@ -142,16 +142,16 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
         ([{0: 1.0, 1: 0.0, 2: 0.0}] * 3, r"dicts with label names as keys .* got the key 0"),
     ],
 )
-def test_what_is_no_answer_is_refused(answer, message):
+def test_invalid_answer_is_rejected(answer, message):
     with pytest.raises(ValueError, match=message):
         ask(answer)
 
 
-def test_sums_within_a_thousandth_are_accepted():
+def test_row_sums_within_tolerance_are_accepted():
     assert ask([[0.333, 0.333, 0.3335]] * 3).shape == (3, 3)
 
 
-def test_sides_of_different_lengths_and_missing_text_are_refused():
+def test_unequal_lengths_and_missing_text_are_rejected():
     predictor = CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises))
     with pytest.raises(ValueError, match="got 2 premises and 1 hypotheses"):
         predictor.predict(["a", "b"], ["c"])
@@ -160,12 +160,12 @@ def test_sides_of_different_lengths_and_missing_text_are_refused():
 
 
 @pytest.mark.parametrize("fn", [lambda: [], lambda pairs: [], lambda a, b, c: [], lambda *, premises, hypotheses: []])
-def test_function_of_other_arguments_is_refused_with_its_signature(fn):
+def test_function_with_wrong_parameters_is_rejected(fn):
     with pytest.raises(ValueError, match=r"expected a function of a list of premises and a list of hypotheses, got "):
         CallablePredictor(fn).predict(PREMISES, HYPOTHESES)
 
 
-def test_function_that_a_decorator_gives_an_argument_is_called():
+def test_decorated_function_is_called():
     def answer(session, premises, hypotheses):
         return [session] * len(premises)
 
@@ -173,7 +173,7 @@ def test_function_that_a_decorator_gives_an_argument_is_called():
     assert CallablePredictor(wrapped).predict(PREMISES, HYPOTHESES)[:, 1].tolist() == [1, 1, 1]
 
 
-def test_function_that_raises_is_named_with_its_own_lines_alone():
+def test_failing_function_error_shows_only_user_lines():
     def of_one(premise):
         return json.loads(premise)
 
@@ -192,7 +192,7 @@ def test_function_that_raises_is_named_with_its_own_lines_alone():
     assert isinstance(failed.value.__cause__, json.JSONDecodeError), "with the whole traceback for who debugs it"
 
 
-def test_function_that_is_interrupted_is_not_taken_for_one_that_fails():
+def test_interrupted_function_is_not_reported_as_failing():
     def answer(premises, hypotheses):
         raise KeyboardInterrupt
 

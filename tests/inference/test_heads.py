@@ -1,5 +1,4 @@
-"""Classification heads of other architectures: tiny random models, whose labels are resolved and whose padding counts
-for nothing."""
+"""Tests of classification heads of further architectures with tiny random models: label order and padding."""
 
 import numpy as np
 import pytest
@@ -44,7 +43,7 @@ HEADS = {
 
 @pytest.fixture(params=list(HEADS))
 def model(request, tmp_path):
-    """Return the folder of a tiny random classifier with such a head."""
+    """Return the folder of a tiny random classifier with the given head."""
     kind = request.param.split()[0]
     vocabulary = {word: number for number, word in enumerate((*SPECIAL, *WORDS))}
     tokenizer = tiny_tokenizer(vocabulary)
@@ -65,7 +64,7 @@ def model(request, tmp_path):
     return tmp_path
 
 
-def test_predict_probabilities_depend_on_the_pair_alone_and_follow_the_labels(model):
+def test_predictions_ignore_padding_and_follow_labels(model):
     predictor, _ = load_predictor(model)
     assert (predictor.order, predictor.label_space) == (ORDER, LABELS)
     premises, hypotheses = (list(side) for side in zip(*PAIRS, strict=True))

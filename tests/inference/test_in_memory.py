@@ -1,4 +1,4 @@
-"""Classifiers that a user holds already are asked as those of a folder are, with their own numbers."""
+"""Tests of classifiers in memory, which give the same predictions as the library they come from."""
 
 import json
 
@@ -27,7 +27,7 @@ def pipeline(folder, **options):
 
 
 def their_answers(model):
-    """Return what a CrossEncoder or a pipeline says itself, in the order of `LABELS`."""
+    """Return the probabilities of a CrossEncoder or pipeline in the order of `LABELS`."""
     if hasattr(model, "tokenizer") and hasattr(model, "task"):
         pairs = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in PAIRS]
         said = [{each["label"]: each["score"] for each in found} for found in model(pairs, top_k=None)]
@@ -38,7 +38,7 @@ def their_answers(model):
 
 @pytest.fixture(scope="session")
 def without_truncation(make_model):
-    """Return a model whose tokenizer would not cut pairs, as a pipeline that is handed in does."""
+    """Return a model whose tokenizer does not truncate, as in a pipeline."""
     folder = make_model()
     file = folder / "tokenizer.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"truncation": None}))
@@ -46,7 +46,7 @@ def without_truncation(make_model):
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_the_numbers_are_their_own(made, without_truncation):
+def test_probabilities_equal_those_of_library(made, without_truncation):
     model = made(without_truncation)
     predictor, name = load_predictor(model)
     assert name == without_truncation.name
@@ -56,7 +56,7 @@ def test_the_numbers_are_their_own(made, without_truncation):
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_float16_weights_on_a_cpu_are_asked_in_float32_and_that_is_said(made, tiny_bert, caplog):
+def test_float16_weights_on_cpu_are_copied_to_float32(made, tiny_bert, caplog):
     model = made(tiny_bert)
     model.model.half()
     predictor, _ = load_predictor(model)
@@ -72,7 +72,7 @@ def test_float16_weights_on_a_cpu_are_asked_in_float32_and_that_is_said(made, ti
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_what_was_handed_in_is_left_as_it_was(made, tiny_bert):
+def test_given_model_is_unchanged(made, tiny_bert):
     model = made(tiny_bert)
     before = their_answers(model)
     weights = list(model.model.state_dict())
@@ -83,10 +83,10 @@ def test_what_was_handed_in_is_left_as_it_was(made, tiny_bert):
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_weights_and_tokenizer_are_the_identity(made, tiny_bert, make_model):
+def test_identity_depends_on_weights_and_tokenizer(made, tiny_bert, make_model):
     model = made(tiny_bert)
     first = load_predictor(model)[0].identity
-    their_answers(model)  # leaves its truncation and padding in the tokenizer
+    their_answers(model)  # sets truncation and padding of the tokenizer
     assert load_predictor(model)[0].identity == first
     assert load_predictor(made(tiny_bert))[0].identity == first
     others = [load_predictor(made(make_model(seed=1)))[0].identity]
@@ -99,21 +99,21 @@ def test_weights_and_tokenizer_are_the_identity(made, tiny_bert, make_model):
     assert str(tiny_bert.parent) not in str(first)
 
 
-def test_a_length_that_was_chosen_is_kept(tiny_bert):
+def test_given_maximum_length_is_kept(tiny_bert):
     assert load_predictor(cross_encoder(tiny_bert, max_length=16))[0].max_length == 16
     assert load_predictor(pipeline(tiny_bert, truncation=True, max_length=16))[0].max_length == 16
     assert load_predictor(pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
+def test_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
     request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})
     [first] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     stored = set((tmp_path / "out" / "predictions").iterdir())
-    assert len(stored) == 2  # of the rows, and of the rows with shuffled words
+    assert len(stored) == 2  # one of the rows, one of the rows with shuffled words
     [again] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     assert stored == set((tmp_path / "out" / "predictions").iterdir()), "predictions were made anew"
     [of_folder] = unbag.evaluate(tiny_bert, [request], output_dir=tmp_path / "folder", trust_labels=True)
@@ -122,7 +122,7 @@ def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_what_its_outputs_mean_must_be_known(made, make_model):
+def test_unknown_label_order_is_rejected(made, make_model):
     unnamed = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(LabelError, match="expected label names in the model's id2label"):
         load_predictor(made(unnamed))
@@ -134,7 +134,7 @@ def test_what_its_outputs_mean_must_be_known(made, make_model):
         load_predictor(made(make_model(order=("LABEL_0",))))
 
 
-def test_options_of_loading_are_refused(tiny_bert):
+def test_loading_options_are_rejected(tiny_bert):
     with pytest.raises(
         ValueError,
         match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long",
@@ -148,7 +148,7 @@ class WithPredict:
 
 
 @pytest.mark.parametrize("model", [WithPredict(), 42])
-def test_what_is_no_predictor_is_refused(model):
+def test_object_other_than_predictor_is_rejected(model):
     with pytest.raises(
         ValueError,
         match=r"expected the name of a model .* a CrossEncoder, .*got an object of type \S+; wrap it in a function",
@@ -156,7 +156,7 @@ def test_what_is_no_predictor_is_refused(model):
         load_predictor(model)
 
 
-def test_a_cross_encoder_with_more_than_a_network_is_refused(tiny_bert):
+def test_cross_encoder_with_additional_modules_is_rejected(tiny_bert):
     model = cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())
     with pytest.raises(ModelError, match="additional modules"):

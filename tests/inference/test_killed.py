@@ -1,4 +1,4 @@
-"""A run killed with SIGKILL, which no code of ours can see coming."""
+"""Tests of runs killed with SIGKILL, which cannot be handled."""
 
 import random
 import time
@@ -21,7 +21,7 @@ def start(folder: Path, *options: object) -> Forked:
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return the parts of a run that nobody killed."""
+    """Return the chunk files of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("unbroken")
     assert start(folder).wait() == 0
     parts = {path.name: path.read_bytes() for path in folder.glob("*/part-*.parquet")}
@@ -30,9 +30,12 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
+def test_killed_run_resumes_to_same_files(tmp_path, unbroken, seed):
     draw = random.Random(seed)
-    wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)  # parts to see, seconds after
+    wanted, moment = (
+        draw.randint(1 + 2 * seed, 2 + 2 * seed),
+        draw.uniform(0, 0.2),
+    )  # number of chunks to wait for, and further seconds
     killed = start(tmp_path, "--seconds", 0.2)
     wait_until(lambda: len(list(tmp_path.glob("*/part-*.parquet"))) >= wanted, killed)
     time.sleep(moment)
@@ -43,14 +46,14 @@ def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
 
     calls = tmp_path / "calls"
     assert start(tmp_path, "--calls", calls).wait() == 0
-    assert calls.read_text().splitlines() == [str(CHUNK_ROWS)] * (PARTS - there)  # only what was missing
+    assert calls.read_text().splitlines() == [str(CHUNK_ROWS)] * (PARTS - there)  # only the missing chunks
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == unbroken
     assert len(StoredPredictions.from_folder(folder).load_table()) == PARTS * CHUNK_ROWS
 
 
 @pytest.mark.nightly
-def test_of_three_shards_one_is_killed_and_replaced_and_the_end_is_as_if_unbroken(tmp_path, unbroken):
+def test_killed_shard_is_replaced_with_same_files(tmp_path, unbroken):
     calls, folder = tmp_path / "calls", tmp_path / "store"
     options = ("--calls", calls, "--lease", 2, "--seconds", 0.3, "--shard")
     shards = [start(folder, *options, f"{index}/3") for index in range(3)]

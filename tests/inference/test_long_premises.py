@@ -1,4 +1,4 @@
-"""Predictions for the parts of long premises."""
+"""Tests of predictions for parts of long premises."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_pack_sentences_keeps_order_and_limit(limit):
     assert all(len(chunk.split()) <= limit or chunk in sentences for chunk in chunks)
 
 
-def test_every_sentence_takes_the_sentence_with_the_most_support():
+def test_every_sentence_uses_sentence_with_most_support():
     whole = CallablePredictor(keyword_model)
     assert whole.predict([DOCUMENT], ["A red car is parked outside."]).argmax() == 1
     predictor = LongPremisePredictor(CallablePredictor(keyword_model), "every-sentence")
@@ -50,7 +50,7 @@ def test_every_sentence_takes_the_sentence_with_the_most_support():
     assert predictor.label_space == LABELS
 
 
-def test_one_sentence_is_predicted_as_without_the_option(tiny_bert):
+def test_single_sentence_is_predicted_without_splitting(tiny_bert):
     from unbag.inference.transformer import TransformerPredictor
 
     plain = TransformerPredictor.load(tiny_bert)
@@ -63,7 +63,7 @@ def test_one_sentence_is_predicted_as_without_the_option(tiny_bert):
         assert predictor.order == plain.order
 
 
-def test_any_chunk_reads_a_document_that_truncation_would_cut(tiny_bert):
+def test_any_chunk_reads_document_without_truncation(tiny_bert):
     from unbag.inference.transformer import TransformerPredictor
 
     plain = TransformerPredictor.load(tiny_bert, max_length=24)
@@ -82,7 +82,7 @@ def test_any_chunk_reads_a_document_that_truncation_would_cut(tiny_bert):
     assert predictor.truncated == 0
 
 
-def test_runner_predicts_parts_and_not_batches_of_whole_premises(tiny_bert, tmp_path):
+def test_runner_predicts_parts_of_premises(tiny_bert, tmp_path):
     from datasets import Dataset
 
     from unbag.inference.runner import predict_rows
@@ -111,7 +111,7 @@ def test_many_parts_are_predicted_in_blocks(monkeypatch):
     assert found.argmax(axis=1).tolist() == [0, 1, 0]
 
 
-def test_a_model_of_contradictions_takes_the_part_that_contradicts_most():
+def test_contradiction_model_uses_most_contradicting_part():
     from unbag.data.labels import CONTRADICTION_OR_NOT
 
     class Model:
@@ -125,7 +125,7 @@ def test_a_model_of_contradictions_takes_the_part_that_contradicts_most():
     assert TWO_WAY != CONTRADICTION_OR_NOT
 
 
-def test_any_chunk_without_a_tokenizer_is_rejected():
+def test_any_chunk_without_tokenizer_is_rejected():
     with pytest.raises(ModelError, match=r"any-chunk: expected a classifier whose tokenizer.*use every-sentence"):
         LongPremisePredictor(CallablePredictor(keyword_model), "any-chunk")
     with pytest.raises(ValueError, match="expected truncate, any-chunk, every-sentence, got 'some'"):

@@ -1,4 +1,4 @@
-"""Models of one output: entailment from a stated threshold on, or by rank; and code that a repository brings along."""
+"""Tests of models with one output (a fixed threshold, or ranks), and of code in a model repository."""
 
 import json
 import re
@@ -24,12 +24,12 @@ REVERSED = {"0": "not_entailment", "1": "entailment"}
 
 @pytest.fixture(scope="module")
 def scorer(make_model: MakeModel):
-    """Return the folder of a tiny BERT of one output."""
+    """Return the folder of a tiny BERT with one output."""
     return make_model(order=("LABEL_0",))
 
 
 def sigmoids(folder):
-    """Return what transformers' own forward gives, one pair at a time."""
+    """Return the sigmoid of transformers' output, one pair at a time."""
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     tokenizer.backend_tokenizer.no_truncation()
@@ -38,18 +38,18 @@ def sigmoids(folder):
     return 1 / (1 + np.exp(-np.array(logits)))
 
 
-def test_without_a_threshold_it_is_refused_and_told_what_to_say(scorer):
+def test_missing_threshold_error_names_options(scorer):
     with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5.*--threshold break-even"):
         TransformerPredictor.load(scorer)
 
 
-def test_a_threshold_is_between_0_and_1(scorer):
+def test_threshold_outside_0_to_1_is_rejected(scorer):
     for wrong in (0, 1, 1.5, "half", float("nan")):
         with pytest.raises(ValueError, match="between 0 and 1"):
             TransformerPredictor.load(scorer, threshold=wrong)
 
 
-def test_at_a_half_it_is_the_sigmoid(scorer):
+def test_threshold_of_one_half_uses_sigmoid(scorer):
     predictor = TransformerPredictor.load(scorer, threshold=0.5)
     expected = sigmoids(scorer)
     assert predictor.label_space == TWO_WAY
@@ -58,7 +58,7 @@ def test_at_a_half_it_is_the_sigmoid(scorer):
     assert predictor.identity["threshold"] == "0.5"
 
 
-def test_entailment_is_what_reaches_the_threshold(scorer):
+def test_pairs_at_threshold_are_entailed(scorer):
     expected = np.sort(sigmoids(scorer))
     for number, between in enumerate((expected[1:] + expected[:-1]) / 2, start=1):
         taken = TransformerPredictor.load(scorer, threshold=between).predict(PREMISES, HYPOTHESES).argmax(axis=1) == 0
@@ -66,7 +66,7 @@ def test_entailment_is_what_reaches_the_threshold(scorer):
         assert np.array_equal(taken, sigmoids(scorer) >= between)
 
 
-def test_a_score_of_something_else_than_entailment_is_named_so(scorer, make_model):
+def test_output_for_other_label_keeps_its_name(scorer, make_model):
     plain = TransformerPredictor.load(scorer, threshold=0.5).predict(PREMISES, HYPOTHESES)
     turned = TransformerPredictor.load(scorer, threshold=0.5, label_map=REVERSED)
     np.testing.assert_allclose(turned.predict(PREMISES, HYPOTHESES), plain[:, ::-1], atol=1e-6)
@@ -76,8 +76,8 @@ def test_a_score_of_something_else_than_entailment_is_named_so(scorer, make_mode
         TransformerPredictor.load(scorer, threshold=0.5, label_map={"0": "entailment"})
 
 
-def test_by_rank_as_many_are_entailed_as_are_labelled_so():
-    """Scores .9 .6 .4 .2 with gold entailment at the first and third; ids 0, 1, 2 are entailment, neutral, …"""
+def test_break_even_predicts_as_many_as_labelled():
+    """With scores .9 .6 .4 .2, and gold entailment for the first and third; ids 0, 1, 2 are entailment, neutral, …"""
     given = np.array([0.9, 0.6, 0.4, 0.2])
     answers = SetPredictions(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
     ranked, said = single_output.rank_predictions(answers, [0, 1, 0, 2], "break-even")
@@ -91,20 +91,20 @@ def test_by_rank_as_many_are_entailed_as_are_labelled_so():
     assert said == {"auc": None, "threshold": None, "n_predicted_entailed": 0, "pairs": 4}
 
 
-def test_scores_that_round_to_1_keep_their_order():
+def test_scores_that_round_to_1_keep_order():
     logits = torch.tensor([[40.0, 0.0], [30.0, 0.0], [20.0, 0.0], [-40.0, 0.0]])
     odds = single_output.compute_log_odds(logits.softmax(dim=-1).numpy(), TWO_WAY)
     np.testing.assert_allclose(odds, [40, 30, 20, -40], rtol=1e-5)
 
 
-def test_the_probe_ranks_too(scorer):
+def test_label_probe_uses_ranks(scorer):
     report = run_label_probe(TransformerPredictor.load(scorer, threshold="break-even"))
     assert report.pairs == 12
-    assert report.right_declared % 2 == 0  # four of twelve are taken: each wrong one is two
+    assert report.right_declared % 2 == 0  # four of twelve are predicted, so each error counts twice
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.2, "break-even"])
-def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path, threshold):
+def test_evaluation_records_threshold(scorer, tmp_path, threshold):
     lines = [
         {"premise": p, "hypothesis": h, "label": label}
         for (p, h), label in zip(PAIRS, ["entailment", "neutral", "contradiction"] * 2, strict=True)
@@ -125,7 +125,7 @@ def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path
     assert result.model["ranking"]["pairs"] == 6
     if threshold == "break-even":
         assert result.model["ranking"]["n_predicted_entailed"] == 2
-    verified = result.scores["verification"]  # of the model's own sigmoid, whatever the threshold
+    verified = result.scores["verification"]  # computed from the sigmoid, independent of the threshold
     assert verified["auroc"].value == pytest.approx(result.model["ranking"]["auc"])
     expected = sigmoids(scorer)
     assert verified["thresholds"]
@@ -150,7 +150,7 @@ class OwnForSequenceClassification(BertForSequenceClassification):
 
 @pytest.fixture
 def with_code(tiny_bert, tmp_path):
-    """Return a folder of a model that names code of its own, and the file that this code leaves when it runs."""
+    """Return a model folder with custom code, and the file that this code writes when it runs."""
     folder, ran = tmp_path / "own", tmp_path / "ran"
     transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).save_pretrained(folder)
     transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
@@ -161,7 +161,7 @@ def with_code(tiny_bert, tmp_path):
     return folder, ran
 
 
-def test_code_of_a_repository_is_run_only_where_it_is_trusted(with_code, tiny_bert):
+def test_repository_code_runs_only_if_trusted(with_code, tiny_bert):
     folder, ran = with_code
     with pytest.raises(ModelError, match=r"needs code of its own repository.*--trust-remote-code"):
         TransformerPredictor.load(folder)
@@ -176,7 +176,7 @@ def test_code_of_a_repository_is_run_only_where_it_is_trusted(with_code, tiny_be
     assert TransformerPredictor.load(folder, trust_remote_code=True).identity != trusted.identity
 
 
-def test_code_of_another_repository_is_refused_however_trusted(with_code):
+def test_code_of_other_repository_is_rejected(with_code):
     folder, ran = with_code
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"]["AutoConfig"] = "someone/else--own.OwnConfig"
@@ -186,7 +186,7 @@ def test_code_of_another_repository_is_refused_however_trusted(with_code):
     assert not ran.exists()
 
 
-def test_a_file_of_options_cannot_trust_code(tmp_path):
+def test_config_file_cannot_trust_code(tmp_path):
     from typer.testing import CliRunner
 
     from unbag import cli

@@ -22,7 +22,7 @@ def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object, **options: ob
 
 @pytest.fixture
 def packing(monkeypatch):
-    """Simulate the packed layout by the plain one for a dtype that this processor has no instructions for."""
+    """Simulate the packed layout with the plain one for a dtype that this processor does not support."""
 
     def simulate(dtype: torch.dtype) -> None:
         if not torch.backends.mkldnn.is_available() or (
@@ -36,7 +36,7 @@ def packing(monkeypatch):
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("bfloat16", 2e-2)])
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "mpnet"])
-def test_equals_the_plain_weights(make_model: MakeModel, monkeypatch, packing, kind: str, dtype, atol):
+def test_output_equals_plain_weights(make_model: MakeModel, monkeypatch, packing, kind: str, dtype, atol):
     packing(getattr(torch, dtype))
     folder = make_model(kind)
     packed, plain = TransformerPredictor.load(folder, dtype=dtype), plain_forward(monkeypatch, folder, dtype=dtype)
@@ -48,7 +48,7 @@ def test_equals_the_plain_weights(make_model: MakeModel, monkeypatch, packing, k
     assert sizes[0] == sizes[1]
 
 
-def test_equals_the_plain_weights_of_the_real_model(shared_model, monkeypatch):
+def test_output_equals_plain_weights_of_real_model(shared_model, monkeypatch):
     pairs = ["A man sleeps.", "Two dogs run over a wide green field in the rain.", "It rains."]
     packed, plain = TransformerPredictor.load(shared_model), plain_forward(monkeypatch, shared_model)
     np.testing.assert_allclose(packed.predict(pairs, pairs[::-1]), plain.predict(pairs, pairs[::-1]), atol=1e-5)
@@ -56,7 +56,7 @@ def test_equals_the_plain_weights_of_the_real_model(shared_model, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(24,), (3, 24), (2, 3, 24), (0, 24)])
-def test_a_layer_maps_as_the_one_it_is_made_of(packing, dtype, shape):
+def test_packed_layer_equals_original_layer(packing, dtype, shape):
     packing(dtype)
     layer = nn.Linear(24, 5).to(dtype)
     inputs = torch.randn(shape).to(dtype)
@@ -65,7 +65,7 @@ def test_a_layer_maps_as_the_one_it_is_made_of(packing, dtype, shape):
     assert type(layer) is nn.Linear
 
 
-def test_packing_without_instructions_for_the_dtype_leaves_the_model_plain(make_model: MakeModel, monkeypatch):
+def test_unsupported_dtype_leaves_model_plain(make_model: MakeModel, monkeypatch):
     def no_instructions(weight: torch.Tensor, rows: int) -> torch.Tensor:
         raise RuntimeError("mkldnn_reorder_linear_weight: bf16 path needs the cpu support avx_ne_convert or avx512bw")
 
@@ -76,7 +76,7 @@ def test_packing_without_instructions_for_the_dtype_leaves_the_model_plain(make_
     assert np.isfinite(predictor.predict(PREMISES, HYPOTHESES)).all()
 
 
-def test_a_model_that_reads_the_weights_itself_is_left_alone(make_model: MakeModel, monkeypatch):
+def test_model_that_reads_weights_directly_is_unchanged(make_model: MakeModel, monkeypatch):
     model = plain_forward(monkeypatch, make_model()).model
     head = model.classifier
     dense = model.bert.pooler.dense
@@ -88,5 +88,5 @@ def test_a_model_that_reads_the_weights_itself_is_left_alone(make_model: MakeMod
     assert model(**inputs).logits.isfinite().all()
 
 
-def test_half_precision_without_such_operators_is_left_alone(make_model: MakeModel):
+def test_half_precision_without_operators_is_unchanged(make_model: MakeModel):
     assert TransformerPredictor.load(make_model(), dtype="float16").identity["weight_layout"] == "plain"

@@ -37,7 +37,7 @@ GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hy
 
 
 def knows(renamed=None, wrong=0, label_space=LABELS):
-    """Return a predictor that answers right, but for its first pairs and for what it calls the labels."""
+    """Return a predictor that is right except for its first pairs and, optionally, renamed labels."""
 
     def answer(premises, hypotheses):
         names = [fold_label(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
@@ -49,12 +49,12 @@ def knows(renamed=None, wrong=0, label_space=LABELS):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_four_pairs_a_label_and_no_pair_twice(language):
+def test_each_label_has_four_distinct_pairs(language):
     assert Counter(label for *_, label in PAIRS[language]) == dict.fromkeys(LABELS, 4)
     assert len({pair[:2] for pair in PAIRS[language]}) == 12
 
 
-def test_a_right_model_passes():
+def test_correct_model_passes():
     report = run_label_probe(knows(), "zh")
     assert (report.right_declared, report.right_best, report.best, report.mislabelled) == (12, 12, LABELS, False)
 
@@ -68,13 +68,13 @@ def test_every_wrong_order_is_found(order):
     assert [restored[theirs] for theirs in order] == list(LABELS)
 
 
-def test_ten_right_are_enough_and_nine_are_not():
+def test_ten_of_twelve_are_required():
     swapped = {NEUTRAL: CONTRADICTION, CONTRADICTION: NEUTRAL}
     assert run_label_probe(knows(swapped, wrong=2)).mislabelled
     assert not run_label_probe(knows(swapped, wrong=3)).mislabelled
 
 
-def test_ten_right_leave_six_to_any_other_order():
+def test_ten_right_leave_at_most_six_for_other_orders():
     golds = [label for *_, label in PAIRS["en"]]
     for order in list(permutations(LABELS))[1:]:
         swap = dict(zip(LABELS, order, strict=True))
@@ -96,7 +96,7 @@ def test_two_labels():
 
 
 def _rows(order, wrong=0):
-    """Return a function's probabilities in an order of its outputs, right but for the first pairs."""
+    """Return a function whose outputs have the given order, and which is right except for the first pairs."""
     space = find_label_space(order)
 
     def answer(premises, hypotheses):
@@ -113,19 +113,19 @@ def _declared(order, fn):
 
 @pytest.mark.parametrize("declared", list_two_label_orders())
 @pytest.mark.parametrize("meant", list_two_label_orders())
-def test_each_order_of_two_labels_is_told_from_the_others(declared, meant):
+def test_each_order_of_two_labels_is_distinguished(declared, meant):
     report = run_label_probe(_declared(declared, _rows(meant)))
     assert (report.declared, report.best, report.right_best) == (declared, meant, 12)
     assert report.mislabelled == (declared != meant)
 
 
-def test_eleven_of_two_labels_are_enough_and_ten_are_not():
+def test_eleven_of_twelve_are_required_for_two_labels():
     assert run_label_probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=1))).mislabelled
     assert not run_label_probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=2))).mislabelled
 
 
-def test_false_alarms_of_two_labels_are_as_rare_as_the_docstring_says():
-    """Every answer of a coin to the twelve pairs, by an enumeration of its own."""
+def test_two_label_false_alarm_rate_equals_docstring():
+    """Enumerate all predictions of a coin on the twelve pairs."""
     golds = [label for *_, label in PAIRS["en"]]
     answers = np.array(list(product([0, 1], repeat=12)))
     right = {
@@ -142,7 +142,7 @@ def test_false_alarms_of_two_labels_are_as_rare_as_the_docstring_says():
 
 
 class _Scores:
-    """A model of one output, by the score of each pair and what a high one and a low one mean."""
+    """A model with one output, with the score of each pair and the labels of high and low scores."""
 
     threshold = "break-even"
     has_probabilities = False
@@ -160,8 +160,8 @@ class _Scores:
 
 @pytest.mark.parametrize("declared", list_two_label_orders())
 @pytest.mark.parametrize("meant", list_two_label_orders())
-def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(declared, meant):
-    """No score reaches a half, so that each answer by that threshold is the same."""
+def test_one_output_order_is_found_by_ranks(declared, meant):
+    """All scores are below one half, so a threshold of one half gives the same prediction for all pairs."""
     report = run_label_probe(
         _Scores(declared, lambda label: 0.2 if fold_label(label, find_label_space(meant)) == meant[0] else 0.1)
     )
@@ -173,7 +173,7 @@ def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(de
         assert report.ranked_declared in (8, 24), "of 32 couples the 16 of two labels that score alike count half"
 
 
-def test_a_constant_score_and_one_of_a_ranker_are_not_reported():
+def test_constant_and_ranker_scores_are_not_reported():
     for declared in list_two_label_orders():
         assert not run_label_probe(_Scores(declared, lambda label: 0.3)).mislabelled
     ranks = {ENTAILMENT: 0.9, NEUTRAL: 0.5, CONTRADICTION: 0.1}
@@ -181,12 +181,14 @@ def test_a_constant_score_and_one_of_a_ranker_are_not_reported():
     assert (report.best, report.ranked_declared, report.mislabelled) == (TWO_WAY, 32, False)
 
 
-def test_false_alarms_of_one_output_are_as_rare_as_the_docstring_says():
-    """Each way in which twelve scores without ties can lie, by an enumeration of its own."""
+def test_one_output_false_alarm_rate_equals_docstring():
+    """Enumerate all orders of twelve scores without ties."""
     alarms = total = 0
     for entailed in combinations(range(12), 4):
         rest = [place for place in range(12) if place not in entailed]
-        above = 32 - sum(entailed) + 6  # couples that entailed pairs win: places from the top, less those of their own
+        above = (
+            32 - sum(entailed) + 6
+        )  # number of (entailed, other) pairs in the right order, from the positions of the entailed pairs
         for contradicting in combinations(rest, 4):
             over = 32 - sum(contradicting) + 6
             couples = (above, 32 - above, over, 32 - over)
@@ -196,7 +198,7 @@ def test_false_alarms_of_one_output_are_as_rare_as_the_docstring_says():
     assert round(alarms / total, 4) == 0.0212
 
 
-def test_ids_of_two_labels_read_as_three_are_found():
+def test_two_label_ids_read_as_three_are_detected():
     meant = CONTRADICTION_OR_NOT
 
     def ids(premises, hypotheses):
@@ -210,7 +212,7 @@ def test_ids_of_two_labels_read_as_three_are_found():
 
 
 @pytest.mark.parametrize("meant", [LABELS[::-1], TWO_WAY[::-1], CONTRADICTION_OR_NOT])
-def test_another_number_of_outputs_is_refused_with_the_order_that_fits(meant):
+def test_wrong_number_of_outputs_error_names_fitting_order(meant):
     predictor = CallablePredictor(_rows(meant), label_space=TWO_WAY if len(meant) == 3 else LABELS)
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
@@ -218,7 +220,7 @@ def test_another_number_of_outputs_is_refused_with_the_order_that_fits(meant):
         validate_outputs(predictor, caught.value)
 
 
-def test_a_score_for_each_pair_is_refused_with_what_it_ranks():
+def test_single_score_error_explains_required_rows():
     predictor = CallablePredictor(lambda p, h: [float(GOLD[pair] == CONTRADICTION) for pair in zip(p, h, strict=True)])
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
@@ -227,11 +229,11 @@ def test_a_score_for_each_pair_is_refused_with_what_it_ranks():
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_model_that_always_answers_the_same_is_not_reported(label):
+def test_constant_model_is_not_reported(label):
     assert not run_label_probe(CallablePredictor(lambda premises, hypotheses: [label] * len(premises))).mislabelled
 
 
-def test_false_alarms_are_as_rare_as_the_docstring_says():
+def test_false_alarm_rate_equals_docstring():
     tail = sum(comb(12, k) * Fraction(1, 3) ** k * Fraction(2, 3) ** (12 - k) for k in range(ENOUGH, 13))
     assert Fraction(1445, 531_441) == 5 * tail
     assert float(5 * tail) == FALSE_ALARM
@@ -244,7 +246,7 @@ def test_false_alarms_are_as_rare_as_the_docstring_says():
     assert sum(run_label_probe(guess).mislabelled for _ in range(2000)) / 2000 < 3 * FALSE_ALARM
 
 
-def test_the_report_becomes_an_error_that_says_what_to_do():
+def test_report_becomes_error_with_advice():
     report = run_label_probe(knows({NEUTRAL: ENTAILMENT, ENTAILMENT: NEUTRAL}))
     error = MislabelledError(report)
     assert isinstance(error, LabelError)
@@ -255,12 +257,12 @@ def test_the_report_becomes_an_error_that_says_what_to_do():
     )
 
 
-def test_a_language_without_pairs_is_refused():
+def test_language_without_pairs_is_rejected():
     with pytest.raises(ValueError, match=r"\['en', 'zh'\], got 'fr'"):
         run_label_probe(knows(), "fr")
 
 
-def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model):
+def test_real_model_passes_and_wrong_orders_are_found(shared_model):
     from unbag.inference import TransformerPredictor
 
     declared = TransformerPredictor.load(shared_model)
@@ -279,7 +281,7 @@ def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model
 
 
 @pytest.mark.parametrize("label_space", LABEL_SPACES)
-def test_whoever_gets_no_more_right_than_one_answer_is_at_chance(label_space):
+def test_model_at_chance_gets_warning(label_space):
     golds = [fold_label(label, label_space) for *_, label in PAIRS["en"]]
     for label in label_space:
         constant = CallablePredictor(lambda p, h, label=label: [label] * len(p), label_space=label_space)

@@ -1,4 +1,4 @@
-"""Two processes that share a run, and how they end where `torchrun` started them, as a user does."""
+"""Tests of two processes started by `torchrun` that share a run, and of how they end."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def parts(folder: Path) -> dict[str, bytes]:
     return {f"{path.parent.name}/{path.name}": path.read_bytes() for path in folder.glob("*/part-*.parquet")}
 
 
-def test_two_processes_share_the_work_and_give_what_one_gives(tiny_bert, tmp_path):
+def test_two_processes_give_result_of_one(tiny_bert, tmp_path):
     options = ("--rows", 230, "--model", tiny_bert)
     for number in (1, 2):
         for process in PYTHON.start_group(number, "-m", CHILD, tmp_path / str(number), *options, cwd=ROOT):
@@ -27,13 +27,15 @@ def test_two_processes_share_the_work_and_give_what_one_gives(tiny_bert, tmp_pat
 
 
 @pytest.mark.nightly
-def test_a_failing_process_ends_the_others(tmp_path):
+def test_failing_process_ends_the_others(tmp_path):
     options = ("--fail-on-rank", 1, "--calls", tmp_path / "calls")
     failed = PYTHON.run(*TORCHRUN, "-m", CHILD, tmp_path, *options, cwd=ROOT)
     assert failed.returncode != 0
     assert "out of luck" in failed.stderr
-    assert len((tmp_path / "calls").read_text().splitlines()) == 5  # rank 0 did its four chunks, rank 1 failed at once
-    assert len(parts(tmp_path)) == 4  # which are kept
+    assert (
+        len((tmp_path / "calls").read_text().splitlines()) == 5
+    )  # rank 0 predicted its four chunks, rank 1 failed at its first
+    assert len(parts(tmp_path)) == 4  # the finished chunks are stored
 
 
 LEAVES = '''
@@ -59,7 +61,7 @@ raise SystemExit(cli.run(app))
 
 
 @pytest.mark.nightly
-def test_processes_leave_together_and_disconnected(tmp_path):
+def test_processes_exit_together_and_disconnected(tmp_path):
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)
     left = PYTHON.run(*TORCHRUN, script, tmp_path)

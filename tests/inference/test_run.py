@@ -17,7 +17,7 @@ WHO = {"model": "hashed", "version": "1"}
 
 
 class Counting(CallablePredictor):
-    """Notes how many pairs each call was about."""
+    """Records the number of pairs of each call."""
 
     def __init__(self, fn=hashed, **options):
         self.calls = []
@@ -33,7 +33,7 @@ def run(folder, predictor=None, rows=ROWS, **options):
     return predict_rows(rows, predictor or Counting(), folder, chunk_rows=30, **options)
 
 
-def test_every_row_gets_its_own_prediction_in_row_order(tmp_path):
+def test_predictions_follow_row_order(tmp_path):
     found = run(tmp_path)
     table = found.load_table()
     assert table.column_names == ["id", "source_id", *LABELS]
@@ -48,7 +48,7 @@ def test_every_row_gets_its_own_prediction_in_row_order(tmp_path):
     assert load_predictions(found.path, ["neutral"]).column_names == ["neutral"]
 
 
-def test_a_second_run_asks_nothing(tmp_path):
+def test_second_run_makes_no_predictions(tmp_path):
     first, again = run(tmp_path), Counting()
     second = run(tmp_path, again)
     assert again.calls == []
@@ -56,8 +56,8 @@ def test_a_second_run_asks_nothing(tmp_path):
     assert second.load_table().equals(first.load_table())
 
 
-def test_filtered_and_formatted_rows_are_the_same_rows(tmp_path):
-    """A data set with an index map, of shards, or with a format, is keyed by what it holds."""
+def test_filtered_and_formatted_rows_have_same_key(tmp_path):
+    """The key depends on the content, also for datasets with an index map, shards or a format."""
     run(tmp_path)
     again = Counting()
     pieces = [ROWS.select(range(0, 37)), ROWS.select(range(37, 100))]
@@ -66,7 +66,7 @@ def test_filtered_and_formatted_rows_are_the_same_rows(tmp_path):
     assert again.calls == []
 
 
-def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path):
+def test_interrupted_run_predicts_only_missing_chunks(tmp_path):
     calls = []
 
     def fails_at_the_third(premises, hypotheses):
@@ -106,7 +106,7 @@ def rewritten(file, change):
     ],
     ids=["truncated", "empty", "gone", "row lost", "reordered", "changed", "unsigned", "another part"],
 )
-def test_a_damaged_part_is_computed_anew(tmp_path, damage):
+def test_damaged_chunk_is_predicted_again(tmp_path, damage):
     good = run(tmp_path)
     expected = good.load_table()
     damage(good.path / "part-00001.parquet")
@@ -117,7 +117,7 @@ def test_a_damaged_part_is_computed_anew(tmp_path, damage):
     assert again.calls == [30]
 
 
-def test_flipped_bits_are_noticed(tmp_path):
+def test_flipped_bits_are_detected(tmp_path):
     good = run(tmp_path)
     expected, file = good.load_table(), good.path / "part-00002.parquet"
     whole = file.read_bytes()
@@ -125,7 +125,7 @@ def test_flipped_bits_are_noticed(tmp_path):
     noticed = 0
     for place in places:
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
-        try:  # some bytes of a Parquet file mean nothing
+        try:  # some bytes of a Parquet file have no effect
             assert StoredPredictions.from_folder(good.path).load_table().equals(expected)
             assert StoredPredictions.from_folder(good.path).truncated == 0
         except StoreError:
@@ -134,7 +134,7 @@ def test_flipped_bits_are_noticed(tmp_path):
     assert run(tmp_path).load_table().equals(expected)
 
 
-def test_other_predictors_rows_and_chunks_have_other_keys(tmp_path):
+def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
     def changed(name, value):
         return ROWS.map(lambda row, index: {name: value if index == 50 else row[name]}, with_indices=True)
 
@@ -150,10 +150,10 @@ def test_other_predictors_rows_and_chunks_have_other_keys(tmp_path):
     ]
     assert len({found.path for found in runs}) == len(runs)
     assert all(found.reused == 0 for found in runs)
-    assert run(tmp_path, rows=changed("label", 1)).reused == 100  # no model sees the label
+    assert run(tmp_path, rows=changed("label", 1)).reused == 100  # the label is no input of the model
 
 
-def test_predictions_of_an_unknown_predictor_are_never_reused(tmp_path):
+def test_predictions_of_unidentified_predictor_are_not_reused(tmp_path):
     first, second = (run(tmp_path, Counting(identity=None)) for _ in range(2))
     assert second.reused == 0
     assert first.path != second.path
@@ -161,7 +161,7 @@ def test_predictions_of_an_unknown_predictor_are_never_reused(tmp_path):
     assert first.load_table().equals(second.load_table())
 
 
-def test_the_manifest_says_what_the_key_is_made_of(tmp_path):
+def test_manifest_contains_key_fields(tmp_path):
     path = run(tmp_path).path
     manifest = json.loads((path / "manifest.json").read_text())
     assert manifest["key"] == path.name
@@ -170,7 +170,7 @@ def test_the_manifest_says_what_the_key_is_made_of(tmp_path):
     assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 
 
-def test_each_part_is_read_once_for_all_that_is_asked_of_it(tmp_path, monkeypatch):
+def test_each_chunk_is_read_once(tmp_path, monkeypatch):
     found, read, seen = StoredPredictions.from_folder(run(tmp_path).path), PredictionStore.read, []
     monkeypatch.setattr(PredictionStore, "read", lambda store, part: seen.append(part) or read(store, part))
     found.load_probabilities()
@@ -189,7 +189,7 @@ def test_unfinished_files_are_ignored_and_old_ones_removed(tmp_path):
     assert not old.exists()
 
 
-def test_bare_labels_are_remembered_as_such(tmp_path):
+def test_label_only_predictions_are_marked(tmp_path):
     names = Counting(fn=lambda premises, hypotheses: ["neutral"] * len(premises))
     assert not run(tmp_path, names).has_probabilities
     resumed = Counting(fn=lambda premises, hypotheses: pytest.fail("asked again"))
@@ -197,7 +197,7 @@ def test_bare_labels_are_remembered_as_such(tmp_path):
     assert run(tmp_path / "other").has_probabilities
 
 
-def test_progress_counts_what_is_there_and_then_every_batch(tmp_path):
+def test_progress_counts_reused_rows_and_batches(tmp_path):
     seen = []
     run(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 100), (30, 100), (60, 100), (90, 100), (100, 100)]
@@ -207,14 +207,14 @@ def test_progress_counts_what_is_there_and_then_every_batch(tmp_path):
     assert seen == [(70, 100), (100, 100)]
 
 
-def test_no_rows(tmp_path):
+def test_empty_rows_give_empty_table(tmp_path):
     found = run(tmp_path, rows=ROWS.select([]))
     assert len(found) == 0
     assert found.load_table().column_names == ["id", "source_id", *LABELS]
     assert run(tmp_path, rows=ROWS.select([])).load_table().num_rows == 0
 
 
-def test_what_cannot_be_predicted_is_refused(tmp_path):
+def test_invalid_predictions_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"without \['source_id'\]"):
         run(tmp_path, rows=ROWS.remove_columns("source_id"))
     with pytest.raises(ValueError, match=r"column .hypothesis., got none in row 50"):
@@ -225,12 +225,12 @@ def test_what_cannot_be_predicted_is_refused(tmp_path):
         run(tmp_path, Counting(fn=lambda premises, hypotheses: ["neutral"]))
 
 
-def test_a_folder_without_predictions_is_refused(tmp_path):
+def test_folder_without_predictions_is_rejected(tmp_path):
     with pytest.raises(StoreError, match=r"with a manifest\.json"):
         StoredPredictions.from_folder(tmp_path)
 
 
-def test_a_model_is_resumed_bit_for_bit_and_its_truncations_counted(tiny_bert, tmp_path):
+def test_model_resumes_bit_for_bit_with_truncation_count(tiny_bert, tmp_path):
     from unbag.inference import TransformerPredictor
 
     def predictor():
@@ -238,7 +238,7 @@ def test_a_model_is_resumed_bit_for_bit_and_its_truncations_counted(tiny_bert, t
 
     seen = []
     whole = run(tmp_path / "a", predictor(), progress=lambda done, total: seen.append(done))
-    assert len(seen) > 10  # after every batch, not every chunk
+    assert len(seen) > 10  # after every batch, not only after every chunk
     assert whole.truncated > 0
     broken = run(tmp_path / "b", predictor())
     for part in (0, 2):
@@ -253,14 +253,14 @@ def test_a_model_is_resumed_bit_for_bit_and_its_truncations_counted(tiny_bert, t
 
 
 class InBatches(Counting):
-    """Answers seven pairs at a time, the last first, and may be stopped after some batches."""
+    """Predicts batches of seven pairs in reverse order, and optionally stops after some batches."""
 
     def __init__(self, stop_after=None, **options):
         super().__init__(**options)
         self.asked, self.stop_after, self.truncated = [], stop_after, 0
 
     def batches(self, premises, hypotheses, *, done=None):
-        self.truncated += 1  # as one that reads all pairs before it answers any
+        self.truncated += 1  # as a predictor that reads all pairs first
         for first in reversed(range(0, len(premises), 7)):
             rows = np.arange(first, min(first + 7, len(premises)))
             if done is not None and done[rows].all():
@@ -272,7 +272,7 @@ class InBatches(Counting):
 
 
 @pytest.mark.parametrize("stop_after", [1, 4, 5, 6, 9])
-def test_what_there_is_of_a_chunk_is_kept_by_time_and_the_end_is_as_if_unbroken(tmp_path, stop_after):
+def test_unfinished_chunk_is_saved_periodically_and_resumed(tmp_path, stop_after):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "a", InBatches(stop_after), save_every=0)
     unbroken = InBatches()
@@ -288,7 +288,7 @@ def test_what_there_is_of_a_chunk_is_kept_by_time_and_the_end_is_as_if_unbroken(
     assert all((resumed.path / name).read_bytes() == (expected.path / name).read_bytes() for name in names)
 
 
-def test_before_its_time_nothing_is_kept_of_a_chunk(tmp_path):
+def test_unfinished_chunk_is_not_saved_before_interval(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, InBatches(3))
     assert not list(tmp_path.glob("*/unfinished/*"))
@@ -303,7 +303,7 @@ def test_before_its_time_nothing_is_kept_of_a_chunk(tmp_path):
     ],
     ids=["truncated", "changed", "of another part"],
 )
-def test_what_was_kept_and_is_damaged_is_asked_anew(tmp_path, damage):
+def test_damaged_unfinished_chunk_is_predicted_again(tmp_path, damage):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "a", InBatches(3), save_every=0)
     [file] = tmp_path.glob("a/*/unfinished/00000.parquet")

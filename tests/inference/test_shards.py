@@ -1,4 +1,4 @@
-"""Shards: processes that only a folder connects make each row once, and together what one process makes."""
+"""Tests of shards, unconnected processes with a common folder: together they predict each row once."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from unbag.inference.runner import PredictionJob
 from unbag.inference.shards import Shard, build_shared_job, predict_shard
 from unbag.utils.storage import StorageFolder
 
-CHUNK = 9  # 12 parts of 100 rows
+CHUNK = 9  # 12 chunks for 100 rows
 
 
 def parts(store):
@@ -31,7 +31,7 @@ def unbroken(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
-def test_three_shards_make_each_row_once_and_together_what_one_process_makes(tmp_path, kind, unbroken):
+def test_three_shards_predict_each_row_once(tmp_path, kind, unbroken):
     folder = tmp_path if kind == "a path" else f"memory://{tmp_path.name}"
     predictors, found = [Counting() for _ in range(3)], [None] * 3
 
@@ -41,7 +41,7 @@ def test_three_shards_make_each_row_once_and_together_what_one_process_makes(tmp
     threads = [threading.Thread(target=run, args=(index,)) for index in range(3)]
     for thread in threads:
         thread.start()
-        time.sleep(0.05)  # on `memory://` a claim is two steps, which threads must not take at once
+        time.sleep(0.05)  # on `memory://`, a claim takes two steps, so threads must not claim at the same time
     for thread in threads:
         thread.join()
     assert sum(sum(predictor.calls) for predictor in predictors) == 100, "each row is asked once"
@@ -49,7 +49,7 @@ def test_three_shards_make_each_row_once_and_together_what_one_process_makes(tmp
     assert (found[0].store.folder / "claims").names() == []
 
 
-def test_a_shard_begins_with_its_own_and_goes_on_with_those_of_shards_that_never_come(tmp_path, unbroken, caplog):
+def test_shard_continues_with_chunks_of_absent_shards(tmp_path, unbroken, caplog):
     asked = []
 
     def noting(premises, hypotheses):
@@ -63,7 +63,7 @@ def test_a_shard_begins_with_its_own_and_goes_on_with_those_of_shards_that_never
     assert "finds no other running shard" in caplog.text
 
 
-def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, unbroken):
+def test_claim_of_dead_shard_expires(tmp_path, unbroken):
     class Killed(BaseException):
         pass
 
@@ -78,7 +78,7 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
     real_exit, LeaseManager.__exit__ = (
         LeaseManager.__exit__,
         lambda claims, *_: claims._ended.set(),
-    )  # nothing is given up
+    )  # no claim is released
     try:
         with pytest.raises(Killed):
             predict_shard(work, Shard(0, 2, lease))
@@ -91,7 +91,7 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
     assert parts(found.store) == unbroken
 
 
-def test_who_lives_keeps_what_it_claims(tmp_path):
+def test_live_shard_keeps_its_claims(tmp_path):
     folder = StorageFolder(tmp_path)
     with LeaseManager(folder, "one", lease=1) as one, LeaseManager(folder, "other", lease=1) as other:
         assert one.take("a")
@@ -108,7 +108,7 @@ def test_who_lives_keeps_what_it_claims(tmp_path):
     assert folder.names() == []
 
 
-def test_where_claims_cannot_be_exclusive_they_are_looked_at_again(tmp_path, monkeypatch):
+def test_nonexclusive_claims_are_checked_again(tmp_path, monkeypatch):
     monkeypatch.setattr(StorageFolder, "is_exclusive", False)
     folder = StorageFolder(tmp_path)
     with LeaseManager(folder, "one", lease=6) as one, LeaseManager(folder, "other", lease=6) as other:
@@ -122,7 +122,7 @@ def test_where_claims_cannot_be_exclusive_they_are_looked_at_again(tmp_path, mon
 
 
 @pytest.mark.parametrize("kind", ["a function", "a model"])
-def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, request):
+def test_chunk_shards_equal_whole_chunk_bit_for_bit(tmp_path, kind, request):
     def predictor():
         if kind == "a model":
             from unbag.inference import TransformerPredictor
@@ -139,7 +139,7 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
         work.predict(piece, save_every=0)
     assert parts(work.store) == parts(whole.store)
     assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
-    # Begun by three and ended by one.
+    # Started by three shards and finished by one.
     again = PredictionJob.from_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     again.predict(pieces[1])
     resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
@@ -147,11 +147,11 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
     assert (resumed.store.folder / "unfinished").names() == []
 
 
-def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp_path, monkeypatch):
+def test_complete_chunk_shards_are_joined_by_next_process(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=60)
     assert work.choose_shards_per_chunk(2) == 8
-    monkeypatch.setattr(PredictionJob, "join_shards", lambda self, chunk: None)  # as if killed before it
+    monkeypatch.setattr(PredictionJob, "join_shards", lambda self, chunk: None)  # as if killed before joining
     for piece in work.store.list_chunk_shards([0, 1], 8):
         work.predict(piece)
     monkeypatch.undo()
@@ -162,7 +162,7 @@ def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp
     assert found.load_table().equals(predict_rows(ROWS, Counting(), tmp_path / "b", chunk_rows=60).load_table())
 
 
-def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
+def test_progress_counts_chunk_shards_once(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     predictor, told = Counting(), []
     work = build_shared_job(ROWS, predictor, tmp_path, chunk_rows=60)
@@ -173,18 +173,18 @@ def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
     assert told[-1] == (100, 100)
 
 
-def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_missing(tmp_path, monkeypatch):
+def test_number_of_listings_does_not_depend_on_missing_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.inference.runner._MIN_SHARD_ROWS", 3)
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=10)
     assert work.choose_shards_per_chunk(8) > 1
-    monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # others make everything
+    monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # other shards hold all claims
     listings, names = [], StorageFolder.names
     monkeypatch.setattr(StorageFolder, "names", lambda folder: listings.append(folder) or names(folder))
     predict_shard(work, Shard(0, 8), wait=False)
     assert len(listings) < 10
 
 
-def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp_path):
+def test_few_rows_are_divided_and_many_are_not(tmp_path):
     def shares(rows, processes, chunk_rows=4096):
         work = PredictionJob.from_rows(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
         return work.choose_shards_per_chunk(processes)
@@ -197,7 +197,7 @@ def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp
     assert shares(10_000, 8, chunk_rows=100) == 1
 
 
-def test_what_is_no_shard_is_refused():
+def test_invalid_shard_is_rejected():
     assert (Shard.parse("2/3").index, Shard.parse("2/3").of) == (2, 3)
     for text in ("3/3", "1", "0/0", "-1/3", "a/b", "1/3/4"):
         with pytest.raises(ValueError, match="expected a shard as i/n"):
@@ -218,12 +218,12 @@ class Always:
     [print, closure("neutral"), Always().predict, lambda premises, hypotheses: ["neutral"] * len(premises)],
     ids=["in no file", "a closure", "a method", "a lambda"],
 )
-def test_a_predictor_that_nobody_would_know_again_is_refused(tmp_path, fn):
+def test_unidentified_predictor_is_rejected(tmp_path, fn):
     with pytest.raises(ValueError, match="expected a model that every process can identify"):
         build_shared_job(ROWS, CallablePredictor(fn), tmp_path)
 
 
-def test_a_function_is_known_by_its_file_and_what_its_outputs_mean(tmp_path):
+def test_function_key_depends_on_file_and_label_map(tmp_path):
     one, other = (build_shared_job(ROWS, CallablePredictor(parts), tmp_path).store.key for _ in range(2))
     assert one == other
     maps = [dict(zip("012", labels, strict=True)) for labels in (LABELS, LABELS[::-1])]

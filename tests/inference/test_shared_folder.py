@@ -1,4 +1,4 @@
-"""Processes that do not see the same folder are told before anything is computed."""
+"""Tests that processes with different folders are detected before any computation."""
 
 import threading
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from unbag.utils.storage import StorageFolder
 
 @dataclass(frozen=True)
 class Threads(ProcessGroup):
-    """A process group of threads."""
+    """A process group that consists of threads."""
 
     barrier: Any
     values: dict
@@ -47,12 +47,12 @@ def told(folders, monkeypatch):
     return found
 
 
-def test_processes_that_see_each_other_go_on(tmp_path, monkeypatch):
+def test_processes_with_shared_folder_continue(tmp_path, monkeypatch):
     assert told([tmp_path / "a", tmp_path / "a"], monkeypatch) == {}
     assert list((tmp_path / "a").iterdir()) == []
 
 
-def test_processes_with_folders_of_their_own_are_all_refused_and_leave_nothing(tmp_path, monkeypatch):
+def test_processes_with_separate_folders_are_rejected(tmp_path, monkeypatch):
     found = told([tmp_path / "a", tmp_path / "b"], monkeypatch)
     assert "process 0 on" in found[0]
     assert "cannot read the file that process 1 on" in found[0]
@@ -61,14 +61,14 @@ def test_processes_with_folders_of_their_own_are_all_refused_and_leave_nothing(t
     assert [*(tmp_path / "a").iterdir(), *(tmp_path / "b").iterdir()] == []
 
 
-def test_one_process_writes_nothing(tmp_path):
+def test_single_process_writes_nothing(tmp_path):
     validate_shared_folder(StorageFolder(tmp_path / "a"), ProcessGroup(0, 1))
     assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_a_launched_group_with_folders_of_their_own_fails_before_it_computes(tmp_path):
+def test_launched_group_with_separate_folders_fails_early(tmp_path):
     pytest.importorskip("accelerate", reason="needs unbag[models]")
     from tests.fork_server import PYTHON
     from tests.inference.test_process_group import CHILD, ROOT, TORCHRUN

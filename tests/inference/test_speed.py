@@ -1,4 +1,4 @@
-"""The speed of a predictor: a clock of the test's own, so that every number is worked out by hand."""
+"""Tests of speed measurements, with a simulated clock, so that all numbers can be worked out by hand."""
 
 import json
 
@@ -44,14 +44,14 @@ def test_measure_counts_whole_calls_and_pairs():
 
 
 @pytest.mark.parametrize(("n", "p99"), [(100, 11), (50, 111)])
-def test_measure_p99_is_the_nearest_rank(n, p99):
+def test_measure_p99_is_nearest_rank(n, p99):
     predictor = Clocked(slow=PAIRS[0])
     [one] = measure_speed(predictor, PAIRS[:n], PAIRS[:n], sizes=(1,), rounds=1, clock=lambda: predictor.now)
     assert (one.p50, one.p99) == pytest.approx((11, p99)), "one of 100 calls lies above the 99th, one of 50 does not"
     assert one.pairs_per_second == pytest.approx(n / (0.011 * n + 0.1))
 
 
-def test_fastest_of_equal_timings_has_the_fewest_pairs():
+def test_fastest_of_equal_timings_has_fewest_pairs():
     first, second = SpeedTiming(1, 50.0, 1, 1, 1), SpeedTiming(2, 50.0, 1, 1, 1)
     assert select_fastest([second, first]) is first
 
@@ -76,7 +76,7 @@ def speed(*arguments):
     return done.exit_code, done.stdout
 
 
-def test_command_prints_a_row_per_size_and_json(tiny_bert):
+def test_command_prints_row_per_size_and_json(tiny_bert):
     code, output = speed(str(tiny_bert), "--json")
     assert code == 0
     found = json.loads(output.splitlines()[-1])
@@ -90,7 +90,7 @@ def test_command_prints_a_row_per_size_and_json(tiny_bert):
     assert max(map(len, output.splitlines())) <= 80
 
 
-def test_command_rejects_an_endpoint_and_options_of_other_models(tiny_bert):
+def test_command_rejects_endpoint_and_unsuitable_options(tiny_bert):
     assert speed("endpoint:lm", "--base-url", "http://localhost:1/v1")[0] == 2
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
         speed(str(tiny_bert), "--base-url", "http://localhost:1/v1")

@@ -1,4 +1,4 @@
-"""Thresholds of models with several outputs: entailment if its probability reaches the threshold."""
+"""Tests of thresholds for models with several outputs: entailment if its probability reaches the threshold."""
 
 import csv
 
@@ -31,7 +31,7 @@ def between(probabilities: np.ndarray) -> float:
         (("not_contradiction", "contradiction"), CONTRADICTION_OR_NOT),
     ],
 )
-def test_predict_several_outputs_predicts_the_label_from_the_threshold_on(make_model: MakeModel, order, space):
+def test_several_outputs_predict_label_from_threshold(make_model: MakeModel, order, space):
     folder = make_model(order=order)
     plain = TransformerPredictor.load(folder, device="cpu")
     own = plain.predict(PREMISES, HYPOTHESES)[:, plain.label_space.index(space[0])]
@@ -47,7 +47,7 @@ def test_predict_several_outputs_predicts_the_label_from_the_threshold_on(make_m
     np.testing.assert_allclose(values.sum(axis=1), 1, atol=1e-6)
 
 
-def test_probe_does_not_depend_on_the_threshold(make_model: MakeModel):
+def test_probe_does_not_depend_on_threshold(make_model: MakeModel):
     folder = make_model(order=("contradiction", "entailment", "neutral"))
     expected = run_label_probe(TransformerPredictor.load(folder, device="cpu"))
     for threshold in (0.01, 0.99, "break-even"):
@@ -58,7 +58,7 @@ def test_probe_does_not_depend_on_the_threshold(make_model: MakeModel):
         assert predictor.without_threshold().label_space == LABELS
 
 
-def test_evaluate_at_a_threshold_has_the_rates_of_the_threshold_sweep(make_model: MakeModel, tmp_path):
+def test_evaluate_at_threshold_equals_threshold_sweep(make_model: MakeModel, tmp_path):
     folder = make_model(order=("contradiction", "entailment", "neutral"))
     data = tmp_path / "claims.csv"
     with data.open("w", newline="") as file:

@@ -23,14 +23,14 @@ from unbag.inference.tokenization import compute_length_limit, encode_pairs
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-def test_importing_the_package_imports_no_framework():
+def test_package_import_does_not_import_torch():
     code = (
         "import sys, unbag.inference; print([m for m in ('torch', 'transformers', 'accelerate') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_without_torch_the_extra_is_named_and_functions_still_predict(tmp_path):
+def test_missing_torch_error_names_extra(tmp_path):
     code = """
 import sys
 from importlib.machinery import PathFinder
@@ -51,7 +51,7 @@ except ImportError as error:
     assert "pip install 'unbag[models]'" in run.stdout.splitlines()[1]
 
 
-def test_probabilities_equal_transformers_own(tiny_bert):
+def test_probabilities_equal_transformers_output(tiny_bert):
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
     batch = tokenizer(PREMISES, HYPOTHESES, padding=True, truncation=False, return_tensors="pt")
@@ -64,7 +64,7 @@ def test_probabilities_equal_transformers_own(tiny_bert):
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
 
 
-def test_order_of_rows_and_company_do_not_matter(tiny_bert):
+def test_row_order_and_batch_have_no_effect(tiny_bert):
     predictor = TransformerPredictor.load(tiny_bert, batch_tokens=40)
     together = predictor.predict(PREMISES, HYPOTHESES)
     order = random.Random(0).sample(range(len(PAIRS)), len(PAIRS))
@@ -75,7 +75,7 @@ def test_order_of_rows_and_company_do_not_matter(tiny_bert):
     np.testing.assert_allclose(alone, together, atol=1e-5)
 
 
-def test_the_same_question_gives_the_same_bits(tiny_bert):
+def test_predictions_are_deterministic(tiny_bert):
     first, second = (TransformerPredictor.load(tiny_bert).predict(PREMISES, HYPOTHESES) for _ in range(2))
     assert first.tobytes() == second.tobytes()
 
@@ -91,8 +91,8 @@ def test_batches_cover_every_row_once(tiny_bert):
     assert sorted(row for batch in rows for row in batch) == list(range(len(PAIRS)))
 
 
-def test_label_order_is_read_from_the_config(tiny_bert, tmp_path):
-    """The same head with its rows in another order, and an id2label that says so, is the same model."""
+def test_label_order_is_read_from_config(tiny_bert, tmp_path):
+    """A model with permuted rows of the head and a permuted id2label gives the same predictions."""
     other = ("neutral", "contradiction", "entailment")
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     rows = [ORDER.index(label) for label in other]
@@ -118,7 +118,7 @@ def test_two_labels(make_model: MakeModel):
     assert predictor.predict(PREMISES, HYPOTHESES).shape == (len(PAIRS), 2)
 
 
-def test_an_order_that_says_nothing_is_refused_and_can_be_given(make_model: MakeModel):
+def test_generic_label_names_require_label_map(make_model: MakeModel):
     folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(LabelError, match="--label-map"):
         TransformerPredictor.load(folder)
@@ -126,8 +126,8 @@ def test_an_order_that_says_nothing_is_refused_and_can_be_given(make_model: Make
     assert TransformerPredictor.load(folder, label_map=label_map).order == ("neutral", "entailment", "contradiction")
 
 
-def test_a_model_without_a_trained_head_is_refused(tiny_bert, tmp_path):
-    """transformers would draw a head at random and go on, with a warning."""
+def test_model_without_trained_head_is_rejected(tiny_bert, tmp_path):
+    """transformers would initialize a random head with only a warning."""
     bare = transformers.AutoModel.from_pretrained(tiny_bert)
     bare.save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)
@@ -135,12 +135,12 @@ def test_a_model_without_a_trained_head_is_refused(tiny_bert, tmp_path):
         TransformerPredictor.load(tmp_path)
 
 
-def test_a_single_output_is_refused(make_model: MakeModel):
+def test_single_output_is_rejected(make_model: MakeModel):
     with pytest.raises(ModelError, match="one output"):
         TransformerPredictor.load(make_model(order=("LABEL_0",)))
 
 
-def test_what_is_no_model_is_refused(tmp_path, tiny_bert):
+def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="absent, which does not exist"):
         TransformerPredictor.load(tmp_path / "absent")
     (tmp_path / "notes.txt").write_text("nothing here")
@@ -153,26 +153,26 @@ def test_what_is_no_model_is_refused(tmp_path, tiny_bert):
         TransformerPredictor.load(tiny_bert, revision="main")
 
 
-def test_a_model_that_is_not_in_the_cache_is_refused_offline(monkeypatch):
+def test_uncached_model_is_rejected_offline(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError, match="cannot look up nobody/no-such-model"):
         TransformerPredictor.load("nobody/no-such-model")
 
 
-def test_truncation_is_ours_and_is_counted(make_model: MakeModel):
-    """The tokenizer's files say 8 tokens; the model reads 24."""
+def test_truncation_uses_model_limit_and_is_counted(make_model: MakeModel):
+    """The limit in the tokenizer's files is 8 tokens, the limit of the model is 24."""
     predictor = TransformerPredictor.load(make_model(positions=24))
     assert predictor.max_length == 24
-    premise = "the old man reads and the young woman sleeps"  # 9 words, 12 tokens with a word and three of its own
+    premise = "the old man reads and the young woman sleeps"  # 9 words; 12 tokens with one word more and special tokens
     predictor.predict([premise], ["a"])
     assert predictor.truncated == 0
     cut = predictor.predict([premise] * 2, ["no " * 40, "a"])
     assert predictor.truncated == 1
-    kept = 24 - 3 - 9  # the longer side is cut, the shorter is whole
+    kept = 24 - 3 - 9  # the longer side is truncated, the shorter is complete
     np.testing.assert_allclose(cut[:1], predictor.predict([premise], ["no " * kept]), atol=1e-6)
 
 
-def test_a_max_length_of_ones_own_is_within_what_the_model_reads(tiny_bert):
+def test_max_length_above_model_limit_is_rejected(tiny_bert):
     predictor = TransformerPredictor.load(tiny_bert, max_length=10)
     predictor.predict(["the old man reads"], ["a man sees the old dog"])
     assert predictor.truncated == 1
@@ -181,8 +181,8 @@ def test_a_max_length_of_ones_own_is_within_what_the_model_reads(tiny_bert):
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("bert", 64), ("distilbert", 64), ("roberta", 62)])
-def test_limit_of_each_family(make_model: MakeModel, kind: str, limit: int):
-    """RoBERTa's first position is its padding id plus one; a pair of 64 tokens would read past its table."""
+def test_maximum_length_of_each_family(make_model: MakeModel, kind: str, limit: int):
+    """RoBERTa's first position is its padding id plus one, so 64 tokens would exceed its position table."""
     predictor = TransformerPredictor.load(make_model(kind))
     assert compute_length_limit(predictor.tokenizer, predictor.model) == limit
     assert predictor.predict(["a " * 100], ["the " * 100]).shape == (1, 3)
@@ -196,13 +196,13 @@ def test_half_precision_agrees_roughly(tiny_bert):
     np.testing.assert_allclose(half.predict(PREMISES, HYPOTHESES), full.predict(PREMISES, HYPOTHESES), atol=0.05)
 
 
-def test_identity_names_what_decides_the_numbers(tiny_bert, tmp_path):
+def test_identity_depends_on_tokenizer_and_weights(tiny_bert, tmp_path):
     copy = tmp_path / "elsewhere"
     shutil.copytree(tiny_bert, copy)
     (copy / "README.md").write_text("a card")
     identity = TransformerPredictor.load(tiny_bert).identity
     assert identity is not None
-    assert TransformerPredictor.load(copy).identity == identity  # a copy is the same model, with a card or without
+    assert TransformerPredictor.load(copy).identity == identity  # a copy is the same model, with or without a card
     for changed in (
         TransformerPredictor.load(tiny_bert, dtype="bfloat16").identity,
         TransformerPredictor.load(tiny_bert, max_length=20).identity,
@@ -216,8 +216,8 @@ def test_identity_names_what_decides_the_numbers(tiny_bert, tmp_path):
     assert TransformerPredictor.load(copy).identity != identity
 
 
-def test_a_cached_hub_model_is_pinned_to_its_commit_offline(tiny_bert, tmp_path, monkeypatch):
-    """A cache as the Hub's client makes it, read offline: the commit behind `main` is recorded and loads by itself."""
+def test_cached_hub_model_is_pinned_to_commit_offline(tiny_bert, tmp_path, monkeypatch):
+    """The cache has the layout of the Hub client: the commit behind `main` is recorded, and loads as a revision."""
     commit = "c0ffee" + "0" * 34
     repo = tmp_path / "models--org--tiny"
     shutil.copytree(tiny_bert, repo / "snapshots" / commit)
@@ -231,7 +231,7 @@ def test_a_cached_hub_model_is_pinned_to_its_commit_offline(tiny_bert, tmp_path,
     assert TransformerPredictor.load("org/tiny", revision=commit).identity == identity
 
 
-def test_a_hub_model_is_pinned_to_its_commit(tiny_bert, tmp_path):
+def test_hub_model_is_pinned_to_commit(tiny_bert, tmp_path):
     shutil.copytree(tiny_bert, tmp_path / "hub/models/org/tiny")
     commit = "c0ffee" + "0" * 34
     code = """
@@ -256,8 +256,8 @@ for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tin
     assert without_revision.startswith("the model org/tiny has no revision 'v9'")
 
 
-def test_the_real_model_predicts_and_ignores_its_tokenizers_own_lengths(shared_model):
-    """Its tokenizer.json truncates to 96 tokens and its config says 128; the model reads 512."""
+def test_real_model_ignores_tokenizer_truncation(shared_model):
+    """The limit in tokenizer.json is 96 tokens and in the config 128, but the model reads 512."""
     predictor = TransformerPredictor.load(shared_model)
     assert predictor.max_length == 512
     found = predictor.predict(["A man is asleep."] * 2, ["A man sleeps.", "A man is running."])
@@ -268,7 +268,7 @@ def test_the_real_model_predicts_and_ignores_its_tokenizers_own_lengths(shared_m
     assert predictor.truncated == 0
 
 
-def test_a_chunk_that_was_begun_ends_with_the_same_bits(tiny_bert, tmp_path):
+def test_resumed_chunk_has_same_bits(tiny_bert, tmp_path):
     from tests.inference.predict_child import make_rows
     from unbag.inference import predict_rows
 

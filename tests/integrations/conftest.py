@@ -1,4 +1,4 @@
-"""Pairs that a tiny model can be trained on, and the challenge sets that are made from them."""
+"""Pairs for training a tiny model, and challenge sets built from them."""
 
 import json
 
@@ -15,7 +15,7 @@ from unbag.data.labels import LABELS
 
 @pytest.fixture(scope="session")
 def pairs_file(tmp_path_factory):
-    """Return a file of 60 pairs of nine words a sentence, twenty of each label."""
+    """Return a file of 60 pairs with nine words per sentence, twenty of each label."""
     draw = np.random.default_rng(0)
     sentences = [" ".join(draw.choice(WORDS, size=9, replace=False)) for _ in range(120)]
     path = tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
@@ -29,7 +29,7 @@ def pairs_file(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
-    """Keep built sets for this session."""
+    """Cache built sets for this session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
         yield
@@ -37,6 +37,6 @@ def _own_cache(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def requests(pairs_file):
-    """Return what is asked: permuted pairs and swapped ones."""
+    """Return requests for permuted and swapped pairs."""
     data = {"data": str(pairs_file)}
     return [SetRequest("permuted", options={**data, "q": 4}, max_examples=30), SetRequest("swapped", options=data)]

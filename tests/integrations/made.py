@@ -1,11 +1,11 @@
-"""A `Trainer` of a tiny classifier, as somebody would have one."""
+"""A `Trainer` with a tiny classifier."""
 
 import datasets
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
 
 
 def trainer_of(folder, pairs_file, output_dir, *, tokenizer=True, steps=4, **options):
-    """Return a Trainer that evaluates every second step; `eval_dataset` and arguments may be given."""
+    """Return a Trainer that evaluates every second step. `options` are `eval_dataset` and training arguments."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     of_model = AutoTokenizer.from_pretrained(folder)
     rows = datasets.load_dataset("json", data_files=str(pairs_file), split="train")

@@ -1,4 +1,4 @@
-"""Predictions that a Trainer collected are scored as a model's own answers are."""
+"""Tests that predictions collected by a Trainer get the same scores as in an evaluation."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def _gold(rows):
     return np.array([ORDER.index(LABELS[label]) for label in rows["label"]])
 
 
-def test_the_numbers_are_those_of_an_evaluation(rows, requests, tmp_path):
+def test_metrics_equal_evaluation(rows, requests, tmp_path):
     logits = _logits(rows)
     found = unbag.compute_metrics("permuted", rows, ID2LABEL)((logits, _gold(rows)))
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -41,24 +41,24 @@ def test_the_numbers_are_those_of_an_evaluation(rows, requests, tmp_path):
     assert all(type(value) is float for value in found.values())
 
 
-def test_outputs_may_be_the_likeliest_alone(rows):
+def test_predictions_can_be_argmax_only(rows):
     logits, metrics = _logits(rows), unbag.compute_metrics("permuted", rows, ID2LABEL)
     assert metrics((logits.argmax(axis=1), _gold(rows))) == metrics(((logits, "hidden states"), None))
 
 
-def test_a_constant_answer_is_a_guess(rows):
+def test_constant_prediction_has_zero_skill(rows):
     metrics = unbag.compute_metrics("permuted", rows, ID2LABEL)
     assert metrics((np.full(len(rows), 1), None))["skill_no_lexical"] == 0
 
 
-def test_two_labels_fold(requests):
+def test_two_labels_are_folded(requests):
     swapped = build_requested_set(requests[1]).rows
     metrics = unbag.compute_metrics("swapped", swapped, {0: "not_entailment", 1: "entailment"})
     label_ids = np.array([LABELS[label] == "entailment" for label in swapped["label"]], dtype=int)
     assert metrics((label_ids, label_ids))["accuracy_after"] == 1
 
 
-def test_other_rows_and_labels_are_refused(rows):
+def test_other_rows_and_labels_are_rejected(rows):
     metrics = unbag.compute_metrics("permuted", rows, ID2LABEL)
     n = len(rows)
     with pytest.raises(ValueError, match=rf"each of the {n} rows of the set, shape \({n}, 3\)"):
@@ -73,7 +73,7 @@ def test_other_rows_and_labels_are_refused(rows):
         unbag.compute_metrics("permuted", rows, {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
 
 
-def test_a_set_is_asked_by_its_name_as_a_sample():
+def test_set_name_selects_sample():
     permuted, cs_lambda = parse_requests(["permuted", "cs_lambda"], 50)
     assert (permuted.config, permuted.max_examples) == ("snli-validation", 50)
     assert cs_lambda.options["max_train_pairs"] == 20_000, "the suite's options, by which it is made in seconds"

@@ -1,4 +1,4 @@
-"""A CrossEncoder's own training asks the challenge sets, and its folder has what they said."""
+"""Tests of the evaluator for CrossEncoder training: scores, logs and the CSV file."""
 
 import csv
 
@@ -14,7 +14,7 @@ import unbag
 from unbag.data.labels import LabelError
 
 
-def test_the_numbers_are_those_of_an_evaluation(tiny_bert, requests, tmp_path):
+def test_scores_equal_evaluation(tiny_bert, requests, tmp_path):
     model = CrossEncoder(str(tiny_bert), device="cpu")
     evaluator = unbag.CrossEncoderEvaluator(requests)
     found = evaluator(model)
@@ -27,7 +27,7 @@ def test_the_numbers_are_those_of_an_evaluation(tiny_bert, requests, tmp_path):
     assert not list(tmp_path.rglob("*.csv"))
 
 
-def test_a_training_logs_them_and_writes_a_line_each_time(tiny_bert, pairs_file, requests, tmp_path):
+def test_training_logs_scores_and_appends_csv_lines(tiny_bert, pairs_file, requests, tmp_path):
     model = CrossEncoder(str(tiny_bert), device="cpu")
     rows = datasets.load_dataset("json", data_files=str(pairs_file), split="train")
     rows = rows.map(lambda row: {"label": model.model.config.label2id[row["label"]]})
@@ -53,7 +53,7 @@ def test_a_training_logs_them_and_writes_a_line_each_time(tiny_bert, pairs_file,
     assert float(lines[0]["permuted_p_c"]) == entries[0]["eval_own_permuted_p_c"]
 
 
-def test_what_cannot_be_asked_is_refused(make_model, tiny_bert, requests, tmp_path):
+def test_invalid_arguments_are_rejected(make_model, tiny_bert, requests, tmp_path):
     nameless = CrossEncoder(str(make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))), device="cpu")
     evaluator = unbag.CrossEncoderEvaluator(requests[1:])
     with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):

@@ -1,4 +1,4 @@
-"""Records of Every Eval Ever: the required structure, the values of a golden run, and paths of the datastore."""
+"""Tests of Every Eval Ever records: the required structure, the values of a golden run, and the datastore paths."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from unbag.evaluation.quantities import collect_metrics
 from unbag.integrations.every_eval_ever import EvaluationAuthor, Relationship, build_record, export_records
 from unbag.integrations.harness.export import HARNESSES
 
-jsonschema = pytest.importorskip("jsonschema")  # absent beside the oldest packages
+jsonschema = pytest.importorskip("jsonschema")  # not installed with the oldest packages
 RUNS = Path(__file__).parents[1] / "golden" / "expected" / "runs"
 TIME = 1_700_000_000
 PATH = re.compile(
@@ -41,7 +41,7 @@ SOURCE = _object(
     {"hf_repo": TEXT, "hf_split": TEXT, "additional_details": TEXTS},
 )
 METRIC = _object(
-    # The bounds are required for a continuous score, and every score here is continuous.
+    # Continuous scores require bounds, and every score here is continuous.
     {
         "lower_is_better": {"type": "boolean"},
         "score_type": {"const": "continuous"},
@@ -102,19 +102,19 @@ def _exported(folder, run, **options):
 
 
 def _on_snli(result):
-    """Return a result the origin of the pinned SNLI."""
+    """Return the result with the origin of the pinned SNLI."""
     data = result.data | {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
     return results.Result(**(vars(result) | {"data": data}))
 
 
 @pytest.mark.parametrize("run", ["function", "words", "transformer", "causal", "endpoint", "file", "names"])
-def test_records_of_each_kind_of_model_have_the_required_structure(run, tmp_path):
+def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
     records = _exported(tmp_path, run, model="acme/model")
     assert records
     for file, record in records.items():
         assert PATH.fullmatch(file)
         jsonschema.validate(record, RECORD)
-        # The datastore is queried by the id of the model.
+        # The datastore is searched by model id.
         assert file.split("/")[2:4] == record["model_info"]["id"].split("/")
         ids = [entry["evaluation_result_id"] for entry in record["evaluation_results"]]
         assert len(ids) == len(set(ids))
@@ -126,7 +126,7 @@ def test_records_of_each_kind_of_model_have_the_required_structure(run, tmp_path
             assert not report.warnings
 
 
-def test_the_required_structure_rejects_a_record_without_a_bound(tmp_path):
+def test_schema_rejects_record_without_bound(tmp_path):
     [record, *_] = _exported(tmp_path, "function", model="acme/model").values()
     broken = deepcopy(record)
     del broken["evaluation_results"][0]["metric_config"]["min_score"]
@@ -134,7 +134,7 @@ def test_the_required_structure_rejects_a_record_without_a_bound(tmp_path):
         jsonschema.validate(broken, RECORD)
 
 
-def test_a_record_has_every_number_of_its_set_with_interval_bounds_and_direction(tmp_path):
+def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
     records = _exported(tmp_path, "transformer", model="acme/model")
     by_set = {record["evaluation_id"].split("/")[0].removeprefix("unbag_"): record for record in records.values()}
     assert set(by_set) == {result.set for result in _read("transformer")}
@@ -155,13 +155,13 @@ def test_a_record_has_every_number_of_its_set_with_interval_bounds_and_direction
             assert float(metric["min_score"]) <= value <= float(metric["max_score"])
 
 
-def test_a_score_without_a_lower_limit_is_bounded_by_minus_infinity(tmp_path):
+def test_score_without_lower_limit_has_bound_minus_infinity(tmp_path):
     [record, *_] = _exported(tmp_path, "function", model="acme/model").values()
     bounds = {each["metric_config"]["metric_name"]: each["metric_config"] for each in record["evaluation_results"]}
     assert (bounds["skill score"]["min_score"], bounds["skill score"]["max_score"]) == ("-Infinity", 1.0)
 
 
-def test_a_model_of_the_hub_keeps_its_id_and_names_platform_and_engine():
+def test_hub_model_keeps_id_and_names_platform():
     [result, *_] = _read("transformer")
     model = result.model | {"name": "acme/nli", "model": "acme/nli", "revision": "abc"}
     result = results.Result(**(vars(result) | {"model": model, "environment": {"unbag": "1", "transformers": "5.0"}}))
@@ -177,7 +177,7 @@ def test_built_in_baselines_are_models_of_unbag(tmp_path):
     assert developers == {"unbag"}
 
 
-def test_the_parameters_of_an_endpoint_are_its_generation_arguments(tmp_path):
+def test_endpoint_parameters_are_generation_arguments(tmp_path):
     for record in _exported(tmp_path, "endpoint", model="acme/tiny").values():
         assert record["model_info"]["additional_details"]["deployment_type"] == "unknown"
         for entry in record["evaluation_results"]:
@@ -185,7 +185,7 @@ def test_the_parameters_of_an_endpoint_are_its_generation_arguments(tmp_path):
         assert "base_url" not in json.dumps(record)
 
 
-def test_the_source_is_the_published_set_else_the_corpus_else_own_pairs(tmp_path):
+def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
 
     def source(result, hub=None):
@@ -197,20 +197,20 @@ def test_the_source_is_the_published_set_else_the_corpus_else_own_pairs(tmp_path
     assert source(snli, "org")["hf_repo"] == "org/plain"
 
 
-def test_a_second_export_writes_the_same_files(tmp_path):
+def test_second_export_writes_same_files(tmp_path):
     first = _exported(tmp_path / "a", "function", model="acme/model")
     assert _exported(tmp_path / "b", "function", model="acme/model") == first
     assert len(first) == len(_read("function"))
 
 
-def test_results_of_two_corpora_on_one_set_are_one_record(tmp_path):
+def test_results_on_two_corpora_form_one_record(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
     [file] = export_records([result, _on_snli(result)], tmp_path, timestamp=TIME, model="acme/model")
     entries = json.loads((tmp_path / file).read_text())["evaluation_results"]
     assert {entry["evaluation_name"] for entry in entries} == {"plain (pairs.jsonl)", "plain (snli test)"}
 
 
-def test_a_model_without_a_developer_needs_an_id(tmp_path):
+def test_model_without_developer_requires_id(tmp_path):
     with pytest.raises(ValueError, match=r"--model: expected an id DEVELOPER/NAME for answers, got 'answers'"):
         _exported(tmp_path, "function")
     with pytest.raises(ValueError, match="--model: expected an id DEVELOPER/NAME for transformer, got 'none'"):
@@ -218,7 +218,7 @@ def test_a_model_without_a_developer_needs_an_id(tmp_path):
 
 
 @pytest.mark.parametrize("model", ["../x", "a/../b", "a/b:c", "/a/b", "a//b", "flat"])
-def test_an_id_that_is_no_path_of_the_datastore_is_rejected(model, tmp_path):
+def test_invalid_datastore_id_is_rejected(model, tmp_path):
     with pytest.raises(ValueError, match="--model: expected an id"):
         _exported(tmp_path, "function", model=model)
     assert not list(tmp_path.iterdir())
@@ -231,7 +231,7 @@ def test_one_id_for_several_models_is_rejected(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_export_eee_writes_records_with_the_evaluator(tmp_path, capsys):
+def test_export_eee_writes_records_with_evaluator(tmp_path, capsys):
     command = ["export", "eee", str(RUNS / "function"), "--output-dir", str(tmp_path), "--model", "acme/model"]
     assert cli.run(cli.app, [*command, "--evaluator", "Acme", "--relationship", "first_party", "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
@@ -248,12 +248,12 @@ def test_export_eee_writes_records_with_the_evaluator(tmp_path, capsys):
         (["eee", "runs", "--hub", "org/name"], "--hub: expected an organization"),
     ],
 )
-def test_export_with_arguments_of_the_other_kind_names_them(arguments, message, tmp_path, capsys):
+def test_export_with_arguments_of_other_kind_names_them(arguments, message, tmp_path, capsys):
     assert cli.run(cli.app, ["export", *arguments, "--output-dir", str(tmp_path / "out")]) != 0
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_command_offers_the_relationships_of_the_schema():
+def test_command_offers_relationships_of_schema():
     assert get_args(CommandRelationship) == get_args(Relationship)
     assert "eee" not in HARNESSES
     assert EvaluationAuthor().relationship in get_args(Relationship)

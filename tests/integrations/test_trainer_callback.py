@@ -1,4 +1,4 @@
-"""A real `Trainer` run logs what the challenge sets say of the model at each evaluation, and is the same run."""
+"""Tests of the Trainer callback: it logs challenge set scores at each evaluation and does not change training."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ P_C = "eval_unbag_permuted_p_c"
 
 
 class Tracker(transformers.TrainerCallback):
-    """Keep what trackers are told, in the order in which things happen."""
+    """Records the logs that trackers receive, in order."""
 
     def __init__(self):
         self.told = []
@@ -38,11 +38,11 @@ def asked_by(trainer, requests, **options):
 
 
 def logged(trainer):
-    """Return the entries of the log with our numbers, by step."""
+    """Return the log entries with scores of the callback, by step."""
     return {entry["step"]: entry for entry in trainer.state.log_history if P_C in entry}
 
 
-def test_the_numbers_reach_the_log_the_trackers_and_the_metrics(tiny_bert, pairs_file, requests, tmp_path):
+def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_file, requests, tmp_path):
     tracker = Tracker()
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, callbacks=[tracker])
     asked_by(trainer, requests)
@@ -58,7 +58,7 @@ def test_the_numbers_reach_the_log_the_trackers_and_the_metrics(tiny_bert, pairs
     assert {f"{P_C}_low", f"{P_C}_high", "eval_unbag_swapped_skill_no_lexical", "eval_loss"} <= set(returned)
 
 
-def test_the_numbers_are_those_of_an_evaluation_of_the_saved_model(tiny_bert, pairs_file, requests, tmp_path):
+def test_scores_equal_evaluation_of_saved_model(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path / "run")
     asked_by(trainer, requests)
     trainer.train()
@@ -72,7 +72,7 @@ def test_the_numbers_are_those_of_an_evaluation_of_the_saved_model(tiny_bert, pa
     assert returned["eval_unbag_swapped_skill_no_lexical"] == swapped["skill"]["score"].value
 
 
-def test_a_number_may_choose_the_best_model(tiny_bert, pairs_file, requests, tmp_path):
+def test_score_can_select_best_model(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(
         tiny_bert,
         pairs_file,
@@ -90,21 +90,21 @@ def test_a_number_may_choose_the_best_model(tiny_bert, pairs_file, requests, tmp
     assert trainer.evaluate()[P_C] == trainer.state.best_metric, "asked anew of the model that was loaded"
 
 
-def test_training_goes_on_as_without_it(tiny_bert, pairs_file, requests, tmp_path):
+def test_callback_does_not_change_training(tiny_bert, pairs_file, requests, tmp_path):
     losses = []
     for with_callback in (False, True):
         trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
         assert trainer.model.config.hidden_dropout_prob > 0, "else the state of the random numbers would not show"
         if with_callback:
             asked_by(trainer, requests)
-        trainer.model.bert.embeddings.eval()  # somebody's frozen part
+        trainer.model.bert.embeddings.eval()  # a frozen part of the user's model
         trainer.train()
         losses.append([entry["loss"] for entry in trainer.state.log_history if "loss" in entry])
     assert len(losses[0]) == 4
     assert losses[0] == losses[1]
 
 
-def test_each_module_is_left_in_its_mode(tiny_bert, pairs_file, requests, tmp_path):
+def test_module_modes_are_restored(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     callback = asked_by(trainer, requests)
     trainer.model.train()
@@ -116,7 +116,7 @@ def test_each_module_is_left_in_its_mode(tiny_bert, pairs_file, requests, tmp_pa
     assert False in modes
 
 
-def test_several_evaluation_sets_ask_once_a_step(tiny_bert, pairs_file, requests, tmp_path):
+def test_several_eval_datasets_run_callback_once_per_step(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
     asked_by(trainer, requests)
     trainer.train()
@@ -125,7 +125,7 @@ def test_several_evaluation_sets_ask_once_a_step(tiny_bert, pairs_file, requests
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_several_processes_get_what_one_gets(tiny_bert, pairs_file, tmp_path):
+def test_several_processes_give_scores_of_one(tiny_bert, pairs_file, tmp_path):
     for number in (1, 2):
         options = (tiny_bert, pairs_file, tmp_path / str(number))
         for process in PYTHON.start_group(number, "-m", "tests.integrations.train_child", *options, cwd=ROOT):
@@ -141,7 +141,7 @@ def test_several_processes_get_what_one_gets(tiny_bert, pairs_file, tmp_path):
     np.testing.assert_allclose(first["sharded"], alone["sharded"], atol=1e-6)
 
 
-def test_labels_are_known_before_training(make_model, pairs_file, requests, tmp_path):
+def test_label_names_are_checked_before_training(make_model, pairs_file, requests, tmp_path):
     nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     trainer = trainer_of(nameless, pairs_file, tmp_path)
     with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):
@@ -170,19 +170,19 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests,
         unbag.UnbagCallback(trainer, SetRequest("swapped", options={"data": "missing.jsonl"}))
 
 
-def test_a_best_metric_that_will_never_come_is_refused(tiny_bert, pairs_file, requests, tmp_path):
+def test_unknown_best_metric_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model="unbag_permuted_pc")
     with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
         unbag.UnbagCallback(trainer, requests)
 
 
-def test_a_best_metric_in_the_wrong_direction_is_refused(tiny_bert, pairs_file, requests, tmp_path):
+def test_best_metric_with_wrong_direction_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model=P_C)
     with pytest.raises(ValueError, match=f"greater_is_better: expected False for {P_C}, got True"):
         unbag.UnbagCallback(trainer, requests)
 
 
-def test_early_stopping_comes_after(tiny_bert, pairs_file, requests, tmp_path):
+def test_early_stopping_can_use_score(tiny_bert, pairs_file, requests, tmp_path):
     early = transformers.EarlyStoppingCallback(early_stopping_patience=1)
     options = {"metric_for_best_model": P_C, "greater_is_better": False, "steps": 40}
     saved = {"load_best_model_at_end": True, "save_strategy": "best"}
@@ -196,7 +196,7 @@ def test_early_stopping_comes_after(tiny_bert, pairs_file, requests, tmp_path):
     assert trainer.state.global_step < 40, "it stopped by our number"
 
 
-def test_train_begin_logs_rows_of_one_evaluation(tiny_bert, pairs_file, requests, tmp_path, caplog):
+def test_train_begin_logs_number_of_rows(tiny_bert, pairs_file, requests, tmp_path, caplog):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     callback = asked_by(trainer, requests)
     trainer.train()
@@ -207,7 +207,7 @@ def test_train_begin_logs_rows_of_one_evaluation(tiny_bert, pairs_file, requests
 
 
 @pytest.mark.parametrize("max_rows", [400, 100, 50])
-def test_max_rows_bounds_all_sets_together(tiny_bert, pairs_file, requests, tmp_path, max_rows):
+def test_max_rows_limits_all_sets_together(tiny_bert, pairs_file, requests, tmp_path, max_rows):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     whole, bounded = (asked_by(trainer, requests, max_rows=most)._sets for most in (None, max_rows))
     asked = [len(each.pairs[0]) for each in bounded]
@@ -218,7 +218,7 @@ def test_max_rows_bounds_all_sets_together(tiny_bert, pairs_file, requests, tmp_
         assert set(some.rows["id"][:]) <= set(all_rows.rows["id"][:])
 
 
-def test_max_rows_without_room_for_one_example_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
+def test_max_rows_below_one_example_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
     trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
     with pytest.raises(ValueError, match="increase max_rows or pass fewer sets"):
         unbag.UnbagCallback(trainer, requests, max_rows=3)

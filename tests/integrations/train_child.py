@@ -1,4 +1,4 @@
-"""A Trainer with the callback, as one of several processes: `python -m tests.integrations.train_child …`."""
+"""A Trainer with the callback in one of several processes: `python -m tests.integrations.train_child …`."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from unbag.inference.live import LiveClassifier
 
 
 def main() -> None:
-    """Evaluate, train two steps, evaluate again, and ask a model cut in pieces; leave all in a file of this process."""
+    """Evaluate, train two steps, evaluate again, predict with a sharded model, and write a file per process."""
     folder, pairs, out = map(Path, sys.argv[1:])
     trainer = trainer_of(folder, pairs, out, steps=2, ddp_backend="gloo" if "RANK" in os.environ else None)
     requests = [SetRequest("permuted", options={"data": str(pairs), "q": 4}, max_examples=30)]
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _asked_in_pieces(folder: Path) -> list[list[float]]:
-    """Return the probabilities of a model of whose weights each process has a piece; of one process, all."""
+    """Return the probabilities of a model whose weights are sharded over all processes."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     if (world := connect_process_group().world) > 1:
         from torch.distributed.device_mesh import init_device_mesh

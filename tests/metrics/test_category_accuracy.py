@@ -22,17 +22,17 @@ def test_module_equals_function(metric):
     assert {"by_similarity", "by_frequency"} <= set(computed)
 
 
-def test_annotators_reach_the_function(metric):
+def test_annotators_are_passed_to_function(metric):
     computed = metric.compute(**ROWS, annotator_labels=VOTES)
     assert computed["human"] == pytest.approx((1 + 2 / 3 + 1 + 1 / 3) / 4)
     assert computed["kappa_annotators"] == 3
 
 
-def test_optional_inputs_may_be_left_out(metric):
+def test_optional_inputs_can_be_omitted(metric):
     assert "by_similarity" not in metric.compute(**ROWS, structured=True)
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 2), slice(2, 4)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["accuracy"] == 0.75

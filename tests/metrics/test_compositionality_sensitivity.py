@@ -25,12 +25,12 @@ def test_module_equals_function(metric):
         assert (ours["n"], ours["majority_label"]) == (theirs["n"], theirs["majority_label"])
 
 
-def test_a_score_at_the_threshold_stays_there(metric):
-    # 0.7 as a 32-bit number is less than 0.7: the feature keeps 64 bits.
+def test_score_at_threshold_is_included(metric):
+    # As a 32-bit number, 0.7 would be less than 0.7, so the feature has 64 bits.
     assert metric.compute(**ROWS)["subsets_0.7_accuracy_n"] == 2
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 2), slice(2, 4)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["subsets_0_accuracy"] == 0.5

@@ -21,7 +21,7 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "document_consistency")), cache_dir=cache)
 
 
-def test_module_gives_what_the_function_gives(metric):
+def test_module_equals_function(metric):
     computed = metric.compute(**ROWS, structured=True)
     expected = document_consistency(**ROWS)
     assert list(computed) == list(expected)
@@ -29,23 +29,23 @@ def test_module_gives_what_the_function_gives(metric):
     assert computed["by_k"][1]["balanced_accuracy"] == expected["by_k"][1]["balanced_accuracy"]._asdict()
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 2), slice(2, 5)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["paired_accuracy"] == 0.5
 
 
 @pytest.mark.parametrize("other", ["not_entailment", "neutral", "contradiction"])
-def test_every_name_but_entailment_means_not_entailed(metric, other):
+def test_every_name_except_entailment_means_not_entailed(metric, other):
     named = {name: ["entailment" if label == 0 else other for label in ROWS[name]] for name in ("predictions",)}
     assert metric.compute(**ROWS | named) == metric.compute(**ROWS)
 
 
-def test_names_in_another_order_say_which_id_is_entailment(metric):
+def test_names_option_sets_id_of_entailment(metric):
     flipped = {name: [1 - label for label in ROWS[name]] for name in ("predictions", "references")}
     assert metric.compute(**ROWS | flipped, names=["not_entailment", "entailment"]) == metric.compute(**ROWS)
 
 
-def test_documentation_describes_the_arguments_and_the_scores(metric):
+def test_inputs_description_contains_arguments_and_scores(metric):
     assert document_consistency.__doc__ in metric.inputs_description
     assert all(f"{key}: " in metric.inputs_description for key in DocumentConsistencyScores.__annotations__)

@@ -1,4 +1,4 @@
-"""The modules beside others': by default numbers by name, and columns as the published sets have them."""
+"""Tests of the modules with `evaluate`: flat scores by default, and the column names of the published sets."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def load(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_columns_are_named_as_in_the_published_set(name, tmp_path):
+def test_columns_have_names_of_published_set(name, tmp_path):
     module = load(name, tmp_path)
     schema: pa.Schema = challenge_sets.get_challenge_set(SETS[name]).import_builder_class().SCHEMA
     assert len(module.features) == 4, "predictions and references are ids or names"
@@ -37,11 +37,11 @@ def test_columns_are_named_as_in_the_published_set(name, tmp_path):
         assert set(features) - {"predictions", "references"} <= set(schema.names)
 
 
-def test_every_metric_is_of_a_set():
+def test_every_metric_belongs_to_set():
     assert {*SETS, "pos_minitree", "verification"} == set(scripts.names("metrics"))
 
 
-def test_two_are_combined_and_saved(tmp_path):
+def test_two_metrics_are_combined_and_saved(tmp_path):
     rows = {
         "predictions": [0, 0, 1, 2, 0, 2],
         "references": [0] * 6,
@@ -62,7 +62,7 @@ def test_two_are_combined_and_saved(tmp_path):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_card_calls_its_module_by_the_columns(name):
+def test_card_example_uses_column_names(name):
     card = (scripts.folder("metrics", name) / "README.md").read_text()
     call = re.search(r"metric\.compute\((.*?)\n\)", card, flags=re.DOTALL)
     assert call is not None

@@ -24,7 +24,7 @@ def test_module_equals_function(metric, options):
         assert computed["by_subset"][name]["accuracy"] == part["accuracy"]._asdict()
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 2), slice(2, 4)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["accuracy"] == 0

@@ -1,4 +1,4 @@
-"""Every metric gives the same scores of label names as of label ids."""
+"""Tests that every metric gives the same scores for label names and label ids."""
 
 import evaluate
 import pytest
@@ -23,7 +23,7 @@ def _named(labels):
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_metric_of_names_and_of_both_gives_the_scores_of_ids(name):
+def test_label_names_give_scores_of_ids(name):
     inputs = _inputs(name)
     scores = _metric(name).compute(**inputs)
     assert scores
@@ -32,7 +32,7 @@ def test_metric_of_names_and_of_both_gives_the_scores_of_ids(name):
     assert _metric(name).compute(**inputs | predictions | {"references": _named(inputs["references"])}) == scores
 
 
-def test_natural_logic_of_ids_gives_the_scores_of_names():
+def test_natural_logic_ids_give_scores_of_names():
     inputs = _inputs("natural_logic")
     ids = {
         "predictions": [LABELS.index(label) for label in inputs["predictions"]],
@@ -41,7 +41,7 @@ def test_natural_logic_of_ids_gives_the_scores_of_names():
     assert _metric("natural_logic").compute(**inputs | ids) == _metric("natural_logic").compute(**inputs)
 
 
-def test_metric_of_an_unknown_name_says_which_it_expects():
+def test_unknown_name_error_lists_labels():
     inputs = _inputs("label_distribution")
     wrong = ["entails", *_named(inputs["predictions"])[1:]]
     with pytest.raises(ValueError, match=r"expected one of the labels entailment, .*, got 'entails'; pass label ids"):
@@ -49,7 +49,7 @@ def test_metric_of_an_unknown_name_says_which_it_expects():
 
 
 @pytest.mark.parametrize(("column", "label"), [("predictions", 3), ("predictions", -1), ("references", -1)])
-def test_natural_logic_of_an_id_without_a_label_is_rejected(column, label):
+def test_natural_logic_id_without_label_is_rejected(column, label):
     inputs = {"predictions": [0, 1, 2], "references": [0, 1, 2]}
     wrong = inputs | {"pair": ["a", "b", "c"], "reverse": [False] * 3, column: [0, 1, label]}
     with pytest.raises(ValueError, match=f"expected label ids from 0 to .*, got {label} in row 2"):

@@ -18,16 +18,16 @@ def measurement(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "pos_minitree")), cache_dir=cache)
 
 
-def test_output_equals_the_card(measurement):
+def test_output_equals_card(measurement):
     scores = measurement.compute(**ROWS, usual=USUAL, radius=1, k=2, accepted=[False, True], structured=True)
     assert scores["ratios"] == [0.5, 1.0]
     assert scores["ratio"] == 0.75
     assert scores["by_ratio"][1] == {"low": 1.0, "high": 1.1, "n": 1, "acceptance": 1.0}
 
 
-def test_without_predictions_there_is_no_acceptance(measurement):
+def test_without_predictions_acceptance_is_omitted(measurement):
     assert set(measurement.compute(**ROWS, usual=USUAL, structured=True)) == {"n", "ratio", "ratios"}
 
 
-def test_by_default_there_are_numbers_alone(measurement):
+def test_default_output_contains_only_numbers(measurement):
     assert measurement.compute(**ROWS, usual=USUAL, radius=1, k=2) == {"n": 2, "ratio": 0.75}

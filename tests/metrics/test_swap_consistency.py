@@ -28,7 +28,7 @@ def test_module_equals_function(metric, options):
     assert computed["overall"]["accuracy_after"] == expected["overall"]["accuracy_after"]._asdict()
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 2), slice(2, 7)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["n_excluded"] == 1

@@ -28,7 +28,7 @@ def test_module_equals_function(metric):
     ]
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 3), slice(3, 6)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["hardest"] == 0.0

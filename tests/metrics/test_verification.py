@@ -22,9 +22,9 @@ def test_module_equals_function(metric):
     assert set(computed) == set(VerificationScores.__annotations__)
 
 
-def test_values_worked_out_by_hand(metric):
+def test_scores_equal_manual_example(metric):
     computed = metric.compute(**ROWS)
-    # Entailed pairs score above 3, 2 and 1 of the 3 others; two of them and one other reach 0.5.
+    # Entailed pairs have higher scores than 3, 2 and 1 of the 3 others. Two of them and one other reach 0.5.
     assert computed["auroc"] == pytest.approx(6 / 9)
     assert computed["balanced_accuracy"] == pytest.approx(2 / 3)
     assert computed["false_entailment"] == pytest.approx(1 / 3)
@@ -32,16 +32,16 @@ def test_values_worked_out_by_hand(metric):
     assert not any(key.startswith("false_contradiction") for key in computed)
 
 
-def test_threshold_decides_what_is_called_entailed(metric):
+def test_threshold_sets_predicted_entailment(metric):
     assert metric.compute(**ROWS, threshold=0.85)["false_entailment"] == 0
     assert metric.compute(**ROWS, threshold=0.1)["false_entailment"] == 1, "a score at the threshold is called entailed"
 
 
-def test_label_names_equal_truth_values(metric):
+def test_label_names_equal_booleans(metric):
     assert metric.compute(predictions=ROWS["predictions"], references=NAMES) == metric.compute(**ROWS)
 
 
-def test_rows_may_come_in_batches(metric):
+def test_rows_can_be_added_in_batches(metric):
     for half in (slice(0, 3), slice(3, 6)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute() == metric.compute(**ROWS)

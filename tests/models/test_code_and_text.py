@@ -1,4 +1,4 @@
-"""Where the authors' code computes another network than their paper describes: both, by hand and by law."""
+"""Tests of networks whose published code differs from the paper: both versions, by hand and by properties."""
 
 from math import log, sqrt
 
@@ -21,9 +21,9 @@ CAT_TO_DOG = torch.tensor([1.0, 0.0, 0.0, 0.5, 0.0])
 
 
 def related_cat_and_dog(**options):
-    """Return a KIM for which "cat" is related to "dog" and nothing else is, and which aligns by relations alone.
+    """Return a KIM that relates only "cat" to "dog" and aligns only by relations.
 
-    Its encoder returns zeros, so that attention scores are λ = ln 3 for the related words and 0 for all others.
+    The encoder returns zeros, so attention scores are λ = ln 3 for the related words and 0 for all others.
     """
     network = tiny_model("kim", relation_weight=log(3), **options)
     ids = tiny_tokenizer().get_vocab()
@@ -53,19 +53,21 @@ def test_kim_composition_reads_projection_and_attended_relations():
     expected = torch.stack([torch.zeros(RELATIONS), torch.tensor([0.75, 0, 0, 0.375, 0])])
     torch.testing.assert_close(premise[0, :, -RELATIONS:], expected)
     assert not hypothesis[0, :, -RELATIONS:].any(), "the relation of dog to cat is another one, and there is none"
-    compared = torch.cat([torch.zeros(2, 8 * network.config.hidden_size), expected], dim=-1)  # a zero encoder's
+    compared = torch.cat(
+        [torch.zeros(2, 8 * network.config.hidden_size), expected], dim=-1
+    )  # the output of the zero encoder
     torch.testing.assert_close(premise[0, :, :-RELATIONS], network.project(compared).relu())
 
 
-def test_kim_composition_by_the_text_reads_the_projection_alone():
+def test_kim_text_variant_composition_reads_only_projection():
     network = related_cat_and_dog(**TEXT_VARIANTS["kim"])
     premise, hypothesis = inputs_of(network.compose, network, CAT_AND_DOG)
     assert premise.shape[-1] == hypothesis.shape[-1] == network.config.hidden_size
 
 
 @pytest.mark.parametrize("options", [{}, TEXT_VARIANTS["kim"]])
-def test_kim_relations_changed_beside_the_projection_reach_the_composition_by_the_code_alone(options):
-    """With a projection that ignores relations only the second input of the code carries them."""
+def test_kim_relations_reach_composition_only_in_code_variant(options):
+    """If the projection ignores relations, only the second input of the code variant depends on them."""
     network = related_cat_and_dog(pool_relations=False, **options)
     with torch.no_grad():
         network.project.weight[:, -RELATIONS:] = 0
@@ -76,8 +78,10 @@ def test_kim_relations_changed_beside_the_projection_reach_the_composition_by_th
 
 
 @pytest.mark.parametrize(("of_cat", "weights"), [(log(3), [0.25, 0.75]), (-5.0, [0.5, 0.5])])
-def test_kim_pooling_weights_are_a_softmax_of_a_relu(of_cat, weights):
-    """A token without relations scores ReLU(0) = 0, as does every negative score; ln 3 weighs three times as much."""
+def test_kim_pooling_weights_are_softmax_of_relu(of_cat, weights):
+    """A token without relations has the score ReLU(0) = 0, as has any negative score. ln 3 has
+    three times the weight.
+    """
     network = related_cat_and_dog()
     linear, _ = network.weigh
     outputs = []
@@ -96,7 +100,7 @@ def test_kim_pooling_weights_are_a_softmax_of_a_relu(of_cat, weights):
 @pytest.mark.parametrize("compose_relations", [True, False])
 @pytest.mark.parametrize("pool_relations", [True, False])
 def test_kim_without_relations_is_esim(compose_relations, pool_relations):
-    """Without relations the weighted sum is the mean, and the weights of all relation inputs multiply zeros."""
+    """Without relations, the weighted sum is the mean, and all relation inputs are zero."""
     kim = tiny_model("kim", compose_relations=compose_relations, pool_relations=pool_relations, relation_weight=9.0)
     kim.embeddings.relation.zero_()
     esim = tiny_model("esim", seed=1)
@@ -115,8 +119,8 @@ def test_kim_without_relations_is_esim(compose_relations, pool_relations):
 
 
 @pytest.mark.parametrize(("relu", "expected"), [(False, -1.0), (True, 0.0)])
-def test_diin_transition_passes_negative_values_on_unless_it_has_a_relu(relu, expected):
-    """Minus the values 1 to 4: the largest is −1."""
+def test_diin_transition_keeps_negative_values_without_relu(relu, expected):
+    """The values are minus 1 to minus 4, so the maximum is −1."""
     transition = TransitionLayer(1, 1, relu=relu)
     with torch.no_grad():
         transition.convolution.weight.fill_(-1)
@@ -125,7 +129,7 @@ def test_diin_transition_passes_negative_values_on_unless_it_has_a_relu(relu, ex
     assert found.tolist() == [[[[expected]]]]
 
 
-def test_diin_transitions_of_the_network_have_what_the_config_says():
+def test_diin_transitions_follow_config():
     for options, relu in (({}, False), (TEXT_VARIANTS["diin"], True)):
         network = tiny_model("diin", **options)
         transitions = [each for each in network.extract if isinstance(each, TransitionLayer)]
@@ -134,7 +138,7 @@ def test_diin_transitions_of_the_network_have_what_the_config_says():
 
 
 @pytest.mark.parametrize(("scaled", "expected"), [(True, 4.5), (False, 9.0)])
-def test_g_tlstm_query_scores_are_divided_by_the_root_of_the_size(scaled, expected):
+def test_g_tlstm_query_scores_are_scaled(scaled, expected):
     """(1, 2, 2, 0) · (1, 2, 2, 7) = 9, and √4 = 2."""
     query = QueryScorer(4, scaled=scaled)
     with torch.no_grad():
@@ -142,8 +146,8 @@ def test_g_tlstm_query_scores_are_divided_by_the_root_of_the_size(scaled, expect
         assert query(torch.tensor([1.0, 2.0, 2.0, 7.0])).item() == pytest.approx(expected)
 
 
-def test_g_tlstm_scaled_scores_are_those_of_a_query_divided_by_the_root_of_the_size():
-    """In training the same draws then choose the same merges, and the straight-through gradients agree too."""
+def test_g_tlstm_scaled_scores_equal_scaled_query():
+    """With the same random numbers, training chooses the same merges and has the same straight-through gradients."""
     options = {"hidden_size": 16}
     code, text = (tiny_model("g-tlstm", scaled_scores=scaled, **options).train() for scaled in (True, False))
     with torch.no_grad():
@@ -159,14 +163,14 @@ def test_g_tlstm_scaled_scores_are_those_of_a_query_divided_by_the_root_of_the_s
         torch.testing.assert_close(by_code, by_text, atol=1e-5, rtol=1e-4)
 
 
-def test_g_tlstm_trees_do_not_depend_on_the_scale_of_scores_in_evaluation():
+def test_g_tlstm_trees_do_not_depend_on_score_scale():
     code, text = (tiny_model("g-tlstm", scaled_scores=scaled) for scaled in (True, False))
     side, _ = sides(code)
     assert code.trees(side) == text.trees(side)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_tree_lstm_forget_bias_is_added_to_both_forget_gates(bias):
+def test_tree_lstm_forget_bias_applies_to_both_gates(bias):
     """With weights of zero: c = σ(bias) (2 + 1) + σ(0) tanh(0), and h = ½ tanh(c)."""
     cell = TreeLstmCell(0, 1, forget_bias=bias)
     with torch.no_grad():
@@ -180,7 +184,7 @@ def test_tree_lstm_forget_bias_is_added_to_both_forget_gates(bias):
 
 
 @pytest.mark.parametrize(("options", "bias"), [({}, 1.0), (TEXT_VARIANTS["g-tlstm"], 0.0)])
-def test_g_tlstm_forget_bias_is_in_the_merges_and_begins_the_leaves(options, bias, tmp_path):
+def test_g_tlstm_forget_bias_is_in_merges_and_leaves(options, bias, tmp_path):
     network = new("g-tlstm", tmp_path, **options)
     _, forget, *_ = network.leaf.cell.bias_ih.chunk(4)  # torch's order: i, f, g, o
     assert network.merge.forget_bias == bias
@@ -191,7 +195,7 @@ def test_g_tlstm_forget_bias_is_in_the_merges_and_begins_the_leaves(options, bia
 
 
 def new(name, folder, **options):
-    """Return a model whose embeddings alone are in a folder, as `unbag models init` leaves it: all else is drawn."""
+    """Return a model from a folder with only embeddings, as `unbag models init` writes. Other weights are random."""
     made = tiny_model(name, **options)
     made.config.save_pretrained(folder)
     weights = {key: value for key, value in made.state_dict().items() if key.startswith("embeddings.")}
@@ -199,7 +203,7 @@ def new(name, folder, **options):
     return AutoModelForSequenceClassification.from_pretrained(folder)
 
 
-def test_g_tlstm_trained_forget_bias_is_not_set_again_when_loaded(tmp_path):
+def test_g_tlstm_trained_forget_bias_is_kept_when_loaded(tmp_path):
     network = tiny_model("g-tlstm")
     network.save_pretrained(tmp_path)
     saved = load_file(tmp_path / "model.safetensors")["leaf.cell.bias_ih"]
@@ -213,15 +217,15 @@ def linear(inputs, outputs):
 
 
 def bilstm(inputs, hidden):
-    """Return the parameters of a BiLSTM: four gates in two directions, with torch's two biases."""
+    """Return the number of parameters of a BiLSTM: four gates in two directions, with both biases of torch."""
     return 2 * 4 * hidden * (inputs + hidden + 2)
 
 
 @pytest.mark.parametrize(("layers", "published"), [(1, 28_352_003), (2, 28_992_803)])
-def test_rse_has_the_parameters_of_its_authors_code(layers, published):
-    """The default of the code has 28.35 M, biases included, without embeddings and the second layer it leaves unused.
+def test_rse_parameters_equal_those_of_code(layers, published):
+    """The default of the code has 28.35 M parameters with biases, without embeddings and the unused second layer.
 
-    With that layer there are 28.99 M, which round to the leaderboard's 29 M.
+    With the unused layer, it has 28.99 M, rounded to 29 M on the leaderboard.
     """
     readers = bilstm(300, 600) + 2 * bilstm(300 + 2 * 600, 600)
     classifier = linear(8 * 600, 800) + (layers - 1) * linear(800, 800) + linear(800, 3)
@@ -230,17 +234,17 @@ def test_rse_has_the_parameters_of_its_authors_code(layers, published):
 
 
 def test_rse_bow_has_as_many_classifier_parameters_as_rse():
-    """A fully connected layer of ReLU in the place of each BiLSTM (Nie et al. 2019, section 3.2)."""
+    """A fully connected ReLU layer replaces each BiLSTM (Nie et al. 2019, section 3.2)."""
     readers = linear(300, 2 * 600) + 2 * linear(300 + 2 * 600, 2 * 600)
     assert parameters(ARCHITECTURES["rse-bow"]) == readers + linear(8 * 600, 800) + linear(800, 3)
 
 
 @pytest.mark.parametrize("compose_relations", [True, False])
 @pytest.mark.parametrize("pool_relations", [True, False])
-def test_kim_has_the_parameters_of_esim_and_of_its_relations(compose_relations, pool_relations):
-    """300 units: 5 inputs of the projection and of each gate, 5 weights and a bias in pooling, the sums of two sides.
+def test_kim_parameters_are_those_of_esim_and_relations(compose_relations, pool_relations):
+    """With 300 units: 5 inputs for the projection and each gate, and 5 weights and a bias for pooling of two sides.
 
-    Without pooling, as the authors' training script has it, there are 4.34 M, which round to the leaderboard's 4.3 M.
+    Without pooling, as in the authors' training script, there are 4.34 M, rounded to 4.3 M on the leaderboard.
     """
     size = 300
     of_projection = RELATIONS * size
@@ -253,7 +257,7 @@ def test_kim_has_the_parameters_of_esim_and_of_its_relations(compose_relations, 
 
 
 @pytest.mark.parametrize(("name", "options"), TEXT_VARIANTS.items())
-def test_text_variants_differ_from_the_default_and_can_be_chosen_by_users(name, options):
+def test_text_variants_differ_from_default_and_are_options(name, options):
     config = ARCHITECTURES[name].config
     chosen = config(**options)
     without = config.from_dict({key: value for key, value in chosen.to_dict().items() if key not in options})
@@ -270,7 +274,7 @@ def test_options_without_weights_add_no_parameters(name):
 
 
 @pytest.mark.parametrize("name", ["g-tlstm", "diin"])
-def test_options_without_weights_change_the_logits_of_the_same_weights(name):
+def test_options_without_weights_change_logits(name):
     code, text = tiny_model(name), tiny_model(name, **TEXT_VARIANTS[name])
     text.load_state_dict(code.state_dict())
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Each network against its paper's equations, written out for one pair, token by token, without padding or batches."""
+"""Tests of each network against the equations of its paper, for one pair, without padding or batches."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ PAIR = PAIRS[0]
 
 
 def vectors(network, sentence):
-    """Return the embeddings of the tokens of one sentence, the one it begins with first."""
+    """Return the token embeddings of one sentence, including the initial token."""
     ids = tiny_tokenizer()(sentence)["input_ids"]
     return list(network.embeddings.words.weight[ids])
 
@@ -21,7 +21,7 @@ def both(network):
 
 def logits(network):
     with torch.no_grad():
-        return network(**encode())[0][0]  # beside the other pairs, so that there is padding
+        return network(**encode())[0][0]  # in a batch with the other pairs, so that there is padding
 
 
 def step(weights, x, h, c):
@@ -62,7 +62,7 @@ def read(network):
 
 
 def mlp(layers, x):
-    """Apply linear layers and activations; dropout does nothing in evaluation."""
+    """Apply linear layers and activations. In evaluation mode, dropout has no effect."""
     for layer in layers:
         x = layer.weight @ x + layer.bias if isinstance(layer, torch.nn.Linear) else layer(x)
     return x
@@ -86,7 +86,7 @@ def softmax(scores):
 
 
 def align(a, b, score):
-    """Return what each token of either side is aligned to: Chen et al. 2017, equations 11 to 13."""
+    """Align each token of either sentence: Chen et al. 2017, equations 11 to 13."""
     e = [[score(i, j) for j in range(len(b))] for i in range(len(a))]
     to_b = [softmax(row) for row in e]
     to_a = [softmax([e[i][j] for i in range(len(a))]) for j in range(len(b))]
@@ -104,7 +104,7 @@ def compare(own, other):
 
 
 def dan(network):
-    """Iyyer et al. 2015, section 3: the mean of the words, without the token that begins a sentence."""
+    """Iyyer et al. 2015, section 3: the mean of the words without the initial token."""
     p, h = both(network)
     return mlp(network.classifier, matched(mean(p[1:]), mean(h[1:])))
 
@@ -190,7 +190,7 @@ def esim(network):
 
 
 def dr_bilstm(network):
-    """Ghaeini et al. 2018, section 2: each side is read after the other."""
+    """Ghaeini et al. 2018, section 2: each sentence is read after the other."""
     v, u = both(network)
 
     def readings(reader, v, u):
@@ -210,9 +210,9 @@ def dr_bilstm(network):
 
 
 def kim(network):
-    """Chen et al. 2018, sections 3.3 to 3.5: λ for related words, their relations in inference and in pooling.
+    """Chen et al. 2018, sections 3.3 to 3.5: λ for related words, and relations in inference and pooling.
 
-    By the authors' code the composition reads the relations too.
+    In the authors' code, the composition also reads the relations.
     """
     ids = [tiny_tokenizer()(sentence)["input_ids"] for sentence in PAIR]
     size = network.config.vocab_size
@@ -322,22 +322,22 @@ FORMULATIONS = {
         ("kim", {"pool_relations": False}),
     ],
 )
-def test_logits_equal_the_equations_of_the_paper(name, options):
+def test_logits_equal_equations_of_paper(name, options):
     network = tiny_model(name, **options)
     with torch.no_grad():
         torch.testing.assert_close(logits(network), FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
 
 
-def test_two_words_averaged_by_hand():
-    """DAN's features of (the man, dog): u = (1, 4), v = (3, 2); [u; v; |u − v|; u ⊙ v]."""
+def test_dan_features_equal_hand_computed_value():
+    """DAN features of (the man, dog): u = (1, 4), v = (3, 2), [u; v; |u − v|; u ⊙ v]."""
     from unbag.models.network import build_matching_features as features
 
     u, v = torch.tensor([[1.0, 4.0]]), torch.tensor([[3.0, 2.0]])
     assert features(u, v).tolist() == [[1, 4, 3, 2, 2, 2, 3, 8]]
 
 
-def test_alignment_by_hand():
-    """Scores ln 3 and 0 for two words: weights ¾ and ¼; what is masked has none."""
+def test_alignment_equals_hand_computed_value():
+    """Scores ln 3 and 0 for two words give weights ¾ and ¼. Masked words have weight 0."""
     from unbag.models.layers import compute_soft_alignment
 
     scores = torch.tensor([[[torch.log(torch.tensor(3.0)), 0.0, 9.0]]])
@@ -356,7 +356,9 @@ def test_far_distances_share_one_bias():
             if isinstance(layer, torch.nn.Linear):
                 layer.weight.zero_()
                 layer.bias.zero_()
-        attention.bias.copy_(torch.log(torch.tensor([3.0, 1.0, 2.0])))  # of words after, the word itself, before
+        attention.bias.copy_(
+            torch.log(torch.tensor([3.0, 1.0, 2.0]))
+        )  # of words after, the word itself, and words before
     words = torch.eye(4)[None, :, :2].clone()
     words[0, 2:] = 0
     weights = attention(words, torch.ones(1, 4, dtype=torch.bool))[0, :, 2:]  # of words 0 and 1

@@ -1,4 +1,4 @@
-"""What holds for each of them: padding, batches, gradients, learning, files, HEX, and the laws of order."""
+"""Tests of all models: padding, batches, gradients, learning, files, HEX, and dependence on word order."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ every_network = pytest.mark.parametrize(
 
 
 @every_network
-def test_a_pairs_logits_do_not_depend_on_padding_or_neighbours(name, options):
+def test_logits_do_not_depend_on_padding_or_batch(name, options):
     network = tiny_model(name, **options)
     with torch.no_grad():
         together = network(**encode()).logits
@@ -38,13 +38,13 @@ def test_a_pairs_logits_do_not_depend_on_padding_or_neighbours(name, options):
 
 
 @every_model
-def test_no_side_is_ever_too_short(name):
+def test_empty_sentences_give_finite_logits(name):
     network = tiny_model(name)
     assert network(**encode([("", "a dog"), ("a dog", ""), ("", "")])).logits.isfinite().all()
 
 
 @every_network
-def test_every_parameter_gets_a_gradient(name, options):
+def test_every_parameter_gets_gradient(name, options):
     network = tiny_model(name, **options).train()
     torch.manual_seed(1)
     network(**encode(), labels=LABELS).loss.backward()
@@ -55,13 +55,13 @@ def test_every_parameter_gets_a_gradient(name, options):
 
 
 @every_model
-def test_learns_sixty_four_pairs_by_heart(name):
-    """Of random words with random labels, which nothing but the words of each pair tells."""
+def test_model_memorizes_sixty_four_pairs(name):
+    """The pairs have random words and random labels."""
     generator = torch.Generator().manual_seed(3)
     ids = torch.randint(3, 27, (64, 7), generator=generator)
     ids[:, 0] = ids[:, 3] = 2
     labels = torch.randint(0, 3, (64,), generator=generator)
-    # Of a few hidden units with ReLU all may die: a classifier of 7 units learns about half of the pairs or all.
+    # With few hidden ReLU units, all may be inactive: a classifier of 7 units often learns only half of the pairs.
     network = tiny_model(name, hidden_size=24, embedding_size=16, classifier_size=24, length=8).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-2, weight_decay=0.0)
     torch.manual_seed(0)
@@ -80,11 +80,11 @@ def test_learns_sixty_four_pairs_by_heart(name):
     pytest.fail(f"{right:.2f} of the pairs are right after {step + 1} steps")
 
 
-_RIGHT = {"hypothesis-only": 0.9}  # two of the hypotheses may be the same
+_RIGHT = {"hypothesis-only": 0.9}  # two of the hypotheses can be equal
 
 
 @every_network
-def test_model_loads_from_a_folder_with_its_lexical_facts(name, options, tmp_path):
+def test_model_loads_from_folder_with_lexical_tables(name, options, tmp_path):
     network = tiny_model(name, train_embeddings=False, **options)
     network.save_pretrained(tmp_path)
     loaded, info = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
@@ -100,7 +100,7 @@ def test_model_loads_from_a_folder_with_its_lexical_facts(name, options, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["esim", "kim", "diin", "g-tlstm"])
-def test_comes_back_from_several_files(name, tmp_path):
+def test_model_loads_from_several_files(name, tmp_path):
     network = tiny_model(name)
     network.save_pretrained(tmp_path, max_shard_size="1KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
@@ -109,18 +109,18 @@ def test_comes_back_from_several_files(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, kind in ARCHITECTURES.items() if kind.published])
-def test_is_as_large_as_its_paper_says(name):
-    """Within a twentieth; where not, what they count otherwise."""
+def test_number_of_parameters_equals_paper(name):
+    """The tolerance is 5 %. Numbers that the papers count differently are adjusted."""
     published = ARCHITECTURES[name].published
     other = {
-        "infersent": 8_650_755,  # theirs is the encoder's count, without the classifier above it
-        "kim": 360_006,  # the weighted sums of both sides, which the authors' training script leaves out
+        "infersent": 8_650_755,  # the published count excludes the classifier above the encoder
+        "kim": 360_006,  # the weighted sums of both sentences, which the authors' training script omits
     }.get(name, 0)
     assert parameters(ARCHITECTURES[name]) - other == pytest.approx(published, rel=0.05)
 
 
 @every_model
-def test_the_table_of_the_documentation_says_the_same(name):
+def test_documentation_table_has_same_parameter_counts(name):
     kind = ARCHITECTURES[name]
     [row] = [line for line in DOCUMENTED.split("\n## ")[0].splitlines() if line.startswith(f"| {name} |")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
@@ -132,12 +132,12 @@ def test_the_table_of_the_documentation_says_the_same(name):
 
 
 def permuted(pairs):
-    """Turn the words of both sides round."""
+    """Reverse the words of both sentences."""
     return [tuple(" ".join(side.split()[::-1]) for side in pair) for pair in pairs]
 
 
 @pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in BAGS), ("rse-bow", TEXT_VARIANTS["rse-bow"])])
-def test_a_bag_of_words_is_blind_to_order(name, options):
+def test_bag_of_words_model_ignores_word_order(name, options):
     network = tiny_model(name, **options)
     torch.testing.assert_close(
         network(**encode(permuted(PAIRS))).logits, network(**encode()).logits, atol=1e-5, rtol=1e-4
@@ -152,7 +152,7 @@ def test_other_models_depend_on_word_order(name):
 
 
 @every_model
-def test_a_sentence_encoder_reads_each_side_separately(name):
+def test_sentence_encoder_reads_sentences_separately(name):
     network = tiny_model(name)
     assert isinstance(network, SentenceEncoder) == (name in ENCODERS)
     if not isinstance(network, SentenceEncoder):
@@ -166,14 +166,14 @@ def test_a_sentence_encoder_reads_each_side_separately(name):
     torch.testing.assert_close(network.encode(premise), network.encode(hypothesis))
 
 
-def test_the_hypothesis_only_model_never_sees_the_premise():
+def test_hypothesis_only_model_ignores_premise():
     network = tiny_model("hypothesis-only")
     others = [(premise, hypothesis) for (premise, _), (_, hypothesis) in zip(PAIRS[::-1], PAIRS, strict=True)]
     torch.testing.assert_close(network(**encode(others)).logits, network(**encode()).logits, atol=1e-6, rtol=1e-5)
 
 
 @every_model
-def test_hex_finds_its_last_layer_and_its_words(name):
+def test_hex_finds_last_layer_and_words(name):
     from unbag.training.config import HexOptions
     from unbag.training.hex import Hex
 
@@ -188,7 +188,7 @@ def test_hex_finds_its_last_layer_and_its_words(name):
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_bfloat16_changes_little(name):
+def test_bfloat16_changes_probabilities_slightly(name):
     network = tiny_model(name)
     expected = network(**encode()).logits.softmax(dim=-1)
     found = network.to(torch.bfloat16)(**encode()).logits.float().softmax(dim=-1)
@@ -196,7 +196,7 @@ def test_bfloat16_changes_little(name):
 
 
 @every_model
-def test_training_in_mixed_precision_gives_every_parameter_a_gradient(name):
+def test_mixed_precision_training_gives_all_gradients(name):
     network = tiny_model(name).train()
     with torch.autocast("cpu", torch.bfloat16):
         loss = network(**encode(), labels=LABELS).loss

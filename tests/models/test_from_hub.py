@@ -1,4 +1,4 @@
-"""Over HTTP: what was pushed answers alike in a process that knows nothing of it, and in one that has no unbag."""
+"""Tests that pushed models give the same logits in a fresh process, with and without unbag."""
 
 import json
 
@@ -84,7 +84,7 @@ torch.save(logits, out)
 
 
 @pytest.mark.slow
-def test_every_model_comes_back_from_the_hub(hub, tmp_path):
+def test_pushed_models_load_from_hub(hub, tmp_path):
     found = {}
     folders = {name: str(tmp_path / name) for name in ARCHITECTURES}
     coded = json.dumps([folders | {"esim": "alice/tiny-esim"}, PAIRS, str(tmp_path / "without us.pt")])
@@ -93,7 +93,7 @@ def test_every_model_comes_back_from_the_hub(hub, tmp_path):
         ("loaded", LOAD, tmp_path / "loaded.pt"),
         ("without us", WITHOUT_US, coded),
     ):
-        environment = hub.env(tmp_path / f"home of {name}", token=ALICE)  # a cache of its own
+        environment = hub.env(tmp_path / f"home of {name}", token=ALICE)  # with a separate cache
         PYTHON.run("-c", script, given, env=environment, check=True)
         found[name] = torch.load(tmp_path / f"{name}.pt", weights_only=True)
     assert set(found["pushed"]) == set(found["loaded"]) == set(found["without us"]) == set(ARCHITECTURES)

@@ -1,4 +1,4 @@
-"""Every recipe trains them, and the permuted set finds what their architecture says, exactly."""
+"""Tests that every recipe trains the models, and that the permuted set measures their known dependence on order."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
 
 
 def saved(name, folder):
-    """Leave a tiny model in a folder, as `unbag train` does."""
+    """Save a tiny model in a folder as `unbag train` does."""
     labels = {"id2label": LABELS, "label2id": {label: i for i, label in LABELS.items()}}
     tiny_model(name, **labels).save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
@@ -25,7 +25,7 @@ def saved(name, folder):
 
 
 def undecided(name, folder):
-    """Leave a tiny model that knows the demonstration's words and favours no label."""
+    """Save a tiny model with the vocabulary of the demonstration and without a preferred label."""
     pairs = list(demo.iter_demo_pairs("validation"))
     words = build_vocabulary(text for pair in pairs for text in (pair.premise, pair.hypothesis))
     tokenizer = build_word_tokenizer(words)
@@ -70,7 +70,7 @@ def weights(folder):
         ("max_entropy", {}),
     ],
 )
-def test_every_recipe_trains_it(name, recipe, options, pairs_file, tmp_path):  # noqa: F811
+def test_every_recipe_trains_model(name, recipe, options, pairs_file, tmp_path):  # noqa: F811
     before, after = trained(name, recipe, pairs_file, tmp_path, **options)
     assert set(before) == set(after)
     assert all(value.isfinite().all() for value in after.values() if value.is_floating_point())
@@ -79,7 +79,7 @@ def test_every_recipe_trains_it(name, recipe, options, pairs_file, tmp_path):  #
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["s-tlstm", "diin"])
-def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
+def test_augmented_pairs_train_model(name, shared, tmp_path, monkeypatch):
     pytest.importorskip("spacy")
     from unbag.data.text.parses import Parser
 
@@ -98,8 +98,8 @@ def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [*BAGS, "infersent", "esim", "g-tlstm"])
-def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_path):
-    """Of a bag of words P^c = 1, and no pair that it gets wrong is right in any other order: Ω_max = A."""
+def test_permuted_set_identifies_bag_of_words_models(name, tmp_path):
+    """For a bag of words, P^c = 1, and no permutation of a wrongly predicted pair is right: Ω_max = A."""
     report = evaluate(
         undecided(name, tmp_path / "model"),
         "permuted",
@@ -114,6 +114,6 @@ def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_pa
     scores = report.results[0].scores
     assert scores["accuracy"].n == 50
     assert 0 < scores["accuracy"].value < 1, "one answer to all would show nothing"
-    bag = (1, None, scores["accuracy"].value)  # no pair is flipped, so that P^f is of none
+    bag = (1, None, scores["accuracy"].value)  # no pair becomes right, so P^f is undefined
     found = tuple(scores[key].value for key in ("p_c", "p_f", "omega_max"))
     assert (found == bag) == (name in BAGS)

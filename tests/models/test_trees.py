@@ -1,4 +1,4 @@
-"""Tree-LSTMs: level by level as node by node; the trees that are parsed, and those that are made up."""
+"""Tests of tree-LSTMs: vectorized against node-by-node computation, parsed trees and latent trees."""
 
 from itertools import pairwise
 
@@ -15,10 +15,10 @@ LENGTHS = [5, 4, 1, 2, 3]
 
 
 def check_tree(merges, leaves):
-    """Refuse what is no binary tree over so many leaves.
+    """Check that the merges form a binary tree over the leaves.
 
     Raises:
-        ValueError: if a node is taken twice or before it is there, or more than the root is left.
+        ValueError: If a node is merged twice or before it exists, or if several roots are left.
     """
     taken: set[int] = set()
     for made, pair in enumerate(merges, start=leaves):
@@ -30,13 +30,13 @@ def check_tree(merges, leaves):
 
 
 def merged(cell, left, right, x):
-    """Return h and c of one node: the equations of Chen et al. 2017, section 3.1, gate by gate."""
+    """Compute h and c of one node by the equations of Chen et al. 2017, section 3.1, gate by gate."""
     d = cell.hidden
     w, u = cell.of_input, cell.of_children.weight
     h = torch.cat([left[0], right[0]])
     x = w.weight @ x + w.bias
 
-    def gate(k, of_input):  # i, o, u, f of the input; i, o, u, fL, fR of the children
+    def gate(k, of_input):  # i, o, u, f of the input and i, o, u, fL, fR of the children
         return x[of_input * d : (of_input + 1) * d] + u[k * d : (k + 1) * d] @ h
 
     i, o, new = gate(0, 0).sigmoid(), gate(1, 1).sigmoid(), gate(2, 2).tanh()
@@ -59,7 +59,7 @@ def node_by_node(cell, merges, inputs, inner):
     return torch.stack([h for h, _ in nodes])
 
 
-def test_level_by_level_is_node_by_node():
+def test_states_by_level_equal_states_by_node():
     torch.manual_seed(0)
     cell = TreeLstmCell(3, 4)
     words, inner = torch.randn(5, 5, 3), torch.randn(3)
@@ -75,8 +75,8 @@ def test_level_by_level_is_node_by_node():
     assert torch.equal(forest.in_order(found), states)
 
 
-def test_a_right_branching_chain_is_a_recurrence():
-    """h_t from leaf t and h_{t+1}, right to left: what the tree-LSTM comes to on (w₀ (w₁ (w₂ …)))."""
+def test_right_branching_tree_is_recurrence():
+    """On (w₀ (w₁ (w₂ …))), the tree-LSTM computes h_t from leaf t and h_{t+1}, from right to left."""
     torch.manual_seed(1)
     cell = TreeLstmCell(3, 4)
     words, inner = torch.randn(1, 6, 3), torch.randn(3)
@@ -87,8 +87,8 @@ def test_a_right_branching_chain_is_a_recurrence():
     torch.testing.assert_close(forest.states(cell, words, inner)[forest.roots[0]], state[0])
 
 
-def test_s_tlstm_is_esim_over_the_nodes_of_trees():
-    """Chen et al. 2017, equations 3 to 20 of tree-LSTMs, for one pair without padding."""
+def test_s_tlstm_is_esim_over_tree_nodes():
+    """Chen et al. 2017, equations 3 to 20 for tree-LSTMs, for one pair without padding."""
     network = tiny_model("s-tlstm")
     encoded = []
     for sentence, side in zip(PAIRS[0], sides(network, PAIRS[:1]), strict=True):
@@ -113,8 +113,8 @@ def test_s_tlstm_is_esim_over_the_nodes_of_trees():
     torch.testing.assert_close(network(**encode()).logits[0], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_s_tlstm_encodes_each_side_separately():
-    """Its co-attention comes after: the nodes' states do not know the other sentence."""
+def test_s_tlstm_encodes_sentences_separately():
+    """The co-attention comes later, so the states of the nodes do not depend on the other sentence."""
     network = tiny_model("s-tlstm")
     states = []
     for hypothesis in ("the man eats", "no old woman sees the cat in red ."):
@@ -123,7 +123,7 @@ def test_s_tlstm_encodes_each_side_separately():
     torch.testing.assert_close(states[0], states[1])
 
 
-def test_the_words_that_are_parsed_are_those_of_the_vocabulary(monkeypatch):
+def test_parsed_words_are_in_vocabulary(monkeypatch):
     asked = []
 
     class Listening(NoParser):
@@ -136,7 +136,7 @@ def test_the_words_that_are_parsed_are_those_of_the_vocabulary(monkeypatch):
     assert asked == [["the", "dog", "is", "unknown", "old"]]
 
 
-def test_the_parser_is_part_of_the_identity(tmp_path):
+def test_parser_is_part_of_identity(tmp_path):
     from tests.models.tiny import tiny_tokenizer
     from unbag.inference import TransformerPredictor
 
@@ -149,7 +149,7 @@ def test_the_parser_is_part_of_the_identity(tmp_path):
 
 
 def g_tlstm_by_hand(network, sentence):
-    """Merge the two neighbours whose parent is likest the query, until one is left (Choi et al. 2018)."""
+    """Repeatedly merge the neighbors whose parent has the highest query score (Choi et al. 2018)."""
     [side, _] = sides(network, [(sentence, "")])
     cell = network.leaf.cell
     state, row = None, []
@@ -163,7 +163,7 @@ def g_tlstm_by_hand(network, sentence):
     return row[0].h
 
 
-def test_g_tlstm_merges_what_its_query_likes_best():
+def test_g_tlstm_merges_highest_query_score():
     network = tiny_model("g-tlstm")
     for row, (premise, _) in enumerate(PAIRS):
         side, _ = sides(network)
@@ -171,7 +171,7 @@ def test_g_tlstm_merges_what_its_query_likes_best():
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_the_merge_of_g_tlstm_gate_by_gate(bias):
+def test_g_tlstm_merge_equals_equations(bias):
     """Choi et al. 2018: [i; f_l; f_r; o; g] of [h_l; h_r], c = f_l ⊙ c_l + f_r ⊙ c_r + i ⊙ g, h = o ⊙ tanh(c)."""
     torch.manual_seed(2)
     cell = TreeLstmCell(0, 2, forget_bias=bias)
@@ -182,7 +182,7 @@ def test_the_merge_of_g_tlstm_gate_by_gate(bias):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_the_trees_of_g_tlstm_are_trees_of_neighbours(training):
+def test_g_tlstm_trees_merge_neighbors(training):
     network = tiny_model("g-tlstm").train(training)
     side, _ = sides(network)
     for merges, n in zip(network.trees(side), side.mask.sum(dim=1).tolist(), strict=True):
@@ -206,17 +206,20 @@ def test_invalid_trees_raise():
         ([0], []),
         ([1, 1], [(0, 1)]),
         ([1, 2, 2], [(0, 1), (3, 2)]),  # (a dog) runs
-        ([1, 2, 2, 4, 2], [(0, 1), (3, 4), (5, 2), (7, 6)]),  # ((a man) sees) (a dog): of two as near, the left first
+        (
+            [1, 2, 2, 4, 2],
+            [(0, 1), (3, 4), (5, 2), (7, 6)],
+        ),  # ((a man) sees) (a dog); at equal distance, the left neighbor is merged first
         ([0, 1], [(0, 1)]),  # two roots
-        ([2, 3, 2, 3], [(1, 3), (2, 4), (0, 5)]),  # crossing, and two roots
+        ([2, 3, 2, 3], [(1, 3), (2, 4), (0, 5)]),  # crossing arcs and two roots
     ],
 )
-def test_a_dependency_parse_becomes_a_binary_tree(heads, tree):
+def test_dependency_parse_becomes_binary_tree(heads, tree):
     check_tree(binarise_parse(heads), len(heads))
     assert binarise_parse(heads) == tree
 
 
-def test_a_real_parser_makes_trees_once(shared, tmp_path, monkeypatch):
+def test_parsed_trees_are_cached(shared, tmp_path, monkeypatch):
     pytest.importorskip("spacy")
     from unbag.models.trees import TreeParser
 
@@ -235,5 +238,5 @@ def test_a_real_parser_makes_trees_once(shared, tmp_path, monkeypatch):
     assert (0, 1) in trees[0]
     assert (4, 5) in trees[0]
     again = TreeParser(pipeline)
-    again._nlp = None  # it would fail if it were asked
+    again._nlp = None  # fails if it is called
     assert again.trees(sentences) == trees

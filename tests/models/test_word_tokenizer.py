@@ -1,4 +1,4 @@
-"""Words: what they are, that order does not change them, and that transformers reads the tokenizer by itself."""
+"""Tests of the word tokenizer: words, independence of order, and loading with transformers alone."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ SENTENCES = [
 ]
 
 
-def test_both_sides_of_a_pair_begin_with_bos():
+def test_both_sentences_begin_with_bos():
     encoded = tiny_tokenizer()("The dog runs", "A unicorn runs.")
     assert tiny_tokenizer().convert_ids_to_tokens(encoded["input_ids"]) == [
         *("[BOS]", "the", "dog", "runs"),
@@ -30,15 +30,15 @@ def test_both_sides_of_a_pair_begin_with_bos():
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_no_word_crosses_a_token_boundary(sentence):
-    """So a sentence has the words of its tokens, in whichever order they stand."""
+def test_words_do_not_cross_token_boundaries(sentence):
+    """Therefore the words of a sentence are the words of its tokens in any order."""
     pytest.importorskip("spacy")
     tokens = tokenize(sentence).texts
     assert Counter(split_words(sentence)) == Counter(word for token in tokens for word in split_words(token))
     assert Counter(split_words(" ".join(tokens[::-1]))) == Counter(split_words(sentence))
 
 
-def test_no_word_crosses_a_token_boundary_in_real_sentences(shared):
+def test_words_do_not_cross_token_boundaries_in_real_sentences(shared):
     pytest.importorskip("spacy")
     import pandas
 
@@ -54,7 +54,7 @@ def test_no_word_crosses_a_token_boundary_in_real_sentences(shared):
     assert others == []
 
 
-def test_the_vocabulary_is_by_frequency_then_alphabet():
+def test_vocabulary_is_sorted_by_frequency_then_alphabet():
     assert build_vocabulary(["b a a", "A c b"]) == ["a", "b", "c"]
     assert build_vocabulary(["b a a", "A c b"], least=2) == ["a", "b"]
 

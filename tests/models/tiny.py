@@ -1,4 +1,4 @@
-"""Tiny models of every kind over a small vocabulary, with all that is known of its words made up."""
+"""Tiny models of every architecture with a small vocabulary and synthetic lexical tables."""
 
 import numpy as np
 import torch
@@ -42,7 +42,7 @@ TEXT_VARIANTS = {
 
 
 class NoParser:
-    """Right-branching trees in the place of a parser's, for tests that need no syntax."""
+    """Replaces the parser with right-branching trees, for tests that need no syntax."""
 
     identity = "no parser"
 
@@ -60,7 +60,7 @@ def tiny_tokenizer():
 
 
 def tables(kind):
-    """Return the tables that a kind needs, and what its config says of them."""
+    """Return the lexical tables that an architecture needs, and the corresponding config."""
     rng = np.random.default_rng(5)
     size = len(SPECIAL) + len(WORDS)
     made, config = {}, {}
@@ -81,7 +81,7 @@ def tables(kind):
 
 
 def tiny_model(name, *, seed=0, **options):
-    """Return a random model of a kind, in evaluation mode, with logits and biases of the order of 1."""
+    """Return a random model in evaluation mode, with logits and biases of magnitude 1."""
     kind = ARCHITECTURES[name]
     made, config = tables(kind)
     known = {key: value for key, value in _SMALL.items() if hasattr(kind.config, key)}
@@ -97,7 +97,7 @@ def tiny_model(name, *, seed=0, **options):
                 parameter.normal_(std=0.3)
         if getattr(network, "weigh", None) is not None:
             for parameter in network.weigh.parameters():
-                parameter.abs_()  # a ReLU over a single unit would be dead with every second seed
+                parameter.abs_()  # a single ReLU unit would be inactive with every second seed
     return network.eval()
 
 
@@ -108,7 +108,7 @@ def encode(pairs=PAIRS):
 
 
 def sides(network, pairs=PAIRS):
-    """Return premises and hypotheses as a network has them."""
+    """Return premises and hypotheses as inputs of a network."""
     from unbag.models.sides import split_sides
 
     return split_sides(**encode(pairs), start=network.config.bos_token_id)

@@ -1,4 +1,4 @@
-"""The badge says what the verdict says, for a coin and an oracle too."""
+"""Tests that the badge agrees with the verdict, also for a coin and an oracle."""
 
 import json
 from xml.etree import ElementTree
@@ -20,19 +20,19 @@ def _lexical(made):
     ("right", "words"),
     [(1.0, "shown on 1 of 1 set"), (0.8, "shown on 1 of 1 set"), (1 / 3, "shown on 0 of 1 set")],
 )
-def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
+def test_badge_counts_challenge_sets_without_corpus(right, words):
     verdicts = compute_model_verdict([_lexical(result(right=right, set_name="swapped")), _lexical(result(right=1.0))])
     assert badge.format_badge_text(verdicts) == ("reads more than words", words)
 
 
-def test_words_without_baselines_or_control_only_claim_better_than_chance():
+def test_badge_without_baselines_claims_only_better_than_chance():
     made = result(set_name="swapped")
     assert badge.format_badge_text(compute_model_verdict([made])) == ("better than chance", "shown on 1 of 1 set")
-    made.scores[SKILL]["baseline"] = 0.0  # its answers to shuffled words are not known
+    made.scores[SKILL]["baseline"] = 0.0  # predictions for shuffled words are missing
     assert badge.format_badge_text(compute_model_verdict([made])) == ("better than chance", "shown on 1 of 1 set")
 
 
-def test_both_forms_say_the_same(tmp_path):
+def test_svg_and_json_badge_have_same_text(tmp_path):
     verdicts = compute_model_verdict([_lexical(result(set_name="swapped"))])
     badge.write_badge(verdicts, tmp_path / "badge.json")
     badge.write_badge(verdicts, tmp_path / "badge.svg")
@@ -49,7 +49,7 @@ def test_both_forms_say_the_same(tmp_path):
     assert root.get("aria-label") == f"{told['label']}: {told['message']}"
 
 
-def test_what_cannot_be_a_badge_is_refused(tmp_path):
+def test_invalid_badge_request_is_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"badge: expected a file name ending in \.svg or \.json, got .*badge\.png"):
         badge.write_badge(compute_model_verdict([result(set_name="swapped")]), tmp_path / "badge.png")
     with pytest.raises(ValueError, match="expected results on at least one challenge set, got none"):

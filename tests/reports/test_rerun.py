@@ -1,4 +1,4 @@
-"""The command that a report prints is run, and gives the same result again."""
+"""Tests that the commands printed in a report reproduce its results."""
 
 import json
 import shlex
@@ -29,7 +29,7 @@ ROWS = [
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Return a folder to work in, with pairs and a function, and caches of its own."""
+    """Return a working folder with pairs, a function and separate caches."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "sets")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -48,7 +48,7 @@ def run(*arguments):
 
 
 def repeats(*arguments):
-    """Run a command, and what is printed for each of its results; return the words that are printed."""
+    """Run a command, then the printed command of each of its results. Return the words of the printed commands."""
     first = run(*arguments)
     printed = []
     for result in first:
@@ -61,14 +61,14 @@ def repeats(*arguments):
 
 
 @pytest.mark.nightly
-def test_a_folder_and_the_sets_own_options(here, tiny_bert):  # noqa: F811
+def test_folder_model_and_set_options_are_reproduced(here, tiny_bert):  # noqa: F811
     [words] = repeats(
         "evaluate", tiny_bert, "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "-o", "mode=both"
     )
     assert words == ["evaluate", str(tiny_bert), "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3"]
 
 
-def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
+def test_label_map_and_dtype_are_reproduced(here, make_model):  # noqa: F811
     folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     told = ["--label-map", ",".join(ORDER), "--dtype", "bfloat16"]
     asked = ["evaluate", folder, "--sets", "plain", "--data", "pairs.csv", *told]
@@ -78,7 +78,7 @@ def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
 
 
 @pytest.mark.nightly
-def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monkeypatch):  # noqa: F811
+def test_trusted_labels_are_reproduced(here, tiny_bert, monkeypatch):  # noqa: F811
     from unbag.evaluation import label_check
     from unbag.inference.label_probe import ProbeReport
 
@@ -89,7 +89,7 @@ def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monk
 
 
 @pytest.mark.nightly
-def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
+def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):  # noqa: F811
     import torch
 
     from unbag.models.hex.residual import ResidualHead
@@ -106,14 +106,14 @@ def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("model", ["hypothesis-only", "majority"])
-def test_a_built_in_model(here, model):
+def test_built_in_model_is_reproduced(here, model):
     [words] = repeats("evaluate", model, "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
     assert words[-2:] == ["--train-data", "pairs.csv"]
 
 
 @pytest.mark.nightly
-def test_the_lexical_model(here, shared):
-    """It tags words, so it needs a pipeline that is on the machine."""
+def test_lexical_baseline_is_reproduced(here, shared):
+    """Requires the spaCy pipeline for tagging."""
     from unbag.baselines.lexical import words as lexical_words
 
     with pytest.MonkeyPatch.context() as patch:
@@ -122,7 +122,7 @@ def test_the_lexical_model(here, shared):
 
 
 @pytest.mark.nightly
-def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
+def test_fitted_lexical_model_and_set_are_reproduced(here):
     fit = ["lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine"]
     assert cli.run(cli.app, fit) == 0
     cs_lambda = ["--sets", "cs_lambda", "-o", "pipeline=all", "-o", "train_data=pairs.csv", "-o", "min_lms=0.1"]
@@ -131,7 +131,7 @@ def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("how", [("--num-fewshot", "3"), ("--no-apply-chat-template", "--dtype", "bfloat16")])
-def test_a_language_model(here, how):
+def test_language_model_is_reproduced(here, how):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from tests.inference.llm.tiny_lm import save_tiny_lm
 
@@ -140,7 +140,7 @@ def test_a_language_model(here, how):
     assert set(how) < set(words)
 
 
-def test_an_endpoint(here):
+def test_endpoint_is_reproduced(here):
     pytest.importorskip("openai", reason="needs unbag[llm]")
     from tests.fake_llm import running_endpoint
 
@@ -160,10 +160,11 @@ def predict(premises, hypotheses):
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-def test_the_label_order_of_a_function(here, trusted):
-    """The same numbers and not the mirrored ones, of rows whose first column is `not_entailment`.
+def test_function_label_order_is_reproduced(here, trusted):
+    """The rows of the function start with `not_entailment`.
 
-    The 6 of 18 pairs that run are labelled entailment; of the 12 others the 4 of dogs are answered wrong.
+    Of 18 pairs, the 6 with "run" are labelled entailment, and 4 of the 12 others, those with dogs, are predicted
+    wrongly.
     """
     (here / "two.py").write_text(TWO)
     order = "entailment,not_entailment" if trusted else "not_entailment,entailment"
@@ -177,14 +178,14 @@ def test_the_label_order_of_a_function(here, trusted):
 
 
 @pytest.mark.nightly
-def test_two_models_in_a_run(here, tiny_bert):  # noqa: F811
+def test_two_models_of_run_are_reproduced(here, tiny_bert):  # noqa: F811
     models = [tiny_bert, "majority", "always:predict"]
     both = repeats("evaluate", *models, "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
     assert [words[1] for words in both] == [str(tiny_bert), "majority", "always:predict"]
     assert ["--train-data" in words for words in both] == [False, True, False]
 
 
-def test_examples_and_options_of_the_set(here):
+def test_max_examples_and_set_options_are_reproduced(here):
     told = ["--max-examples", 5, "--seed", 7, "-o", "q=2", "-o", "min_words=4"]
     [words] = repeats("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", *told)
     assert " ".join(map(str, told[:4])) in " ".join(words)
@@ -194,7 +195,7 @@ def test_examples_and_options_of_the_set(here):
 
 
 @pytest.mark.nightly
-def test_the_authors_pairs_are_downloaded_or_named(here, shared):
+def test_official_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--official-file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)
     assert build_reproduce_command(result).command == "unbag evaluate always:predict --sets sicck --no-lexical-baseline"
@@ -205,7 +206,7 @@ def test_the_authors_pairs_are_downloaded_or_named(here, shared):
     assert run(*shlex.split(build_reproduce_command(result).command)[1:], *told[2:]) == [result]
 
 
-def test_data_with_columns_and_labels_of_its_own(here):
+def test_custom_columns_and_labels_are_reproduced(here):
     columns = "premise=text,hypothesis=claim,label=gold"
     asked = ["--data", "odd.csv", "--columns", columns, "--labels", "contradiction,neutral,entailment"]
     [words] = repeats("evaluate", "always:predict", "--sets", "swapped", *asked)
@@ -213,7 +214,7 @@ def test_data_with_columns_and_labels_of_its_own(here):
     assert build_reproduce_command(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
 
 
-def test_predictions_made_elsewhere(here):
+def test_external_predictions_are_reproduced(here):
     built = unbag.load("permuted", data="pairs.csv", q=3)
     rows = [json.dumps({"id": name, "prediction": "neutral"}) + "\n" for name in built["id"][:]]
     (here / "mine.jsonl").write_text("".join(rows))
@@ -238,7 +239,7 @@ def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F
     assert "pipeline=all is available" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
 
 
-def test_a_data_set_of_the_hub_is_named_with_its_split(here):
+def test_hub_dataset_is_named_with_split(here):
     [result] = unbag.evaluate(
         "majority", [SetRequest("plain", options={"data": "pairs.csv"})], output_dir="out", train_data=["pairs.csv"]
     )
@@ -251,7 +252,7 @@ def test_a_data_set_of_the_hub_is_named_with_its_split(here):
     assert "data_config=main is available only in Python" in lost.remark
 
 
-def test_a_table_of_embeddings_is_recorded_by_its_content(here):
+def test_embeddings_are_recorded_by_content(here):
     (here / "table.txt").write_text("road 1 0\ntoday 0 1\nman 1 1\n")
     request = SetRequest(
         "breaking_nli",
@@ -261,7 +262,7 @@ def test_a_table_of_embeddings_is_recorded_by_its_content(here):
     assert made["embeddings"].startswith("sha256:")
 
 
-def test_model_with_its_own_command_names_it(here):
+def test_model_with_special_command_names_it(here):
     from unbag.inference.function import CallablePredictor
 
     always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})

@@ -38,7 +38,7 @@ def _shown(results):
     return [line.split() for line in lines]
 
 
-def test_one_model_shows_its_baselines_its_interval_and_its_standing():
+def test_single_model_shows_baselines_interval_and_verdict():
     rows = _shown([_result("plain", 0.8), _result("breaking_nli", -0.3), _result("sicck", 0.01)])
     parts = ["0.400", "0.300", "0.200"]
     assert ["Corpus", *parts, "0.800", "[0.780,", "0.820]", "better"] in rows
@@ -49,7 +49,7 @@ def test_one_model_shows_its_baselines_its_interval_and_its_standing():
     assert "The 95 % intervals hold jointly for all challenge sets." in said
 
 
-def test_the_verdict_says_what_share_of_which_sets_was_truncated():
+def test_verdict_states_truncated_pairs_per_set():
     cut = _result("permuted", 0.2)
     cut = replace(cut, model={**cut.model, "truncated_pairs": 3, "truncated_share": 0.0312})
     whole, corpus = _result("swapped", 0.3), _result("plain", 0.5)
@@ -63,24 +63,24 @@ def test_the_verdict_says_what_share_of_which_sets_was_truncated():
     assert list_remarks(whole) == []
 
 
-def test_the_interval_shown_is_that_of_the_verdict():
-    """Of one set .2 ± .18 is better; of seven the interval that holds together with the others has 0 in it."""
+def test_shown_interval_is_that_of_verdict():
+    """Alone, .2 ± .18 is better. Among seven sets, the simultaneous interval includes 0."""
     sets = ["sicck", "swapped", "permuted", "cs_lambda", "resnli", "breaking_nli", "soswap_addamod"]
     alone, together = (_shown([_result(name, 0.2, width=0.18) for name in some]) for some in (sets[:1], sets))
     assert any(row[:2] == ["Verdict:", "Better"] for row in alone)
     [row] = [row for row in together if row[:1] == ["SICCK"]]
-    assert row[4:] == ["0.200", "[-0.047,", "0.447]", "inconclusive"]  # 2.690 / 1.960 times as wide
+    assert row[4:] == ["0.200", "[-0.047,", "0.447]", "inconclusive"]  # wider by a factor of 2.690 / 1.960
     said = " ".join(word for row in together for word in row)
     assert "SICCK (detects 0.37 or more)" in said  # (2.690 + 1.282) / 1.960 · 0.18 = 0.365
 
 
-def test_any_number_of_sets_can_be_better():
-    """With p values of 1,000 draws none of more than 25 could be."""
+def test_all_of_many_sets_can_be_better():
+    """p-values from 1,000 resamples would allow at most 25."""
     rows = _shown([_result("plain", 0.3, data="first"), *(_result(f"own_{n}", 0.3) for n in range(60))])
     assert "on 60 of 60 challenge sets" in " ".join(word for row in rows for word in row)
 
 
-def test_several_models_stand_beside_each_other_and_a_gap_is_a_gap():
+def test_several_models_have_columns_with_gaps():
     models = [f"org/{name}" for name in "abcdefg"]
     results = [_result("plain", 0.1 * place + 0.1, model) for place, model in enumerate(models)]
     rows = _shown([*results, _result("breaking_nli", 0.7, "org/b")])
@@ -90,13 +90,13 @@ def test_several_models_stand_beside_each_other_and_a_gap_is_a_gap():
     assert ["Breaking", "NLI", "0.700", "+", "2,000"] in rows
 
 
-def test_one_set_of_two_corpora_names_them():
+def test_same_set_on_two_corpora_names_corpora():
     rows = _shown([_result("plain", 0.8), _result("plain", 0.6, data="sick"), _result("soswap_addamod", 0.5)])
     numbers = ["0.400", "0.300", "0.200", "0.600", "[0.580,", "0.620]", "better"]
     assert any(row[:2] == ["Corpus", "sick"] and row[-7:] == numbers for row in rows)
 
 
-def test_a_set_without_the_scale_is_inconclusive():
+def test_set_without_skill_score_is_inconclusive():
     said = " ".join(word for row in _shown([replace(_result("plain", 0.1), set="own", scores={})]) for word in row)
     assert "Inconclusive: own (too few rows)." in said
 
@@ -106,7 +106,7 @@ def _without(result, *baselines):
     return replace(result, scores={SKILL: result.scores[SKILL] | parts})
 
 
-def test_scale_names_evaluated_baselines_only():
+def test_scale_names_only_evaluated_baselines():
     shown = _shown([_without(_result("sicck", 0.4), "baseline", "shuffled")])
     said = " ".join(word for row in shown for word in row)
     assert "0 is the best of chance and a constant prediction; 1 is a perfect model." in said
@@ -116,7 +116,7 @@ def test_scale_names_evaluated_baselines_only():
     assert "SICCK 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
 
 
-def test_a_set_without_a_score_shows_no_count_of_rows():
+def test_set_without_score_shows_no_row_count():
     bare = [replace(_result("cs_lambda", 0.1, model), scores={}) for model in ("a", "b")]
     assert ["CS_λ", "–", "?", "–", "?", "–"] in _shown(bare)
     said = " ".join(word for row in _shown(bare[:1]) for word in row)
@@ -124,14 +124,14 @@ def test_a_set_without_a_score_shows_no_count_of_rows():
     assert ", 0 rows" not in said
 
 
-def test_sets_without_a_score_have_no_scale():
+def test_sets_without_score_have_no_scale():
     bare = [replace(_result(name, 0.1), scores={}) for name in ("plain", "swapped")]
     said = " ".join(word for row in _shown(bare) for word in row)
     assert "No skill score: fewer than two labels have 50 rows or more." in said
     assert "0 is" not in said
 
 
-def test_a_set_has_one_name_in_table_verdict_and_heading():
+def test_set_has_same_name_in_table_verdict_and_heading():
     results = [_result("soswap_addamod", 0.5), _result("swapped", 0.5)]
     said = " ".join(word for row in _shown(results) for word in row)
     assert said.count("SOSwap/AddAmod") == 2

@@ -1,4 +1,4 @@
-"""Exported tables of comparisons and runs as Markdown, LaTeX, CSV and JSON, with the better system by name."""
+"""Tests of exported tables of comparisons and runs as Markdown, LaTeX, CSV and JSON."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from unbag.reports.formats import ExportedTable, GroupedTable
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
-_KNOWN = {  # the kernel's, beside those of booktabs
+_KNOWN = {  # built-in commands, and those of booktabs
     *("begin", "end", "centering", "small", "caption", "par", "smallskip", "addlinespace"),
     *("toprule", "midrule", "bottomrule", "mathrm", "texttt", "Omega", "lambda", "tau", "beta", "geq", "leq", "pm"),
     *("times", "cdot", "rightarrow", "uparrow", "downarrow", "textbackslash", "textasciicircum", "textasciitilde"),
@@ -36,13 +36,13 @@ def folders(tmp_path):
 
 
 def cells(line):
-    r"""Split a row of LaTeX into cells; `\&` is no separator."""
+    r"""Split a row of LaTeX into cells. `\&` is no separator."""
     assert line.endswith(r" \\"), line
     return re.split(r"(?<!\\) & ", f" {line.removesuffix(chr(92) * 2)}")
 
 
 def check_latex(text):
-    """Read LaTeX as strictly as TeX does where it matters here; return the rows of its tables."""
+    """Check LaTeX for errors that TeX would report, and return the rows of the tables."""
     lines = [line for line in text.splitlines() if not line.startswith("%")]
     body = "\n".join(lines)
     commands = [found.group()[1:] for found in _COMMAND.finditer(body)]
@@ -81,7 +81,7 @@ def markdown_rows(text):
     return [[cell.strip() for cell in row] for row in rows]
 
 
-def test_who_is_better_is_named(folders):
+def test_better_system_is_named(folders):
     exported = compared.export_comparison(comparison.compare(*folders))
     by_number = {(row["set"], row["label"]): row for row in csv.DictReader(io.StringIO(exported.text("csv")))}
     accuracy = by_number["plain", "accuracy"]
@@ -100,7 +100,7 @@ def test_who_is_better_is_named(folders):
     assert "(strong better)" not in exported.text("md")
 
 
-def test_the_better_is_who_is_lower_where_that_is_better(tmp_path):
+def test_better_system_is_lower_where_lower_is_better(tmp_path):
     before, after = (result(name, 0.9, set_name="swapped") for name in ("a", "b"))
     before.scores["drop"], after.scores["drop"] = after.scores["agreement"], after.scores["accuracy_before"]
     found = comparison.compare(run(tmp_path / "a", before), run(tmp_path / "b", after))
@@ -111,7 +111,7 @@ def test_the_better_is_who_is_lower_where_that_is_better(tmp_path):
     assert "Swapped · ours.jsonl drop (b better than a)" in compared.format_comparison_verdict(found, named=True)
 
 
-def test_nothing_is_better_without_a_test_or_a_direction(folders):
+def test_no_system_is_better_without_test_or_direction(folders):
     undirected = comparison.compare(*folders, quantities=["by_label.*"])
     assert any(undirected.significant(each) for each in undirected.differences)
     assert {undirected.better(each) for each in undirected.differences} == {None}
@@ -130,7 +130,7 @@ def test_verdict_without_significant_differences(tmp_path):
 
 
 @pytest.mark.parametrize("of", ["compared", "runs"])
-def test_latex_compiles_as_it_is_whatever_a_model_is_called(folders, of):
+def test_latex_is_valid_for_any_model_name(folders, of):
     exported = (
         compared.export_comparison(comparison.compare(*folders))
         if of == "compared"
@@ -144,7 +144,7 @@ def test_latex_compiles_as_it_is_whatever_a_model_is_called(folders, of):
     assert r"\texttt{U+4E2D}é{[}1{]}" in text
 
 
-def test_the_strict_reader_of_latex_finds_what_tex_would():
+def test_latex_checker_finds_errors_of_tex():
     good = ExportedTable([GroupedTable("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
     check_latex(good)
     for broken in ("x_y & 1 \\\\", "x & \\\\ 1", "x % & 1 \\\\", "{x & 1 \\\\", "x & 1 & 2 \\\\", "\\foo & 1 \\\\"):
@@ -152,7 +152,7 @@ def test_the_strict_reader_of_latex_finds_what_tex_would():
             check_latex(good.replace("x & 1 \\\\", broken))
 
 
-def test_labels_are_formulas_and_signs_are_minus():
+def test_latex_labels_are_formulas_with_minus_signs():
     assert formats.format_latex_cell("CS_0.7, P^c′ and 1 − 2") == (
         r"$\mathrm{CS}_{\mathrm{0.7}}$, $P^{\mathrm{c}}$$'$ and 1 $-$ 2"
     )
@@ -160,7 +160,7 @@ def test_labels_are_formulas_and_signs_are_minus():
     assert formats.format_latex_cell("[-0.1, 0.2], a-b") == r"{[}$-$0.1, 0.2{]}, a-b"
 
 
-def test_markdown_keeps_its_columns_whatever_a_model_is_called(folders):
+def test_markdown_columns_are_valid_for_any_model_name(folders):
     text = compared.export_comparison(comparison.compare(*folders)).text("md")
     head, rule, *rows = markdown_rows(text)
     assert r"\|\*c\*\`d\`\<e>" in head[3]
@@ -168,7 +168,7 @@ def test_markdown_keeps_its_columns_whatever_a_model_is_called(folders):
     assert len(rows) == len(comparison.compare(*folders).differences)
 
 
-def test_runs_have_a_line_for_each_number_that_their_sets_describe(folders):
+def test_run_table_has_row_per_described_metric(folders):
     exported = run_tables.export_runs(folders)
     rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
     assert {row["model"] for row in rows} == {"weak", NASTY}
@@ -187,7 +187,7 @@ def test_runs_have_a_line_for_each_number_that_their_sets_describe(folders):
     assert accuracy[-1] == str(ROWS)
 
 
-def test_the_commands_print_what_is_exported(folders, tmp_path):
+def test_commands_print_exported_tables(folders, tmp_path):
     def said(*arguments):
         done = CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
         assert done.exit_code == 0, done.output

@@ -41,14 +41,14 @@ def _shown(result=RESULT):
     return capture.get()
 
 
-def test_the_table_fits_a_terminal_and_says_what_was_left_out():
+def test_table_fits_terminal_and_states_exclusions():
     shown = _shown()
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert "0.785 [0.771, 0.798]" in shown
     assert "excluded 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
 
 
-def test_what_has_no_example_is_a_dash_not_a_number():
+def test_metric_without_examples_is_shown_as_dash():
     [line] = [line for line in _shown().splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
     assert line.split()[-2:] == ["–", "–"]
 
@@ -60,16 +60,16 @@ def test_what_has_no_example_is_a_dash_not_a_number():
         (Estimate(None, None, None, 0), "no pair is correct in order"),
     ],
 )
-def test_the_reading_says_p_c_and_no_more(p_c, words):
+def test_reading_states_only_p_c(p_c, words):
     assert words in permuted.summarize_result(replace(RESULT, scores=SCORES | {"p_c": p_c}))
 
 
-def test_the_written_table_is_the_shown_one(tmp_path):
+def test_written_table_equals_shown_table(tmp_path):
     terminal.write_views(terminal.build_result_views([RESULT]), tmp_path / "table.txt")
     assert (tmp_path / "table.txt").read_text() == _shown()
 
 
-def test_an_empty_line_parts_one_view_from_the_next(tmp_path):
+def test_views_are_separated_by_empty_line(tmp_path):
     terminal.write_views(terminal.build_result_views([RESULT, RESULT]), tmp_path / "two.txt")
     one = _shown()
     assert (tmp_path / "two.txt").read_text() == one + one

@@ -1,4 +1,4 @@
-"""The scores of a verifier on every surface: terminal, gates, comparison, tables to paste, HTML report."""
+"""Tests of verification scores in all outputs: terminal, gates, comparison, exported tables, HTML report."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ GOLD = np.arange(ROWS) % 3
 
 
 def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain", rows=ROWS):
-    """Return a result on plain with the scores of a verifier; noise blurs the probabilities."""
+    """Return a result on the plain set with verification scores. `noise` blurs the probabilities."""
     rng = np.random.default_rng(3)
     gold = np.arange(rows) % 3
     entailment = np.clip(np.where(gold == 0, 0.8, 0.2) + rng.normal(0, noise, rows), 0.01, 0.99)
@@ -53,7 +53,7 @@ def group_of(*made):
     )
 
 
-def test_view_plain_shows_the_four_numbers_within_80_columns():
+def test_view_shows_four_metrics_within_80_columns():
     made = verified(noise=0.3)
     text = shown(
         terminal.build_result_view(replace(made, scores={**made.scores, "by_label": [made.scores["accuracy"]] * 3}))
@@ -68,7 +68,7 @@ def test_view_plain_shows_the_four_numbers_within_80_columns():
     assert "average precision" not in text
 
 
-def test_sentences_give_the_threshold_or_what_is_missing():
+def test_sentences_state_threshold_or_missing_pairs():
     low, middle, high = verifier.describe_thresholds(verified())
     assert low.startswith("At most 1 % false entailments: needs at least 299 not-entailed pairs in each half, got ")
     found = verified().scores[VERIFICATION]["safe_thresholds"]
@@ -99,25 +99,25 @@ def test_sentences_give_the_threshold_or_what_is_missing():
         ),
     ],
 )
-def test_sentences_of_thresholds_in_full(row, sentence):
+def test_threshold_sentences_are_complete(row, sentence):
     made = verified()
     scores = {**made.scores[VERIFICATION], "safe_thresholds": [{"target": 0.05, "needed": 59, **row}]}
     assert verifier.describe_thresholds(replace(made, scores={**made.scores, VERIFICATION: scores})) == [sentence]
 
 
-def test_sentences_of_labels_say_that_probabilities_are_missing():
+def test_label_only_sentences_state_missing_probabilities():
     [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
     assert "gives no probabilities" in sentence
 
 
-def test_table_without_scores_of_a_verifier_is_none():
+def test_result_without_verification_has_no_table():
     assert verifier.build_verifier_table(result()) is None
     assert verifier.describe_thresholds(result()) == []
     assert verifier.build_verifier_metrics_table(group_of(result())) is None
     assert verifier.build_verifier_figures(group_of(result())) == []
 
 
-def test_gates_bound_the_numbers_by_name():
+def test_gates_check_verification_metrics_by_name():
     made = verified(noise=0.3)
     assert set(quantities.collect_metrics(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
     bounds = [
@@ -129,7 +129,7 @@ def test_gates_bound_the_numbers_by_name():
     assert outcomes == [("false_entailment", "fails"), ("auroc", "passes"), ("brier", "passes")]
 
 
-def test_gates_of_labels_alone_are_inconclusive_on_auroc():
+def test_gate_on_auroc_of_labels_alone_is_inconclusive():
     [checked] = gates.check_bounds([verified(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)])
     assert checked.outcome not in ("passes", "fails")
 
@@ -139,7 +139,7 @@ def folders(tmp_path):
     return [run(tmp_path / name, verified(name, noise)) for name, noise in (("sharp", 0.1), ("dull", 0.5))]
 
 
-def test_compare_by_name_tests_all_but_average_precision(folders):
+def test_compare_tests_named_metrics_except_average_precision(folders):
     names = [each.name for each in VERIFIER]
     compared = comparison.compare(*folders, quantities=names)
     tests = {each.label: each.test for each in compared.differences}
@@ -156,11 +156,11 @@ def test_compare_by_name_tests_all_but_average_precision(folders):
     assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in compared.notes
 
 
-def test_compare_by_default_leaves_the_verifier_out(folders):
+def test_compare_excludes_verification_metrics_by_default(folders):
     assert {each.label for each in comparison.compare(*folders).differences} == {"skill score", "accuracy"}
 
 
-def test_exports_have_the_numbers_of_verifiers(folders):
+def test_exports_contain_verification_metrics(folders):
     exported = run_tables.export_runs(folders)
     assert "**Verification metrics of sharp, dull**" in exported.text("md")
     assert "false entailment" in exported.text("latex")
@@ -185,7 +185,7 @@ def test_check_command_fails_and_passes(folders):
     assert check("--max", "plain:false_entailment=.9", "--min", "plain:auroc=.5") == 0
 
 
-def test_figures_have_a_diagonal_the_areas_and_both_rates():
+def test_figures_show_diagonal_areas_and_both_rates():
     made = verified(noise=0.3)
     reliability, risk, alarms, recall = verifier.build_verifier_figures(group_of(made))
     own, diagonal = reliability.series
@@ -202,7 +202,7 @@ def test_figures_have_a_diagonal_the_areas_and_both_rates():
     assert alarms.positions == recall.positions
 
 
-def test_figures_without_probabilities_are_none():
+def test_label_only_results_have_no_figures():
     made = verified(has_probabilities=False)
     assert verifier.build_verifier_figures(group_of(made)) == []
     assert verifier.build_threshold_table(group_of(made)) is None
@@ -213,7 +213,7 @@ def test_figures_without_probabilities_are_none():
     ]
 
 
-def test_thresholds_name_the_model_where_there_are_several():
+def test_thresholds_name_model_if_there_are_several():
     one, two = verified("one"), verified("two", 0.5)
     assert [row[0] for row in verifier.build_threshold_table(group_of(one)).rows] == [
         "at most 1 %",
@@ -223,7 +223,7 @@ def test_thresholds_name_the_model_where_there_are_several():
     assert verifier.build_threshold_table(group_of(one, two)).rows[3][0] == "two: at most 1 %"
 
 
-def test_report_has_a_section_of_the_verifier(folders, tmp_path):
+def test_report_has_verification_section(folders, tmp_path):
     pytest.importorskip("vl_convert")
     from unbag.reports import html
 

@@ -1,4 +1,4 @@
-"""The command in this process: whatever is not success or one clear line with exit code 1 or 2 fails the test."""
+"""Run commands in this process. Any result except success or a one-line error with exit code 1 or 2 fails the test."""
 
 import os
 import random
@@ -17,15 +17,15 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def some(inputs, n):
-    """Return all inputs in the whole attack, else n of them, the same each time."""
+    """Return a fixed sample of n inputs, or all inputs if the environment requests the whole attack."""
     inputs = list(inputs)
     return inputs if ALL or len(inputs) <= n else random.Random(len(inputs)).sample(inputs, n)
 
 
 def ask(capsys, *arguments):
-    """Run the command, and return its exit code with what it printed and what it said beside."""
+    """Run the command. Return the exit code, the output and the error output."""
     capsys.readouterr()
-    code = run(app, list(map(str, arguments)))  # what it does not catch, the test does not
+    code = run(app, list(map(str, arguments)))  # exceptions that the command does not catch fail the test
     out, err = capsys.readouterr()
     assert code in (0, 1, 2), (code, err)
     assert "Traceback" not in err
@@ -33,7 +33,7 @@ def ask(capsys, *arguments):
 
 
 def refused(capsys, *arguments, **environment):
-    """Run a command that must be refused, and return the one line that says why, free of control characters."""
+    """Run a command that must be rejected. Return the error line, which must contain no control characters."""
     code, _, err = ask(capsys, *arguments)
     assert code in (1, 2), f"{arguments} passed: {err}"
     assert not _CONTROL.search(re.sub(r"\x1b\[[\d;]*m", "", err)), repr(err)
@@ -44,5 +44,5 @@ def refused(capsys, *arguments, **environment):
 
 
 def files_below(folder: Path):
-    """Return what is in a folder, to be compared with what is there later."""
+    """Return the files in a folder, for comparison with a later state."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

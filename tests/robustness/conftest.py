@@ -1,4 +1,4 @@
-"""What these tests share: a cache and a folder of their own, and pairs of our own in a file."""
+"""Shared fixtures: a separate cache, an empty working folder, and a file of pairs."""
 
 import pytest
 
@@ -6,7 +6,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 
 def write_pairs(path, numbers, *, does="runs"):
-    """Write three labelled pairs a number as CSV, and return the path."""
+    """Write three labelled pairs per number as CSV, and return the path."""
     rows = [
         f"The {who} number {n} {does}.,A {who} is {n} or so.,{LABELS[n % 3]}" for n in range(numbers) for who in "abc"
     ]
@@ -16,19 +16,19 @@ def write_pairs(path, numbers, *, does="runs"):
 
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
-    """Let what is kept between runs be the test's own."""
+    """Use a separate cache folder for the test."""
     monkeypatch.delenv("UNBAG_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
 def elsewhere(own_cache, tmp_path, monkeypatch):
-    """Be in an empty folder, with a cache of the test's own."""
+    """Change to an empty folder, with a separate cache."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
 
 @pytest.fixture
 def sixty_pairs(own_cache, tmp_path):
-    """Return a file of sixty pairs, with a cache of the test's own."""
+    """Return a file of sixty pairs, with a separate cache."""
     return write_pairs(tmp_path / "pairs.csv", 20)

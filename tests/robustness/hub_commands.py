@@ -1,7 +1,7 @@
-"""Commands that read the Hub, in a process of their own against a Hub whose answers can be broken, request by request.
+"""Commands that read the Hub, in a separate process, with a Hub whose responses can fail for each request.
 
-The process keeps its imports between tests, and its caches for none: each command finds them empty. It does not wait
-between tries; how long it would have waited is counted.
+The process keeps its imports between tests, but each command starts with empty caches. Retries do not wait; the
+total delay is counted.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ COMMANDS = {
 
 
 class Done(NamedTuple):
-    """What a command came to: its exit code, what it printed, its complaints, and how long it would have waited."""
+    """The result of a command: exit code, output, error output, and total retry delay in seconds."""
 
     code: int
     printed: str
@@ -84,7 +84,7 @@ class Done(NamedTuple):
 
 
 def empty_caches():
-    """Forget what was fetched, on the disk and in memory."""
+    """Remove downloaded files from the disk and the memory."""
     from accelerate.state import AcceleratorState
     from huggingface_hub import HfFileSystem
 
@@ -101,7 +101,7 @@ def empty_caches():
 
 
 def give(name):
-    """Give one of the commands, with empty caches and without waiting; what is not caught in it is not caught here."""
+    """Run one of the commands with empty caches and without delays. Uncaught exceptions are raised."""
     from unbag.cli import app
     from unbag.cli.app import run
 

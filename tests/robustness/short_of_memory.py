@@ -1,4 +1,4 @@
-"""Run unbag in one of several processes, the second of which has no memory for its fourth step, or all that follow."""
+"""Run unbag as one of several processes, where the second one has no memory for the fourth step or all later steps."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The attack's light classes, given in this process; `make attack` gives more, and all, each in one of its own."""
+"""Tests with the light classes of the attack, in this process. `make attack` runs all classes in separate processes."""
 
 import contextlib
 import re
@@ -18,12 +18,12 @@ from unbag.cli import app
 from unbag.cli.app import run
 
 INPUTS = 1200 if ALL else 60
-SLOW = re.compile(r"places_of_pairs")  # some of these hang where they are not refused
+SLOW = re.compile(r"places_of_pairs")  # some of these would hang if they were not rejected
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """Return what is sound, with a cache of its own that all inputs share."""
+    """Return valid files and a cache that all inputs share."""
     folder = tmp_path_factory.mktemp("attack")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
@@ -42,7 +42,7 @@ def sound(tmp_path_factory):
 
 
 def give(given: Input, sound, place, capfd) -> Outcome:
-    """Return an input in this process."""
+    """Run an input in this process."""
     lay(given, sound, place)
     before, said = seen(place), ""
     capfd.readouterr()
@@ -58,7 +58,7 @@ def give(given: Input, sound, place, capfd) -> Outcome:
 
 
 @pytest.mark.nightly
-def test_every_input_ends_in_success_or_in_one_clear_line(sound, tmp_path, capfd):
+def test_every_input_succeeds_or_fails_with_one_line(sound, tmp_path, capfd):
     light = {name: make for name, make in classes(sound, heavy=False).items() if not SLOW.search(name)}
     inputs = [
         each
@@ -74,7 +74,7 @@ def test_every_input_ends_in_success_or_in_one_clear_line(sound, tmp_path, capfd
     assert not found, "\n".join(f"{name}\n{told(alike[0])}" for name, alike in found.items())
 
 
-def test_what_fails_is_told(sound, tmp_path, capfd):
+def test_failures_are_described(sound, tmp_path, capfd):
     wrong = {
         "silent": Input("x", ("print(1)",), must="refuse", door="python"),
         "traceback": Input("x", ("{}['a']",), door="python"),
@@ -94,7 +94,7 @@ def test_what_fails_is_told(sound, tmp_path, capfd):
     assert unclear.verdict == "unclear"
 
 
-def test_the_same_seed_draws_the_same(sound):
+def test_same_seed_samples_same_inputs(sound):
     once, again, other = (list(drawn(classes(sound, heavy=False), 60, seed)) for seed in (3, 3, 4))
     assert once == again
     assert once != other

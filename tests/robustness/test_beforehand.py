@@ -1,4 +1,4 @@
-"""What can be told to be wrong before anything is computed is told then: command by command, option by option."""
+"""Tests that invalid arguments are rejected before any computation, for each command and option."""
 
 import sys
 from pathlib import Path
@@ -16,13 +16,15 @@ HEADER = "premise,hypothesis,label\n"
 
 
 class ReachedError(BaseException):
-    """An expensive step that is begun: nothing between it and the test may take it for a failure of a set."""
+    """Raised when an expensive step begins. Derives from BaseException, so that commands do not handle it as a failed
+    set.
+    """
 
 
 EXPENSIVE = (
-    "unbag.data.readers.open_hub",  # a corpus
+    "unbag.data.readers.open_hub",  # loads a corpus
     "unbag.data.readers.resolve_hub_commit",
-    "unbag.data.sources.PairSource.examples",  # all of somebody's pairs
+    "unbag.data.sources.PairSource.examples",  # reads all pairs of a user
     "unbag.challenge_sets.loading.build_evaluated_split",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",
@@ -37,7 +39,7 @@ EXPENSIVE = (
 
 @pytest.fixture
 def nothing_done(monkeypatch):
-    """Let no command begin what costs minutes."""
+    """Make all expensive steps raise ReachedError."""
     import unbag.baselines.lexical.embeddings
     import unbag.evaluation.backends
     import unbag.inference.loading
@@ -53,7 +55,7 @@ def nothing_done(monkeypatch):
 
 @pytest.fixture
 def given(tmp_path):
-    """Return by name what commands name: good files, and places where nothing can be written."""
+    """Return the paths that commands use by name: valid files, and places that cannot be written."""
     pairs = tmp_path / "pairs.csv"
     pairs.write_text(HEADER + "A man runs.,A man moves.,entailment\n" * 3)
     predictions = tmp_path / "predictions.csv"
@@ -331,7 +333,7 @@ natlog label --premise A. --hypothesis B. --pipeline nope
 
 
 @pytest.mark.parametrize("command", some([*OPTIONS, *OUTS, *FILES], 60))
-def test_what_is_wrong_is_told_before_anything_expensive(nothing_done, given, capsys, command):
+def test_invalid_arguments_are_rejected_before_expensive_steps(nothing_done, given, capsys, command):
     words = command.split()
     for name, path in given.items():
         words = [word.replace(name, path) for word in words]
@@ -357,9 +359,7 @@ EXTRAS = {
 
 
 @pytest.mark.parametrize(("extra", "command"), [(extra, command) for extra in EXTRAS for command in EXTRAS[extra]])
-def test_an_extra_that_is_missing_is_told_before_anything_expensive(
-    nothing_done, given, capsys, monkeypatch, extra, command
-):
+def test_missing_extra_is_reported_before_expensive_steps(nothing_done, given, capsys, monkeypatch, extra, command):
     for package in (name for name, brought_by in optional_deps.EXTRA_OF.items() if brought_by == extra):
         monkeypatch.setitem(sys.modules, package, None)
     said = refused(capsys, *[given.get(word, word) for word in command.split()])
@@ -368,7 +368,7 @@ def test_an_extra_that_is_missing_is_told_before_anything_expensive(
 
 
 @pytest.mark.parametrize("command", EXTRAS["wordnet"][:4])
-def test_wordnet_that_is_missing_is_told_before_anything_expensive(nothing_done, given, capsys, monkeypatch, command):
+def test_missing_wordnet_is_reported_before_expensive_steps(nothing_done, given, capsys, monkeypatch, command):
     monkeypatch.setattr("nltk.data.path", [])
     monkeypatch.setenv("UNBAG_CACHE", str(Path.cwd().parent / "cache"))
     said = refused(capsys, *[given.get(word, word) for word in command.split()])
@@ -377,6 +377,6 @@ def test_wordnet_that_is_missing_is_told_before_anything_expensive(nothing_done,
 
 
 @pytest.mark.parametrize(("option", "value"), [("device", "nope"), ("device", "cuda:99"), ("dtype", "float8")])
-def test_python_refuses_a_device_before_anything_expensive(nothing_done, given, option, value):
+def test_python_rejects_device_before_expensive_steps(nothing_done, given, option, value):
     with pytest.raises(ValueError, match=value):
         evaluate("org/model", "plain", data=given["PAIRS"], progress=False, **{option: value})

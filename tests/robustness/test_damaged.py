@@ -1,4 +1,4 @@
-"""Caches of every kind, damaged in every way: what was written is made anew, and nothing else is ever believed."""
+"""Tests of caches with all kinds of damage: damaged files are recreated and never used."""
 
 import gc
 import json
@@ -22,7 +22,7 @@ EVERY = pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: d
 
 @EVERY
 @pytest.mark.parametrize("ending", [".arrow", "dataset_info.json", checksums.FILE])
-def test_a_built_set_is_built_again(sixty_pairs, tmp_path, caplog, damage, ending):
+def test_damaged_built_set_is_rebuilt(sixty_pairs, tmp_path, caplog, damage, ending):
     def build():
         rows = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets")
         return rows.to_list(), rows.cache_files[0]["filename"]
@@ -36,7 +36,7 @@ def test_a_built_set_is_built_again(sixty_pairs, tmp_path, caplog, damage, endin
         assert ("renamed to" in caplog.text and path.name in caplog.text) == damaged
 
 
-def test_a_built_set_without_one_of_its_files_is_built_again(sixty_pairs, tmp_path):
+def test_built_set_with_missing_file_is_rebuilt(sixty_pairs, tmp_path):
     expected = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list()
     for ending in ("*.arrow", "dataset_info.json", checksums.FILE):
         [path] = [path for path in (tmp_path / "sets").rglob(ending) if ".damaged" not in str(path)]
@@ -46,7 +46,7 @@ def test_a_built_set_without_one_of_its_files_is_built_again(sixty_pairs, tmp_pa
 
 @EVERY
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", checksums.FILE])
-def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name):
+def test_damaged_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name):
     recipe = LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0)
     folder = fit_cached(recipe)
     expected = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -54,7 +54,7 @@ def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, nam
         caplog.clear()
         assert do(damage, folder / name, seed)
         if name != checksums.FILE:
-            with pytest.raises(ValueError, match=re.escape(str(folder))):  # where somebody names the folder
+            with pytest.raises(ValueError, match=re.escape(str(folder))):  # if the user names the folder
                 LexicalModel.load(folder)
         assert fit_cached(recipe) == folder
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
@@ -63,7 +63,7 @@ def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, nam
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 @EVERY
-def test_a_damaged_lexical_model_without_checksums_is_refused_or_sound(sixty_pairs, damage, name):
+def test_damaged_lexical_model_without_checksums_is_rejected(sixty_pairs, damage, name):
     folder = fit_cached(LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0))
     (folder / checksums.FILE).unlink()
     content = (folder / name).read_bytes()
@@ -78,7 +78,7 @@ def test_a_damaged_lexical_model_without_checksums_is_refused_or_sound(sixty_pai
         assert not refused or str(folder) in refused
 
 
-def test_findings_that_were_changed_on_the_disk_are_unknown(tmp_path):
+def test_changed_cache_entries_are_ignored(tmp_path):
     values = {f"sentence {n}": f"found {n} " * 20 for n in range(300)}
     path = tmp_path / "found.sqlite"
     for seed in range(40 if ALL else 8):
@@ -90,13 +90,13 @@ def test_findings_that_were_changed_on_the_disk_are_unknown(tmp_path):
 
 
 @EVERY
-def test_a_damaged_file_of_findings_is_begun_anew(tmp_path, damage):
+def test_damaged_cache_database_is_recreated(tmp_path, damage):
     path = tmp_path / "found.sqlite"
     for seed in SEEDS:
         kept = SqliteCache(path, "found", wal=True)
         kept.put([("a", "1"), ("b", b"2")])
         del kept
-        gc.collect()  # closes the file, as the end of a process does
+        gc.collect()  # closes the database, as at the end of the process
         do(damage, path, seed)
         kept = SqliteCache(path, "found", wal=True)
         assert kept.get(["a", "b"]).items() <= {"a": "1", "b": b"2"}.items()
@@ -104,7 +104,7 @@ def test_a_damaged_file_of_findings_is_begun_anew(tmp_path, damage):
         assert SqliteCache(path, "found").get(["a", "b"]) == {"a": "1", "b": b"2"}
 
 
-def test_a_file_that_is_damaged_while_it_is_open_is_begun_anew(tmp_path):
+def test_database_damaged_while_open_is_recreated(tmp_path):
     path = tmp_path / "found.sqlite"
     kept = SqliteCache(path, "found")
     values = {str(n): "x" * 1000 for n in range(100)}
@@ -115,7 +115,7 @@ def test_a_file_that_is_damaged_while_it_is_open_is_begun_anew(tmp_path):
     assert SqliteCache(path, "found").get(["5"]) == {"5": "five"}
 
 
-def test_a_full_disk_is_one_line_and_no_damage(tmp_path):
+def test_full_disk_gives_one_line_and_no_damage(tmp_path):
     path = tmp_path / "found.sqlite"
     kept = SqliteCache(path, "found")
     kept.put([("a", "1")])
@@ -126,7 +126,7 @@ def test_a_full_disk_is_one_line_and_no_damage(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["found.sqlite"]
 
 
-def test_an_answer_that_was_changed_on_the_disk_is_asked_for_again(tmp_path):
+def test_changed_endpoint_answer_is_requested_again(tmp_path):
     path = tmp_path / "answers.sqlite"
     answer, other = (EndpointResponse(text, (("Yes", -0.1),), "stop", 3, 1) for text in ("entailment", "contradiction"))
     cache = EndpointResponseCache(path)
@@ -140,7 +140,7 @@ def test_an_answer_that_was_changed_on_the_disk_is_asked_for_again(tmp_path):
 
 
 @EVERY
-def test_a_record_that_was_changed_is_none(tmp_path, damage):
+def test_changed_record_is_ignored(tmp_path, damage):
     path = tmp_path / "record.json"
     record = {"training": {"config": {"out": "a"}, "n": (1, 2)}, "probabilities": [[0.1, 0.2, 0.7]] * 50}
     for seed in range(20):
@@ -150,7 +150,7 @@ def test_a_record_that_was_changed_is_none(tmp_path, damage):
         assert checksums.read_verified(path) is None
 
 
-def test_what_was_set_aside_last_is_kept(tmp_path, caplog):
+def test_last_quarantined_path_is_kept(tmp_path, caplog):
     for n in range(2):
         (tmp_path / "a").mkdir()
         (tmp_path / "a" / str(n)).touch()

@@ -1,4 +1,4 @@
-"""Checkpoints that a disk has changed: the one before is taken, and the run ends with the same weights."""
+"""Tests of damaged checkpoints: training resumes from the previous one and reaches the same weights."""
 
 import pytest
 
@@ -20,7 +20,7 @@ FILES = ("model.safetensors", "optimizer.bin", "scheduler.bin", "state.json", "c
 
 
 class StoppedError(RuntimeError):
-    """What ends a run in its middle."""
+    """Stops a run."""
 
 
 def same(one, other):
@@ -29,7 +29,7 @@ def same(one, other):
 
 @pytest.fixture
 def broken(finetune, options, tmp_path):  # noqa: F811
-    """Return the checkpoints of a run that was stopped, and a function that goes on with it."""
+    """Return the checkpoints of a stopped run, and a function that resumes it."""
 
     def stop(step, total, message):
         if step == 9:
@@ -42,7 +42,7 @@ def broken(finetune, options, tmp_path):  # noqa: F811
     return folder
 
 
-def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path, caplog):  # noqa: F811
+def test_damaged_checkpoint_resumes_from_previous_one(finetune, broken, tmp_path, caplog):  # noqa: F811
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     do(truncated, broken / "step-00000008" / "model.safetensors")
     _, weights = finetune(save_steps=2)
@@ -52,7 +52,7 @@ def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path
 
 
 @pytest.mark.parametrize("damage", some([flipped, emptied, pointer], 1))
-def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, damage):  # noqa: F811
+def test_damaged_checkpoint_is_never_used(finetune, broken, caplog, damage):  # noqa: F811
     for name in FILES:
         for step in ("step-00000006", "step-00000008"):
             path = broken / step / name
@@ -71,14 +71,14 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
     assert steps[0] == 1, "with no checkpoint left it begins anew"
 
 
-def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_path):  # noqa: F811
+def test_named_damaged_checkpoint_is_rejected(finetune, broken, tmp_path):  # noqa: F811
     do(flipped, broken / "step-00000008" / "optimizer.bin")
     with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is corrupted.*; resume from another checkpoint"):
         finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
     finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "step-00000006"), save_steps=2)
 
 
-def test_a_finished_model_that_is_damaged_is_not_called_finished(finetune, options):  # noqa: F811
+def test_damaged_finished_model_is_rejected(finetune, options):  # noqa: F811
     finetune()
     do(flipped, options["output_dir"] / "model.safetensors")
     with pytest.raises(ValueError, match=r"model.safetensors is corrupted.*; remove .* to train again"):

@@ -1,4 +1,4 @@
-"""Predictions on a disk that changes: asked for again, and never taken for another text's."""
+"""Tests of damaged stored predictions, which are predicted again and never used for other texts."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from unbag.inference import StoredPredictions
 from unbag.inference import runner as running
 
 
-def test_predictions_of_other_texts_are_not_taken_even_under_one_key(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "compute_store_key", lambda material: "a" * 64)  # as if hashes collided
+def test_hash_collision_does_not_reuse_predictions(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "compute_store_key", lambda material: "a" * 64)  # simulates a hash collision
     run(tmp_path)
     other = ROWS.map(lambda row: {"premise": f"{row['premise']} or so"})
     again = Counting()
@@ -19,7 +19,7 @@ def test_predictions_of_other_texts_are_not_taken_even_under_one_key(tmp_path, m
 
 
 @pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
-def test_a_damaged_manifest_is_written_anew(tmp_path, damage):
+def test_damaged_manifest_is_rewritten(tmp_path, damage):
     expected = run(tmp_path).load_table()
     [manifest] = tmp_path.glob("*/manifest.json")
     for seed in range(5):

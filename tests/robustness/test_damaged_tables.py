@@ -1,4 +1,4 @@
-"""Predictions, tables of embeddings, exported sets and places for caches that are spoilt: one line that names them."""
+"""Tests of damaged predictions, embeddings, exported sets and cache folders: one error line that names the file."""
 
 import json
 import os
@@ -40,7 +40,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
-def test_a_later_row_that_is_spoilt_is_named(tmp_path, spoilt):
+def test_invalid_later_row_error_names_line(tmp_path, spoilt):
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in (SURE | {"id": "a"}, SPOILT[spoilt])))
     with pytest.raises(DataError, match=r"predictions.jsonl, line 2: ") as told:
@@ -51,7 +51,7 @@ def test_a_later_row_that_is_spoilt_is_named(tmp_path, spoilt):
 @pytest.mark.parametrize(
     "row", [{"id": "b"}, {"prediction": "neutral"}, {"id": "b", "prediction": None}, {"id": "b", "prediction": [1]}]
 )
-def test_a_later_label_that_is_spoilt_is_named(tmp_path, row):
+def test_invalid_later_label_error_names_line(tmp_path, row):
     path = tmp_path / "predictions.jsonl"
     path.write_text(json.dumps({"id": "a", "prediction": "neutral"}) + "\n" + json.dumps(row) + "\n")
     with pytest.raises(DataError, match=r"predictions.jsonl, line 2: "):
@@ -59,7 +59,7 @@ def test_a_later_label_that_is_spoilt_is_named(tmp_path, row):
 
 
 def why_not(read):
-    """Return why something cannot be read; None where it can. What is no ValueError, the test does not survive."""
+    """Return the error message of a function, or None if it succeeds. Exceptions other than ValueError are raised."""
     try:
         read()
     except ValueError as error:
@@ -69,7 +69,7 @@ def why_not(read):
 
 @pytest.fixture
 def table(tmp_path):
-    """Return the folder of a table of embeddings, as a transformer has it."""
+    """Return the folder of an embedding table in the layout of a transformer."""
     folder = tmp_path / "table"
     folder.mkdir()
     vocabulary = {"[UNK]": 0, "dog": 1, "cat": 2}
@@ -128,7 +128,7 @@ SPOILERS = (nan, flat, few, others, mapped_beyond, weighed_too_few, no_tokenizer
 
 
 @pytest.mark.parametrize("spoil", SPOILERS, ids=lambda spoil: spoil.__name__)
-def test_a_spoilt_table_of_embeddings_is_refused_by_name(table, spoil):
+def test_invalid_embedding_table_error_names_folder(table, spoil):
     spoil(table)
     with pytest.raises(ValueError, match=str(table)) as told:
         embeddings.load_embeddings(str(table))
@@ -136,7 +136,7 @@ def test_a_spoilt_table_of_embeddings_is_refused_by_name(table, spoil):
 
 
 @pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
-def test_no_damage_to_a_table_is_a_traceback(table, damage):
+def test_damaged_embedding_table_gives_no_traceback(table, damage):
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         content = (table / name).read_bytes()
         for seed in range(4):
@@ -166,14 +166,14 @@ RECORDS = (
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: repr(record[:12]))
-def test_a_spoilt_record_of_an_exported_set_is_refused_by_name(exported, capsys, record):
+def test_invalid_record_of_exported_set_is_rejected(exported, capsys, record):
     found = pq.read_table(exported)
     pq.write_table(found.replace_schema_metadata({b"unbag": record}), exported)
     refused(capsys, "score", exported, "--set", exported)
 
 
 @pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
-def test_no_damage_to_an_exported_set_is_a_traceback(exported, damage):
+def test_damaged_exported_set_gives_no_traceback(exported, damage):
     content = exported.read_bytes()
     for seed in range(8):
         do(damage, exported, seed)
@@ -183,7 +183,7 @@ def test_no_damage_to_an_exported_set_is_a_traceback(exported, damage):
 
 
 @pytest.mark.parametrize("name", ["UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE"])
-def test_a_place_for_caches_is_none_where_empty_and_refused_where_a_file(tmp_path, monkeypatch, capsys, name):
+def test_cache_folder_that_is_file_is_rejected(tmp_path, monkeypatch, capsys, name):
     for empty in ("", "  "):
         monkeypatch.setenv(name, empty)
         normalize_cache_env()
@@ -197,7 +197,7 @@ def test_a_place_for_caches_is_none_where_empty_and_refused_where_a_file(tmp_pat
         assert ask(capsys, "sets")[0] == 0
 
 
-def test_noise_is_no_table_of_predictions(tmp_path):
+def test_random_bytes_are_no_prediction_table(tmp_path):
     for seed in range(20):
         path = tmp_path / f"noise{random.Random(seed).choice(['.csv', '.tsv', '.jsonl', '.parquet'])}"
         path.write_bytes(random.Random(seed).randbytes(500))

@@ -1,4 +1,4 @@
-"""A few cells of the table of faults; `make attack` runs all commands with all faults, in two lanes."""
+"""Tests of some cells of the table of faults. `make attack` runs all commands with all faults."""
 
 import pytest
 
@@ -14,7 +14,7 @@ CELLS = ("kill -9", "SIGTERM", "full disk", "read-only", "clock set back", "dama
 
 @pytest.fixture(scope="module")
 def lane(hub, tmp_path_factory):
-    """Return a place to build a set in, and what an unbroken build leaves there."""
+    """Return an environment for building a set, and the result of an undisturbed build."""
     folder = tmp_path_factory.mktemp("faults")
     here = Lane(folder / "lane", hub, PYTHON)
     return here, Unbroken(here, BUILD, BUILD.told, "org/faults", folder / "home")
@@ -23,7 +23,7 @@ def lane(hub, tmp_path_factory):
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", CELLS)
-def test_a_build_that_meets_a_fault_ends_as_an_unbroken_one(lane, fault):
+def test_build_with_fault_ends_like_undisturbed_build(lane, fault):
     here, unbroken = lane
     told, cell = runs(BUILD, seed=0)[fault]
     assert told == BUILD.told
@@ -35,7 +35,7 @@ def test_a_build_that_meets_a_fault_ends_as_an_unbroken_one(lane, fault):
         raise
 
 
-def test_every_command_and_every_fault_has_a_place_in_the_table():
+def test_table_includes_every_command_and_fault():
     cells = {(command.name, fault) for command in COMMANDS for fault in runs(command, 0)}
     assert len(cells) > 120
     assert {fault for _, fault in cells} == set(COLUMNS)

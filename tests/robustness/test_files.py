@@ -1,4 +1,4 @@
-"""Files that are none, and files that want all time or memory: refused in one line that names them, and at once."""
+"""Tests of special files, and of files that need unlimited time or memory: rejected at once with one line."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
-SECONDS = 20  # within which each answers, or it waits for ever
+SECONDS = 20  # time limit in seconds for commands that would otherwise wait forever
 HEADER = "premise,hypothesis,label\n"
 PAIR = "A man runs.,A man moves.,entailment\n"
 
@@ -65,7 +65,7 @@ def device(path):
 def unix_socket(path):
     with socket.socket(socket.AF_UNIX) as bound:
         here = Path.cwd()
-        os.chdir(path.parent)  # the name of a socket has 107 bytes at most
+        os.chdir(path.parent)  # the path of a socket has at most 107 bytes
         bound.bind(path.name)
         os.chdir(here)
 
@@ -140,7 +140,7 @@ def good(tmp_path):
 
 
 def command_of(command, path, good):
-    """Return a command with the names of files in it; where it does not say where, the path comes last."""
+    """Return a command with inserted file names. By default, the path is the last argument."""
     words = [
         word.replace("FILE", str(path)).replace("GOOD", str(good)).replace("KEY", str(good.parent)) for word in command
     ]
@@ -148,7 +148,7 @@ def command_of(command, path, good):
 
 
 @pytest.mark.parametrize(("make", "ending", "command"), some(CASES, 25), ids=called)
-def test_what_is_no_file_is_refused_at_once(capsys, tmp_path, good, make, ending, command):
+def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, command):
     (tmp_path / "key.csv").write_text("number,label,drawn_from\n1,neutral,D^c\n")
     path = tmp_path / f"given{ending}"
     make(path)
@@ -159,7 +159,7 @@ def test_what_is_no_file_is_refused_at_once(capsys, tmp_path, good, make, ending
 @pytest.mark.parametrize(
     ("name", "sealed"), [("model.safetensors", True), ("model.safetensors", False), ("config.json", False)]
 )
-def test_a_named_pipe_in_a_lexical_model_is_not_waited_for(capsys, tmp_path, good, name, sealed):
+def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good, name, sealed):
     good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
     ask(
         capsys,
@@ -181,7 +181,7 @@ def test_a_named_pipe_in_a_lexical_model_is_not_waited_for(capsys, tmp_path, goo
     refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
 
 
-def test_a_named_pipe_in_a_folder_with_a_model_is_not_waited_for(capsys, tmp_path, good):
+def test_named_pipe_in_model_folder_is_rejected(capsys, tmp_path, good):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
     os.mkfifo(tmp_path / "model" / "model.safetensors")
@@ -262,7 +262,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_what_is_no_table_of_pairs_is_refused_by_name(capsys, tmp_path, name):
+def test_invalid_pair_file_error_names_file(capsys, tmp_path, name):
     path = tmp_path / name
     path.write_bytes(CONTENTS[name])
     err = refused(capsys, "build", "plain", "--data", path, "--output", "out.parquet")
@@ -272,7 +272,7 @@ def test_what_is_no_table_of_pairs_is_refused_by_name(capsys, tmp_path, name):
 
 
 @pytest.mark.parametrize("cut", [3, 8, 20, 100])
-def test_a_file_that_is_cut_short_is_said_to_end_where_it_does(tmp_path, cut):
+def test_truncated_file_error_names_line(tmp_path, cut):
     path = tmp_path / "pairs.csv.gz"
     path.write_bytes(spoilt_gz(cut))
     with pytest.raises(
@@ -295,19 +295,19 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_is_odd_and_whole_is_read(tmp_path, name):
+def test_unusual_valid_file_is_read(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(ODD[name])
     assert open_data(path).count()["labelled"] == 1
 
 
 def peak():
-    """Return the most memory that the process has had, in MB."""
+    """Return the peak memory of the process in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 @pytest.mark.parametrize("ending", some([".csv.gz", ".jsonl.gz", ".tsv.gz", ".txt.gz", ".zip"], 1))
-def test_a_line_without_end_takes_no_memory(tmp_path, ending):
+def test_endless_line_needs_no_memory(tmp_path, ending):
     path = tmp_path / f"bomb{ending}"
     size = 300 << 20
     if ending == ".zip":
@@ -325,7 +325,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path, ending):
     assert peak() - before < 200
 
 
-def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch):
+def test_compression_bomb_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 20)
     path = tmp_path / "pairs.jsonl.gz"
     path.write_bytes(gzip.compress(LINE.encode() + (b" " * 9999 + b"\n") * 3000))
@@ -334,7 +334,7 @@ def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch):
 
 
 def shared_texts(rows, *, characters=1 << 20):
-    """Return a table whose rows all have the same long sentence, which Parquet stores once."""
+    """Return a table whose rows share one long sentence, which Parquet stores once."""
     one = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * characters])
     label = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["neutral"])
     return pa.table({"premise": one, "hypothesis": one, "label": label})
@@ -355,9 +355,9 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_small_parquet_file_of_endless_rows_takes_no_memory(tmp_path, monkeypatch, name):
+def test_small_parquet_file_of_endless_rows_needs_no_memory(tmp_path, monkeypatch, name):
     make, message = BOMBS[name]
-    if name in ("nulls", "lists"):  # or they would take seconds to write
+    if name in ("nulls", "lists"):  # these files would take seconds to write
         monkeypatch.setattr("unbag.data.parquet.GIGABYTE", 1 << 20)
     path = tmp_path / "pairs.parquet"
     pq.write_table(make(), path, compression="zstd", store_schema=False)
@@ -368,14 +368,14 @@ def test_a_small_parquet_file_of_endless_rows_takes_no_memory(tmp_path, monkeypa
     assert peak() - before < 300
 
 
-def test_parquet_of_texts_within_lists_is_read_across_its_groups(tmp_path):
+def test_parquet_lists_of_texts_are_read_across_row_groups(tmp_path):
     path = tmp_path / "pairs.parquet"
     row = {"premise": "A man sleeps.", "hypothesis": "A man is awake.", "label": "contradiction", "votes": ["c", "n"]}
     pq.write_table(pa.Table.from_pylist([row] * 50), path, row_group_size=7)
     assert len(list(open_data(path).examples())) == 50
 
 
-def test_parquet_of_long_texts_that_rows_share_is_read(tmp_path):
+def test_parquet_rows_with_shared_long_text_are_read(tmp_path):
     path = tmp_path / "pairs.parquet"
     pq.write_table(shared_texts(1000, characters=LONGEST_SENTENCE), path, store_schema=False)
     assert len(list(open_data(path).examples())) == 1000
@@ -417,7 +417,7 @@ def zipped(*members, password=False):
 
 
 @pytest.mark.parametrize("ending", [".txt.gz", ".zip"])
-def test_word_vectors_that_unpack_without_end_are_refused_before_they_are_parsed(tmp_path, monkeypatch, ending):
+def test_word_vector_compression_bomb_is_rejected_before_parsing(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(word_vectors, "_FREE", 1 << 20)
     monkeypatch.setattr(word_vectors, "_parse", lambda *_: pytest.fail("parsed"))
     lines = b"a 1 2\n" * 1_000_000
@@ -427,7 +427,7 @@ def test_word_vectors_that_unpack_without_end_are_refused_before_they_are_parsed
         read_word_vectors(path)
 
 
-def test_word_vectors_that_are_packed_are_read_within_the_limits(tmp_path, monkeypatch):
+def test_compressed_word_vectors_within_limits_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(word_vectors, "_FREE", 0)
     lines = "".join(f"w{n} {n / 7} {n / 11}\n" for n in range(1000)).encode().rstrip()
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(lines))
@@ -439,7 +439,7 @@ def test_word_vectors_that_are_packed_are_read_within_the_limits(tmp_path, monke
 
 
 @pytest.mark.parametrize("name", [*VECTORS, "many.zip", "none.zip", "password.zip", "crc.zip"])
-def test_what_are_no_word_vectors_are_refused_by_name(capsys, tmp_path, good, name):
+def test_invalid_word_vectors_error_names_file(capsys, tmp_path, good, name):
     path = tmp_path / name
     made = {
         "many.zip": lambda: zipped(*((f"{n}.txt", "a 1\n") for n in range(3000))),
@@ -467,7 +467,7 @@ ENDLESS = {
 
 @pytest.fixture(scope="module")
 def long_pairs(tmp_path_factory):
-    """Return a file of pairs, some of a million characters and some as long as they may be."""
+    """Return a file of pairs with up to a million characters, the maximum length."""
     path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
     rows = []
     for text in ENDLESS.values():
@@ -481,25 +481,25 @@ def long_pairs(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["plain", "swapped"])
-def test_sentences_without_end_are_taken_where_they_are_not_cut_into_words(long_pairs, name):
+def test_long_sentences_are_accepted_without_tokenization(long_pairs, name):
     built = build_requested_set(SetRequest(name, options={"data": str(long_pairs)}))
     assert built.data["excluded"] == {}
     as_given = [row for row in built.rows.select_columns(["id", "premise"]) if not row["id"].endswith("swapped")]
     assert max(len(row["premise"]) for row in as_given) == 1_000_000
     assert built.data["rows"] == 4 * len(ENDLESS) + 3
-    # In plain, the pairs of one premise share a source.
+    # In plain, pairs with the same premise share a source.
     n_sources = len(built.rows.unique("premise")) if name == "plain" else built.data["rows"]
     assert len(built.rows.unique("source_id")) == n_sources
 
 
 @pytest.mark.parametrize("name", ["permuted", "recombined", "negation", "sicck", "soswap_addamod", "breaking_nli"])
-def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, shared, name):
+def test_long_sentences_are_excluded_and_counted(long_pairs, tmp_path, shared, name):
     pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
     options = {"pipeline": pipeline} if name in ("recombined", "negation", "sicck", "soswap_addamod") else {}
     options |= {"min_words": 2} if name == "permuted" else {}
     try:
         built = build_requested_set(SetRequest(name, options={"data": str(long_pairs), **options}))
-    except loading.UnsuitablePairsError:  # of the few that are left
+    except loading.UnsuitablePairsError:  # too few pairs remain
         assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
     else:
         assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)
@@ -529,7 +529,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_what_is_no_run_yaml_is_refused(capsys, tmp_path, name):
+def test_invalid_run_yaml_is_rejected(capsys, tmp_path, name):
     path = tmp_path / "run.yaml"
     path.write_text(CONFIGS[name])
     err = refused(capsys, "evaluate", "majority", "--config", path)

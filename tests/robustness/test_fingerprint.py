@@ -1,4 +1,4 @@
-"""What identifies data: two tables have one hash if, and only if, their rows are the same."""
+"""Tests of data hashes: two tables have the same hash if and only if their rows are equal."""
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -17,11 +17,11 @@ def of(rows, columns=("premise", "hypothesis")):
 
 @settings(max_examples=300)
 @given(ROWS, ROWS)
-def test_other_rows_have_another_hash(one, other):
+def test_different_rows_have_different_hashes(one, other):
     assert (of(one) == of(other)) == (one == other)
 
 
-def test_what_once_had_one_hash_has_two():
+def test_former_hash_collisions_are_distinct():
     assert of([("a\x1fb", "c")]) != of([("a", "b\x1fc")])
     assert of([("a", "b"), ("c", "d")]) != of([("a", "b\x1ec\x1fd")])
     assert of([(None, "b")]) != of([("", "b")])
@@ -29,12 +29,12 @@ def test_what_once_had_one_hash_has_two():
 
 
 @given(ROWS, st.integers(0, 4))
-def test_how_rows_are_cut_into_batches_does_not_matter(rows, where):
+def test_batch_boundaries_do_not_change_hash(rows, where):
     table = pa.table({"a": pa.array([row[0] for row in rows], pa.string())})
     assert hash_columns([table], ["a"]) == hash_columns([table[:where], table[where:]], ["a"])
 
 
 @settings(max_examples=300)
 @given(*[st.lists(st.lists(st.text(alphabet="a1:;\x1f", max_size=3), max_size=3), max_size=3)] * 2)
-def test_other_texts_have_another_hash(one, other):
+def test_different_texts_have_different_hashes(one, other):
     assert (hash_texts(one) == hash_texts(other)) == (one == other)

@@ -1,4 +1,4 @@
-"""Names and texts of strangers, shown: a terminal obeys none of them, and none is read as markup or lost."""
+"""Tests of names and texts from other users, which must not control the terminal or be read as markup."""
 
 import io
 import json
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @given(st.text())
-def test_no_character_that_a_terminal_obeys_is_shown(text):
+def test_control_characters_are_escaped(text):
     assert not obeyed(escape_control_chars(text))
     assert len(escape_control_chars(text)) == len(text)
     assert (
@@ -48,14 +48,14 @@ def test_no_character_that_a_terminal_obeys_is_shown(text):
 
 
 @given(st.text())
-def test_json_is_the_same_value(text):
+def test_json_value_round_trips(text):
     written = escape_json(json.dumps({text: [text]}, ensure_ascii=False))
     assert not obeyed(written)
     assert json.loads(written) == {text: [text]}
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), max_size=30))
-def test_a_table_shows_what_is_in_it(text):
+def test_table_shows_whole_text(text):
     from rich.table import Table
 
     out = io.StringIO()
@@ -68,14 +68,12 @@ def test_a_table_shows_what_is_in_it(text):
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_a_report_in_python_shows_them_too(tmp_path, name):
+def test_python_report_shows_escaped_names(tmp_path, name):
     made = [result(name, set_name="swapped", data=data) for data in ("a.jsonl", "b.jsonl")]
     report = Report(made, tmp_path, [results.SkippedSet("sicck", None, name)])
     for text in (str(report), repr(report)):
         assert not obeyed(text)
-        assert (
-            text.count(escape_control_chars(name)) >= 1 + name.isprintable()
-        )  # some of the others rich takes out itself
+        assert text.count(escape_control_chars(name)) >= 1 + name.isprintable()  # rich removes some of the others
 
 
 def write(path, name):
@@ -84,7 +82,7 @@ def write(path, name):
 
 
 @pytest.mark.parametrize("name", some(NASTY, 2))
-def test_a_file_may_have_any_name_that_can_be_printed(tmp_path, capsys, name):
+def test_file_can_have_any_printable_name(tmp_path, capsys, name):
     folder = tmp_path / "data"
     folder.mkdir()
     path = write(folder / f"{name.replace('/', '')}.csv", name)
@@ -96,7 +94,7 @@ def test_a_file_may_have_any_name_that_can_be_printed(tmp_path, capsys, name):
 
 
 @pytest.mark.parametrize("name", [name for name in NASTY if ":" not in name and "/" not in name] + ["x[b]y"])
-def test_a_model_may_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
+def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
     model = shutil.copytree(tiny_bert, tmp_path / "models" / name)
     data = write(tmp_path / "pairs.csv", name)
     code, out, err = ask(
@@ -130,5 +128,5 @@ def test_a_model_may_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: 
     ],
     ids=lambda command: " ".join(command),
 )
-def test_no_name_in_a_complaint_is_obeyed(capsys, command, name):
+def test_names_in_error_messages_are_escaped(capsys, command, name):
     refused(capsys, *(part.replace("NAME", name) for part in command))

@@ -1,4 +1,4 @@
-"""What fuzzing has found in the parsers of outside files, and a little more of it; `make fuzz` does it for minutes."""
+"""Tests of the failures that fuzzing found in the parsers of external files, and a few new inputs; see `make fuzz`."""
 
 import random
 
@@ -12,13 +12,13 @@ N = 40
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_what_was_found_is_read_or_refused(path):
+def test_earlier_failure_is_read_or_rejected(path):
     read = parse(path.parent.name, path.read_bytes())
     assert not isinstance(read, Exception) or path.name != "sound"
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_what_disks_and_networks_do_to_a_file_is_read_or_refused(name):
+def test_damaged_file_is_read_or_rejected(name):
     rng, content = random.Random(name), (CORPUS / name / "sound").read_bytes()
     for _ in range(N):
         parse(name, damaged(content, rng)[0])

@@ -1,6 +1,6 @@
-"""Lost, broken and foreign answers of the Hub, in every command that reads it, at every request that it makes.
+"""Tests of lost, invalid and unexpected Hub responses, for every command that reads the Hub, at every request.
 
-Three faults in a row are outlasted, wherever they come; what does not pass is one line that names host and thing.
+Three faults in a row are retried. Permanent faults give one error line that names the host and the requested item.
 """
 
 import os
@@ -42,7 +42,7 @@ def stocked_hub(tiny_hub, tmp_path_factory):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def client(stocked_hub, tmp_path_factory):
-    """Return a process whose clients believe that this is the Hub, in a folder of its own."""
+    """Return a process whose clients use this Hub, in a separate folder."""
     home = tmp_path_factory.mktemp("client")
     write_pairs(home / "pairs.csv", 20)
     env = stocked_hub.env(home / "hf", token=ALICE)
@@ -57,7 +57,7 @@ def client(stocked_hub, tmp_path_factory):
 
 
 def reads(hub, name):
-    """Return how many requests a command reads with, having seen that it succeeds."""
+    """Return the number of requests of a command, which must succeed."""
     os.chdir(os.environ["CLIENT_HOME"])
     before = len(hub.requests())
     done = give(name)
@@ -66,12 +66,12 @@ def reads(hub, name):
 
 
 def some(n, seed):
-    """Return positions of requests to break: all in the whole attack, else one."""
+    """Return the positions of requests to break: one, or all in the whole attack."""
     return range(n) if ALL else [random.Random(seed).randrange(n)]
 
 
 def shared(kinds, name):
-    """Return the faults that a command meets, by kind: all in the whole attack, else its share."""
+    """Return the faults for a command by kind: a part of them, or all in the whole attack."""
     if ALL:
         return kinds
     return dict(list(kinds.items())[_QUICK.index(name) :: len(_QUICK)])
@@ -81,7 +81,7 @@ def shared(kinds, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS if ALL else _QUICK)
 @runs_in("client")
-def test_three_faults_in_a_row_are_outlasted_wherever_they_come(stocked_hub: RunningHub, name: str) -> None:
+def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str) -> None:
     n = reads(stocked_hub, name)
     for fault, made in shared(PASSING, name).items():
         for after in some(n, f"{name}{fault}"):
@@ -95,21 +95,21 @@ def test_three_faults_in_a_row_are_outlasted_wherever_they_come(stocked_hub: Run
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS if ALL else _QUICK)
 @runs_in("client")
-def test_what_does_not_pass_is_one_line_that_names_the_host(stocked_hub: RunningHub, name: str) -> None:
+def test_permanent_fault_is_one_line_with_host(stocked_hub: RunningHub, name: str) -> None:
     n = reads(stocked_hub, name)
     for fault, made in shared(LASTING, name).items():
         for after in some(n, f"{name}{fault}"):
             with stocked_hub.broken_by(made(after)):
                 done = give(name)
             assert done.waited < 300, (fault, after)
-            if done.code == 0:  # what it could do without: that a file is not there, say
+            if done.code == 0:  # optional requests, for example for a file that may be missing
                 continue
             [line] = done.said
-            said = line if name != "prefetch" else done.printed  # which tells of each thing in a line
+            said = line if name != "prefetch" else done.printed  # which prints one line per item
             assert done.code == 1, (fault, after, said)
             assert any(told in said for told in ("stanfordnlp/snli", "alice/")), (fault, after, said)
             assert not list(Path("out").rglob("*.parquet")), (fault, after)
-            if fault != "another answer":  # which may mean that there is no such thing
+            if fault != "another answer":  # this answer may mean that the item does not exist
                 assert "127.0.0.1" in said or "localhost" in said, (fault, after, said)
                 assert any(told in said for told in ("HF_ENDPOINT", "rerun the command", "run the command again")), (
                     fault,

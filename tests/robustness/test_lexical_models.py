@@ -1,4 +1,4 @@
-"""Lexical models of strangers: they choose no code, and nothing in their files is a traceback."""
+"""Tests of lexical models from other users: they run no code, and invalid files give no traceback."""
 
 import json
 
@@ -15,7 +15,7 @@ FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "
 @pytest.fixture
 def model(sixty_pairs):
     folder = fit_cached(LexicalRecipe((str(sixty_pairs),), pipeline="all", l2=1.0))
-    (folder / "checksums.json").unlink()  # as a stranger's comes
+    (folder / "checksums.json").unlink()  # models of other users have no checksums
     return folder
 
 
@@ -25,7 +25,7 @@ def record(folder, **values):
     (folder / "config.json").write_text(json.dumps(config))
 
 
-def test_it_answers_as_it_is(model):
+def test_valid_model_predicts(model):
     predictor, _ = load_predictor(model)
     assert predictor.predict(["The a runs."], ["A a is 1 or so."]).shape == (1, 3)
 
@@ -34,7 +34,7 @@ def test_it_answers_as_it_is(model):
     "pipeline", ["torch", "os", "evil/repository", "./here", "/tmp", "subprocess", "spacy/../evil", ""]
 )
 @pytest.mark.parametrize("tags", ["context", None])
-def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pipeline, tags):
+def test_model_cannot_choose_package_or_repository(model, monkeypatch, capsys, pipeline, tags):
     record(model, pipeline=pipeline, tags=tags)
     monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda *_: pytest.fail("loaded"))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
@@ -44,13 +44,13 @@ def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pip
     assert "if you trust it" in said
 
 
-def test_a_pipeline_that_the_user_names_is_loaded(model):
+def test_pipeline_named_by_user_is_loaded(model):
     record(model, pipeline="their/own", tags="context")
     assert open_lexical_model(model, pipeline="their/own") == model
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_lexical_model_without_a_field_of_its_record_is_refused_by_name(model, sixty_pairs, capsys, name):
+def test_model_without_record_field_is_rejected(model, sixty_pairs, capsys, name):
     config = json.loads((model / "config.json").read_text())
     del config["record"][name]
     (model / "config.json").write_text(json.dumps(config))
@@ -76,7 +76,7 @@ WRONG = (None, 1, "x", [], {}, [[]], [None], [{"origin": 1}], True, "\x1b[31m", 
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_no_value_in_its_record_is_a_traceback(model, name):
+def test_invalid_record_value_gives_no_traceback(model, name):
     for value in WRONG:
         record(model, **{name: value})
         refusal = ""
@@ -87,7 +87,7 @@ def test_no_value_in_its_record_is_a_traceback(model, name):
         assert not refusal or name in refusal or "code would run" in refusal or "spaCy pipeline" in refusal
 
 
-def test_no_value_in_its_config_is_a_traceback(model):
+def test_invalid_config_value_gives_no_traceback(model):
     config = json.loads((model / "config.json").read_text())
     for name in config:
         for value in (*WRONG, [1, 2], ["a", "a"], "[" * 10_000):

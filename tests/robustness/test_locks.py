@@ -1,4 +1,4 @@
-"""Two at once in one place: one is told who is at it, or waits, or both come to the same."""
+"""Tests of two processes that use the same path: the second fails, waits, or gets the same result."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def holding(path, seconds=60, more="pass"):
     return process
 
 
-def test_who_comes_second_is_told_who_holds_it(tmp_path):
+def test_second_process_error_names_holder(tmp_path):
     holder = holding(tmp_path / "out")
     told = (
         rf"out: expected no other writer, got process {holder.pid} on {socket.gethostname()} \(training since 20.*wait"
@@ -42,7 +42,7 @@ def test_who_comes_second_is_told_who_holds_it(tmp_path):
 
 
 @pytest.mark.parametrize("more", ["pass", "import os; os.fork() or time.sleep(3)"], ids=["alone", "with a child"])
-def test_what_a_killed_process_held_is_free(tmp_path, more):
+def test_lock_of_killed_process_is_released(tmp_path, more):
     holder = holding(tmp_path / "out", more=more)
     holder.kill()
     holder.wait()
@@ -52,7 +52,7 @@ def test_what_a_killed_process_held_is_free(tmp_path, more):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_waits_goes_on_when_the_other_is_done(tmp_path, caplog):
+def test_waiting_process_continues_after_release(tmp_path, caplog):
     holder = holding(tmp_path / "out", seconds=0.3)
     with locks.hold_lock(tmp_path / "out", "fitting", wait=True):
         assert f"process {os.getpid()} " in locks.describe_lock_holder(tmp_path / "out")
@@ -60,7 +60,7 @@ def test_who_waits_goes_on_when_the_other_is_done(tmp_path, caplog):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_holds_it_may_take_it_again_and_folders_made_for_it_go(tmp_path):
+def test_lock_is_reentrant_and_created_folders_are_removed(tmp_path):
     with locks.hold_lock(tmp_path / "a/b/out", "training"):
         with locks.hold_lock(tmp_path / "a/b/../b/out", "training"):
             pass
@@ -70,13 +70,13 @@ def test_who_holds_it_may_take_it_again_and_folders_made_for_it_go(tmp_path):
 
 @pytest.fixture
 def env(tmp_path):
-    """Return an environment with caches of its own, where commands work without the Hub."""
+    """Return an environment with separate caches in which commands work without the Hub."""
     changed = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     return {**{name: value for name, value in os.environ.items() if name != "UNBAG_CACHE"}, **changed}
 
 
 def both(env, cwd, *command):
-    """Return a command twice at once; return what both said, having seen that both succeed."""
+    """Run a command twice at the same time. Return the outputs; both processes must succeed."""
     processes = [PYTHON.start("-m", "unbag", *command, env=env, cwd=cwd) for _ in range(2)]
     for process in processes:
         assert process.wait() == 0, process.communicate()
@@ -89,7 +89,7 @@ def left_over(folder):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
+def test_two_evaluations_in_one_folder_give_result_of_one(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 40)
     ask = ("evaluate", "majority", "--train-data", "pairs.csv", "--data", "pairs.csv", "--sets", "plain,swapped")
     PYTHON.run(
@@ -102,14 +102,14 @@ def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
     )
     assert one.keys() == two.keys()
     for name, path in one.items():
-        if name not in ("run.yaml",) and not name.endswith("manifest.json"):  # which say where and when
+        if name not in ("run.yaml",) and not name.endswith("manifest.json"):  # these contain paths and times
             assert path.read_bytes() == two[name].read_bytes(), name
     assert not left_over(tmp_path)
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_two_builds_of_one_set_are_one(tmp_path, env):
+def test_two_builds_of_one_set_give_same_file(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 40)
     build = ("build", "swapped", "--data", "pairs.csv", "--output")
     PYTHON.run("-m", "unbag", *build, "one.parquet", env=env | {"HF_HOME": "other"}, cwd=tmp_path, check=True)
@@ -120,7 +120,7 @@ def test_two_builds_of_one_set_are_one(tmp_path, env):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_two_fits_of_one_lexical_model_are_one(tmp_path, env):
+def test_two_fits_of_lexical_model_give_same_file(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 3000)
     said = both(
         env, tmp_path, "lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--output-dir", "lexical"
@@ -133,7 +133,7 @@ def test_two_fits_of_one_lexical_model_are_one(tmp_path, env):
     assert not left_over(tmp_path)
 
 
-def test_of_two_that_make_one_model_at_once_one_does_and_nothing_is_left_over(own_cache, tmp_path, monkeypatch):
+def test_concurrent_initialization_creates_model_once(own_cache, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from unbag.training import initialization
 
@@ -142,7 +142,7 @@ def test_of_two_that_make_one_model_at_once_one_does_and_nothing_is_left_over(ow
 
     def at_once(*args):
         parts = of_words(*args)
-        both_read.wait()  # both have found the place free
+        both_read.wait()  # both have seen that the path is free
         return parts
 
     monkeypatch.setattr(initialization, "_of_words", at_once)

@@ -1,4 +1,4 @@
-"""No memory for a batch: it is asked in halves and the run goes on; for one pair, or a step of a training, one line."""
+"""Tests of insufficient memory: batches are halved; a single pair or a training step gives one error line."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ PREMISES, HYPOTHESES = [pair.premise for pair in PAIRS], [pair.hypothesis for pa
 
 
 def with_little_memory(network, rows, error, sizes):
-    """Return what a class of networks does where there is memory for so many rows; it notes how many it is given."""
+    """Return the forward method of a network with memory for a limited number of rows. It records the batch sizes."""
     forward = network.forward
 
     def limited(self, *args, **kwargs):
@@ -50,7 +50,7 @@ def classifier(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_that_does_not_fit_is_halved_and_the_answers_are_the_same(classifier, monkeypatch, caplog, kind):
+def test_oversized_batch_is_halved_with_same_predictions(classifier, monkeypatch, caplog, kind):
     expected = classifier.predict(PREMISES, HYPOTHESES)
     sizes = []
     limited = with_little_memory(type(classifier.model), 5, KINDS[kind], sizes)
@@ -65,7 +65,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_the_answers_are_the_same(classi
     assert classifier.predict(PREMISES, HYPOTHESES) == pytest.approx(found, abs=1e-5)
 
 
-def test_one_pair_that_does_not_fit_is_one_line(classifier, monkeypatch):
+def test_oversized_single_pair_gives_one_line(classifier, monkeypatch):
     monkeypatch.setattr(
         type(classifier.model), "forward", with_little_memory(type(classifier.model), 0, KINDS["GPU"], [])
     )
@@ -74,7 +74,7 @@ def test_one_pair_that_does_not_fit_is_one_line(classifier, monkeypatch):
         classifier.predict(PREMISES, HYPOTHESES)
 
 
-def test_what_is_no_want_of_memory_is_not_tried_again(classifier, monkeypatch):
+def test_other_errors_are_not_retried(classifier, monkeypatch):
     sizes = []
     limited = with_little_memory(
         type(classifier.model), 0, lambda: RuntimeError("CUDA error: device-side assert"), sizes
@@ -85,7 +85,7 @@ def test_what_is_no_want_of_memory_is_not_tried_again(classifier, monkeypatch):
     assert len(sizes) == 1
 
 
-def test_a_language_model_is_asked_in_halves_too(tmp_path, monkeypatch, caplog):
+def test_language_model_batch_is_halved(tmp_path, monkeypatch, caplog):
     predictor = CausalPredictor.load(save_tiny_lm(tmp_path / "lm"), batch_tokens=4096)
     premises, hypotheses = PREMISES[:24], HYPOTHESES[:24]
     expected = predictor.predict(premises, hypotheses)
@@ -98,7 +98,7 @@ def test_a_language_model_is_asked_in_halves_too(tmp_path, monkeypatch, caplog):
     assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
 
 
-def test_a_step_of_a_training_that_does_not_fit_is_one_line_that_says_what_to_set(finetune, options, monkeypatch):  # noqa: F811
+def test_oversized_training_step_error_names_option(finetune, options, monkeypatch):  # noqa: F811
     from transformers import BertForSequenceClassification
 
     limited = with_little_memory(BertForSequenceClassification, 7, KINDS["GPU"], [])
@@ -111,11 +111,11 @@ def test_a_step_of_a_training_that_does_not_fit_is_one_line_that_says_what_to_se
     with pytest.raises(OutOfMemoryError, match=r"--gradient-accumulation-steps 2.*--batch-size than 12") as refused:
         finetune()
     assert "\n" not in str(refused.value)
-    record, _ = finetune(gradient_accumulation_steps=2)  # as it says
+    record, _ = finetune(gradient_accumulation_steps=2)  # the advice of the message
     assert record["steps"] == 12
 
 
-def test_the_evaluation_of_a_training_is_halved(finetune, options, tmp_path, monkeypatch, caplog):  # noqa: F811
+def test_training_evaluation_batch_is_halved(finetune, options, tmp_path, monkeypatch, caplog):  # noqa: F811
     expected, _ = finetune(max_steps=2)
     from transformers import BertForSequenceClassification
 

@@ -1,4 +1,4 @@
-"""Folders of models that anyone may have made or spoilt: each is refused in a line that names it, or answers."""
+"""Tests of invalid or corrupted model folders: each is rejected with one line that names it, or predicts."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def changed(folder, **values):
 
 
 def refused(folder):
-    """Return why a model is refused, in the one line that it must be; None if it is loaded and answers."""
+    """Return the one-line error message for a model, or None if it loads and predicts."""
     said = None
     try:
         TransformerPredictor.load(folder).predict(["a dog"], ["the old man reads"])
@@ -44,7 +44,7 @@ def refused(folder):
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert"])
-def test_a_tokenizer_without_its_files_is_refused(make_model, tmp_path, kind):  # noqa: F811
+def test_tokenizer_without_files_is_rejected(make_model, tmp_path, kind):  # noqa: F811
     folder = shutil.copytree(make_model(kind), tmp_path / "model")
     for path in [*folder.glob("tokenizer*"), *folder.glob("vocab*")]:
         path.unlink()
@@ -57,12 +57,12 @@ BROKEN_TOKENIZERS = ("{}", "[]", "null", "{", '{"model": null}', '{"version": "1
 
 
 @pytest.mark.parametrize("content", some(BROKEN_TOKENIZERS, 2), ids=lambda content: content[:12])
-def test_a_broken_tokenizer_is_refused(model, content):
+def test_invalid_tokenizer_is_rejected(model, content):
     (model / "tokenizer.json").write_text(content)
     assert str(model) in refused(model)
 
 
-def test_a_tokenizer_that_its_library_panics_over_is_refused(model):
+def test_tokenizer_that_panics_is_rejected(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["post_processor"]["pair"][2] = {"SpecialToken": {"id": "", "type_id": 0}}
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
@@ -85,7 +85,7 @@ CONFIGS = (
 
 
 @pytest.mark.parametrize("content", some(CONFIGS, 3), ids=lambda content: content[:12])
-def test_a_broken_config_is_refused(model, content):
+def test_invalid_config_is_rejected(model, content):
     (model / "config.json").write_text(content)
     assert str(model) in refused(model)
 
@@ -109,13 +109,13 @@ FIELDS = {
 @pytest.mark.parametrize(
     ("name", "value"), [(name, value) for name, values in FIELDS.items() for value in some(values, 1)]
 )
-def test_no_value_in_a_config_is_a_traceback(model, name, value):
+def test_invalid_config_value_gives_no_traceback(model, name, value):
     changed(model, **{name: value})
     assert (refused(model) or "config.json").strip()
 
 
 @pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
-def test_no_damage_is_a_traceback(model, damage):
+def test_damaged_config_gives_no_traceback(model, damage):
     for name in ("model.safetensors", "tokenizer.json", "tokenizer_config.json"):
         content = (model / name).read_bytes()
         for seed in range(4):
@@ -126,20 +126,20 @@ def test_no_damage_is_a_traceback(model, damage):
     refused(model)
 
 
-def test_weights_that_are_a_pointer_are_refused(model):
+def test_pointer_in_place_of_weights_is_rejected(model):
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
     (model / "model.safetensors").write_text(pointer)
     assert str(model) in refused(model)
 
 
-def test_a_tokenizer_with_more_tokens_than_the_model_has_is_refused(model):
+def test_tokenizer_larger_than_model_is_rejected(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dog"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
     assert "got 5000" in refused(model)
 
 
-def test_training_with_a_tokenizer_larger_than_the_model_is_refused_before_it_begins(model):
+def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["a word of no pair"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
@@ -150,7 +150,7 @@ def test_training_with_a_tokenizer_larger_than_the_model_is_refused_before_it_be
     assert refused(model) is None, "pairs without that token can be asked"
 
 
-def test_language_model_smaller_than_its_tokenizer_is_refused(tmp_path):
+def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
     from transformers import AutoModelForCausalLM
 
     folder = save_tiny_lm(tmp_path / "lm")
@@ -171,7 +171,7 @@ PARTS = (
 
 @pytest.mark.parametrize(("kind", "name"), PARTS)
 @pytest.mark.parametrize("value", [10**9, 1e9, 10**400])
-def test_config_of_billions_of_parts_is_refused_at_once(make_model, tmp_path, monkeypatch, kind, name, value):  # noqa: F811
+def test_config_with_huge_sizes_is_rejected_at_once(make_model, tmp_path, monkeypatch, kind, name, value):  # noqa: F811
     folder = shutil.copytree(make_model(kind), tmp_path / "model")
     changed(folder, **{name: value})
     monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *_, **__: pytest.fail("the config was made"))
@@ -186,19 +186,19 @@ def test_config_of_billions_of_parts_is_refused_at_once(make_model, tmp_path, mo
         assert len(str(said.value)) < 300
 
 
-def test_config_within_a_config_of_billions_of_parts_is_refused(model):
+def test_nested_config_with_huge_sizes_is_rejected(model):
     changed(model, encoder={"model_type": "bert", "num_hidden_layers": 10**9}, vocab_size_per_layer=300_000)
     assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in refused(model)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
-def test_what_is_no_file_is_refused_and_not_waited_for(model, make):
+def test_special_file_in_model_is_rejected_at_once(model, make):
     (model / "config.json").unlink()
     make(model / "config.json")
     assert str(model) in refused(model)
 
 
-def test_chance_on_the_probe_stands_in_the_results(tiny_bert, tmp_path, caplog):  # noqa: F811
+def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # noqa: F811
     data = tmp_path / "pairs.csv"
     data.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
     from unbag.challenge_sets.request import SetRequest

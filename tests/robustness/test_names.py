@@ -1,4 +1,4 @@
-"""Names that strangers choose: of configs, repositories, licenses. None leads out of its place or takes in others'."""
+"""Tests of config, repository and license names from other users, which must not leave their folder or match others."""
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -68,11 +68,11 @@ def pairs(elsewhere, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("config", some(CONFIGS, 8))
-def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
+def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
     before = files_below(tmp_path)
     own = ("--data", pairs, "--license", "mit")
     command = ("publish", "dataset", "plain", "--repo-id", "org", *own, f"--config={config}")
-    if config.strip() == config:  # a command takes spaces around a name away
+    if config.strip() == config:  # commands strip spaces around names
         refused(capsys, *command)
     if config:
         with pytest.raises(ValueError, match="config"):
@@ -83,21 +83,21 @@ def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
 
 
 @pytest.mark.parametrize("repo", some(REPOSITORIES, 6))
-def test_no_such_repository_is_published_to(pairs, tmp_path, capsys, repo):
+def test_invalid_repo_name_is_rejected(pairs, tmp_path, capsys, repo):
     with pytest.raises(ValueError, match="expected a Hub repository"):
         Publication(repo, "dataset", {}, "Publish")
-    if repo not in ("org", "org/", "/x"):  # an organization; --repo-id drops a slash at its ends
+    if repo not in ("org", "org/", "/x"):  # organizations; --repo-id strips slashes at its ends
         refused(capsys, "publish", "dataset", "plain", f"--repo-id={repo}", "--data", pairs, "--license", "mit")
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../b", "a//b", "", ".", "a/.git/b", "a\nb", "a\\b", "a\0b", "./a"])
-def test_no_file_leads_out_of_its_repository(path):
+def test_path_outside_repo_is_rejected(path):
     with pytest.raises(ValueError, match="expected a file path"):
         Publication("org/name", "dataset", {path: b""}, "Publish")
 
 
 @given(st.text(max_size=20), st.text(alphabet="abt-*?[]!", max_size=8))
-def test_what_a_config_owns_is_its_own(name, other):
+def test_configs_own_disjoint_files(name, other):
     for text in (name, other):
         try:
             validate_config_name(text)
@@ -110,7 +110,7 @@ def test_what_a_config_owns_is_its_own(name, other):
 
 
 @given(st.text(max_size=30))
-def test_a_repository_is_letters_digits_and_little_else(name):
+def test_repo_names_contain_only_safe_characters(name):
     try:
         validate_repo(name)
     except ValueError:
@@ -120,15 +120,15 @@ def test_a_repository_is_letters_digits_and_little_else(name):
     assert ".." not in name
 
 
-def test_nothing_is_deleted_that_was_not_in_the_plan(monkeypatch):
-    """A commit of somebody else's comes first, with a file where ours are: theirs stays."""
+def test_only_planned_files_are_deleted(monkeypatch):
+    """Another user commits first and adds a file in the same folder, which must stay."""
     made = Publication("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owns=("data/a/*",))
     seen = PublicationPlan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
     later = replace(seen, base="1" * 40, deleted=("data/a/old", "data/a/theirs"))
     plans, committed = [seen, later], []
 
     class ConflictError(OSError):
-        """What the Hub says where another commit came first."""
+        """The error of the Hub after another commit."""
 
     def commit(planned, *, pull_request):
         committed.append(planned.deleted)

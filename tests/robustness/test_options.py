@@ -1,4 +1,4 @@
-"""Options that cannot be: refused by the command and by Python alike, before anything is built or written."""
+"""Tests of invalid options, which the command and Python reject before anything is built or written."""
 
 import math
 import re
@@ -42,7 +42,7 @@ def pairs(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "option"), some(OPTIONS, 20))
-def test_no_option_of_a_set_takes_what_is_not_of_its_kind(pairs, tmp_path, name, option):
+def test_set_option_of_wrong_type_is_rejected(pairs, tmp_path, name, option):
     for value in WRONG:
         given = {"data": str(pairs), option: value}
         if option == "columns" and value == {"a": 1}:
@@ -58,14 +58,14 @@ TRAIN = "train finetune --model org/model --output-dir out --validation"
     "told", ["build plain --labels", "evaluate majority --sets", "lexical fit --output-dir out --train-data", TRAIN]
 )
 @pytest.mark.parametrize("empty", [",", " , "])
-def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs, capsys, told, empty):
+def test_empty_list_option_is_rejected(pairs, capsys, told, empty):
     data = [] if "--output-dir" in told else ["--data", pairs]
     assert re.search("expected comma-separated (names|values)", refused(capsys, *told.split(), empty, *data))
     assert files_below(Path.cwd()) == []
 
 
 @pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
-def test_no_other_number_of_examples_is_drawn(n):
+def test_invalid_max_examples_is_rejected(n):
     with pytest.raises(ValueError, match="max_examples"):
         SetRequest("plain", max_examples=n)
 
@@ -81,7 +81,7 @@ def test_no_other_number_of_examples_is_drawn(n):
         *[("train_data", value) for value in ("snli", [None], [""], {"snli": 1})],
     ],
 )
-def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
+def test_invalid_lexical_recipe_is_rejected(field, value):
     with pytest.raises(ValueError, match=r"language|tags|seed|train_data|max_train_pairs|l2"):
         LexicalRecipe(**{field: value})
 
@@ -100,13 +100,13 @@ def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
         *[("corpus", value) for value in ("snli", ("",), (3,), ("a\nb",), None)],
     ],
 )
-def test_no_training_is_begun_with_an_impossible_config(field, value):
+def test_invalid_training_config_is_rejected(field, value):
     with pytest.raises(ValueError, match=r"expected"):
         TrainConfig(**{"model": "m", "output_dir": Path("x"), field: value})
 
 
 @pytest.mark.parametrize("language", ["xx", "", "EN", "en ", None])
-def test_there_are_no_other_languages(pairs, language):
+def test_unknown_language_is_rejected(pairs, language):
     with pytest.raises(ValueError, match="language"):
         open_data(pairs, language=language)
     if language is not None:
@@ -126,7 +126,7 @@ TWICE = (
 
 
 @pytest.mark.parametrize("labels", some(TWICE, 3))
-def test_each_label_has_one_number(tmp_path, capsys, labels):
+def test_labels_must_be_unique(tmp_path, capsys, labels):
     path = tmp_path / "numbers.csv"
     path.write_text("premise,hypothesis,label\nA.,B.,0\nA.,C.,1\n")
     if labels:
@@ -136,13 +136,15 @@ def test_each_label_has_one_number(tmp_path, capsys, labels):
     assert files_below(Path.cwd()) == []
 
 
-def test_a_truth_value_is_no_label(tmp_path):
+def test_boolean_label_is_rejected(tmp_path):
     path = tmp_path / "pairs.jsonl"
     for label in ("true", "false"):
         path.write_text(f'{{"premise": "A.", "hypothesis": "B.", "label": {label}}}\n')
         with pytest.raises(DataError, match=rf"line 1: .*truth value {label}"):
             list(open_data(path, labels=LABELS.split(",")).examples())
-    path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')  # not from the cache of the one before
+    path.write_text(
+        '{"premise": "A.", "hypothesis": "B.", "label": 1}\n'
+    )  # the cache must not contain the file from before
     assert [example.label for example in open_data(path, labels=LABELS.split(",")).examples()] == ["neutral"]
 
 
@@ -165,13 +167,13 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", some(COMMANDS, 6), ids=" ".join)
-def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
+def test_invalid_command_is_rejected_without_output(pairs, capsys, command):
     data = ["--data", str(pairs)] if command[0] in ("build", "evaluate") else []
     refused(capsys, *(str(pairs) if part == "PAIRS" else part for part in command), *data)
     assert files_below(Path.cwd()) == []
 
 
-def test_what_can_be_still_passes(pairs, capsys):
+def test_valid_command_is_accepted(pairs, capsys):
     assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
     requests = [SetRequest("plain", "snli-test")]
     with pytest.raises(ValueError, match=r"organization.*got '\.\./x'"):
@@ -181,7 +183,7 @@ def test_what_can_be_still_passes(pairs, capsys):
 @pytest.mark.parametrize(
     "name", ["corpus", "split", "columns", "labels", "language", "max_examples", "seed", "options"]
 )
-def test_no_value_of_another_kind_says_which_pairs(name):
+def test_pair_selection_of_wrong_type_is_rejected(name):
     for value in (10**30, object(), b"x", [None], {1, 2}, lambda: 0):
         with pytest.raises(ValueError, match=f"expected {name} to be"):
             PairSelection(**{name: value})
@@ -191,20 +193,20 @@ def test_no_value_of_another_kind_says_which_pairs(name):
 @pytest.mark.parametrize(
     "name", ["max_length", "batch_tokens", "concurrency", "max_train_pairs", "num_fewshot", "retries"]
 )
-def test_what_a_model_has_so_many_of_is_a_whole_number(name, value):
+def test_model_sizes_must_be_integers(name, value):
     with pytest.raises(ValueError, match=f"expected {name} to be a whole number"):
         evaluate("org/model", "plain", progress=False, **{name: value})
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -1, "x", None, [1], {1, 2}])
 @pytest.mark.parametrize("name", ["quantities", "level", "resamples"])
-def test_no_value_of_another_kind_says_how_to_compare(name, value):
+def test_compare_option_of_wrong_type_is_rejected(name, value):
     with pytest.raises(ValueError, match=f"({name}: expected|expected {name}) "):
         compare("run", "other", **{name: value})
 
 
 @pytest.mark.parametrize("value", [{1}, 1j, b"x"])
-def test_no_value_of_another_kind_is_a_name_or_a_path(value):
+def test_name_or_path_of_wrong_type_is_rejected(value):
     for name in ("output_dir", "label_map", "revision", "device", "pipeline"):
         with pytest.raises(ValueError, match="expected"):
             evaluate(lambda p, h: ["neutral"] * len(p), [], lexical_baseline=False, **{name: value})
@@ -220,7 +222,7 @@ def test_no_value_of_another_kind_is_a_name_or_a_path(value):
 
 
 @pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
-def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, corpus):
+def test_corpus_with_whitespace_gets_suggestion(capsys, corpus):
     for command in (("build", "plain", "--output", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
         said = " ".join(refused(capsys, *command, "--corpus", corpus).replace("│", " ").split())
         assert "expected a name without whitespace around it" in said
@@ -229,7 +231,7 @@ def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, 
 
 
 @pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
-def test_column_without_a_name_is_refused(pairs, capsys, name):
+def test_column_without_name_is_rejected(pairs, capsys, name):
     said = refused(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--output", "out.parquet")
     assert f"expected a column for the {name}, got no name (--columns {name}=)" in " ".join(said.split())
     assert files_below(Path.cwd()) == []

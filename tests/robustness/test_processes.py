@@ -1,4 +1,4 @@
-"""Several processes of one training: what is wrong in one of them ends all, each in one line."""
+"""Tests of training in several processes: an error in one ends all, with one line per process."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SHORT = Path(__file__).with_name("short_of_memory.py")
 
 @pytest.fixture
 def told(pretrained, pairs_file, tmp_path):  # noqa: F811
-    """Return what a short training is told."""
+    """Return the arguments of a short training run."""
     numbers = ("--batch-size", 12, "--max-steps", 8, "--save-steps", 2, "--learning-rate", 5e-3)
     files = (
         "--model",
@@ -32,7 +32,7 @@ def told(pretrained, pairs_file, tmp_path):  # noqa: F811
 
 
 def ended(processes):
-    """Return the exit code of each process, and the lines with which it ended."""
+    """Return the exit code and the error lines of each process."""
     codes = [process.wait() for process in processes]
     said = [process.communicate()[1] for process in processes]
     assert not any("Traceback" in each for each in said), said
@@ -40,7 +40,7 @@ def ended(processes):
 
 
 @pytest.mark.nightly
-def test_a_step_that_does_not_fit_in_one_process_is_told_there_and_ends_the_others(told, tmp_path):
+def test_oversized_step_in_one_process_ends_others(told, tmp_path):
     codes, [others, short] = ended(PYTHON.start_group(2, SHORT, *told))
     assert codes == [1, 1]
     reason = "another process of this run has failed and reports the cause"
@@ -52,7 +52,7 @@ def test_a_step_that_does_not_fit_in_one_process_is_told_there_and_ends_the_othe
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_refused_is_refused_by_all(told, tmp_path):
+def test_rejected_options_end_all_processes(told, tmp_path):
     codes, said = ended(PYTHON.start_group(2, "-m", "unbag", *told, "--corpus", "nope"))
     assert codes == [1, 1]
     assert [len(lines) for lines in said] == [1, 1]

@@ -1,4 +1,4 @@
-"""Records that anyone may have written or spoilt: read to their end, or refused in one line that names them."""
+"""Tests of invalid or corrupted records, which are read completely or rejected with one line that names the file."""
 
 import copy
 import json
@@ -23,12 +23,12 @@ from unbag.hub.model import build_checkpoint_publication
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
-N = 150 if ALL else 8  # places in a record that are spoilt, drawn by a fixed seed
+N = 150 if ALL else 8  # number of corrupted values in a record, sampled with a fixed seed
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Return what two evaluations leave: of one set with a plain score, and of one with a table of its own."""
+    """Return the outputs of two evaluations: of a set with a single score, and of a set with a table."""
     folder = tmp_path_factory.mktemp("run")
     path = write_pairs(folder / "pairs.csv", 6, does="runs fast")
 
@@ -47,7 +47,7 @@ def run(tmp_path_factory):
 
 
 def places(value, path=()):
-    """Yield where something is in JSON, parts and wholes."""
+    """Yield the paths of all parts of a JSON value."""
     yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
@@ -55,7 +55,7 @@ def places(value, path=()):
 
 
 def spoilt(record, number):
-    """Return a record with a value of another kind in one place, or without one."""
+    """Return a record with a value of another type, or without a value."""
     record = copy.deepcopy(record)
     *above, last = random.Random(number).choice([place for place in places(record) if place])
     inner = record
@@ -69,7 +69,7 @@ def spoilt(record, number):
 
 
 @pytest.mark.parametrize("name", [results.FILE, report_examples.FILE])
-def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, name):
+def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     record = json.loads((folder / name).read_text())
@@ -87,7 +87,7 @@ def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, nam
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
-def test_no_damage_is_a_traceback(run, tmp_path, capsys, monkeypatch, damage):
+def test_damaged_file_gives_no_traceback(run, tmp_path, capsys, monkeypatch, damage):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet")):
@@ -102,7 +102,7 @@ NO_RECORDS = ("", "null", "[]", "1", '"x"', "[" * 100_000, '{"schema": 1}', '{"s
 
 
 @pytest.mark.parametrize("content", some(NO_RECORDS, 4), ids=lambda content: content[:20])
-def test_what_is_no_record_is_refused_by_name(run, tmp_path, capsys, monkeypatch, content):
+def test_invalid_record_error_names_file(run, tmp_path, capsys, monkeypatch, content):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     (folder / results.FILE).write_bytes(content.encode("latin-1"))
@@ -114,7 +114,7 @@ def test_what_is_no_record_is_refused_by_name(run, tmp_path, capsys, monkeypatch
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400])
-def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsys, monkeypatch, number):
+def test_record_with_infinite_number_is_rejected(run, tmp_path, capsys, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     record = json.loads((folder / results.FILE).read_text())
@@ -131,7 +131,7 @@ def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsy
     assert not (tmp_path / "report.html").exists()
 
 
-def test_no_spoilt_training_record_is_a_traceback(tmp_path):
+def test_corrupted_training_record_gives_no_traceback(tmp_path):
     golden = Path(__file__).parents[1] / "golden/training.json"
     record = json.loads(golden.read_text())
     folder = tmp_path / "model"

@@ -1,4 +1,4 @@
-"""Keys and passwords are in nothing that is printed, wherever a server repeats them."""
+"""Tests that keys and passwords are never printed, even if a server repeats them."""
 
 import base64
 import json
@@ -25,12 +25,12 @@ def _secrets(own_cache, monkeypatch, tmp_path):
 
 
 def pieces(text, *, of=KEY, length=8):
-    """Return the parts of the key that are in a text."""
+    """Return the substrings of the key that occur in a text."""
     return [of[i : i + length] for i in range(len(of) - length + 1) if of[i : i + length] in text]
 
 
 @given(st.text(max_size=400), st.text(max_size=50), st.integers(0, 400))
-def test_no_cut_leaves_a_part_of_the_key(before, after, longest):
+def test_truncated_message_contains_no_part_of_key(before, after, longest):
     os.environ["OPENAI_API_KEY"] = KEY
     message = f"{before}{KEY}{after}".replace("\n", " ")
     assert not pieces(extract_first_line(ValueError(message), longest=longest))
@@ -38,12 +38,12 @@ def test_no_cut_leaves_a_part_of_the_key(before, after, longest):
 
 
 @given(st.binary(max_size=20), st.binary(max_size=20))
-def test_redact_base64_header_hides_the_key_at_every_offset(before, after):
+def test_redact_base64_header_hides_key_at_every_offset(before, after):
     os.environ["OPENAI_API_KEY"] = KEY
     encoded = base64.b64encode(before + KEY.encode() + after).decode()
     redacted = redact(f"sent x-auth {encoded}")
     assert "…" in redacted
-    # What is left of the encoded text decodes to what stands around the key, and to at most the key's outer bytes.
+    # The remaining text decodes to the surroundings of the key, and to at most its first and last bytes.
     left = redacted.removeprefix("sent x-auth ")
     assert len(left) <= len(encoded) - 4 * len(KEY) // 3 + 4
 
@@ -55,7 +55,7 @@ def test_redact_encoded_secret_hides_it(monkeypatch, secret):
         assert redact(f"before {form} after") == "before … after"
 
 
-def test_redact_key_variable_that_is_not_utf8_hides_it(monkeypatch):
+def test_redact_key_variable_with_invalid_utf8_hides_it(monkeypatch):
     monkeypatch.setitem(os.environb, b"OPENAI_API_KEY", b"Gro\xdfer-Schl\xfcssel")
     assert redact(f"before {os.environ['OPENAI_API_KEY']} after") == "before … after"
 
@@ -82,18 +82,18 @@ def test_redact_wrapped_key_hides_it(cut):
         ("Basic authentication is off", "Basic authentication is off"),
     ],
 )
-def test_passwords_and_tokens_go_and_the_rest_stays(text, kept):
+def test_passwords_and_tokens_are_redacted(text, kept):
     assert redact(text) == kept
 
 
-def test_the_hubs_token_and_address_are_blotted(monkeypatch):
+def test_hub_token_and_address_are_redacted(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token := "a-token-of-no-known-form-7f3a9")
     with pytest.raises(HubError) as caught, explain_hub_errors("org/name", "dataset"):
         raise OSError(f"401 for https://me:{token}@hub.example: {token}")
     assert not pieces(str(caught.value), of=token)
 
 
-def test_placeholders_for_keys_are_words_like_others(monkeypatch):
+def test_placeholder_keys_are_not_redacted(monkeypatch):
     for placeholder in ("none", "EMPTY", "x", ""):
         monkeypatch.setenv("OPENAI_API_KEY", placeholder)
         assert redact("none of x is EMPTY") == "none of x is EMPTY"
@@ -101,7 +101,7 @@ def test_placeholders_for_keys_are_words_like_others(monkeypatch):
 
 @pytest.fixture
 def serve():
-    """Return a function that serves one kind of answer, and returns the address and what was asked."""
+    """Return a function that serves one kind of response, and returns the address and the list of requests."""
     pytest.importorskip("openai", reason="needs unbag[llm]")
     servers = []
 
@@ -142,7 +142,7 @@ def pairs(tmp_path):
 
 @pytest.mark.parametrize("before", some([0, 180, 190, 285, 295], 1))
 @pytest.mark.parametrize("status", some([200, 400, 401, 404, 422], 2))
-def test_an_endpoint_that_repeats_the_key(serve, tmp_path, capsys, status, before):
+def test_endpoint_that_repeats_key_is_redacted(serve, tmp_path, capsys, status, before):
     for body in (f"{'x' * before}{KEY}", json.dumps({"error": {"message": f"{'x' * before}{KEY}", "code": KEY}})):
         url, _ = serve(status, {"content-type": "application/json"}, body)
         data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
@@ -150,7 +150,7 @@ def test_an_endpoint_that_repeats_the_key(serve, tmp_path, capsys, status, befor
 
 
 @pytest.mark.parametrize("status", some([301, 302, 303, 307, 308], 1))
-def test_a_redirect_to_another_host_is_refused_and_not_followed(serve, tmp_path, capsys, status):
+def test_redirect_to_other_host_is_rejected(serve, tmp_path, capsys, status):
     elsewhere, asked = serve(200, {}, "{}")
     url, _ = serve(status, {"location": f"{elsewhere}/chat/completions"}, "")
     data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")

@@ -1,4 +1,4 @@
-"""The pages of our Spaces, given what anybody may send or propose: a complaint or an answer, and no markup."""
+"""Tests of the Spaces with arbitrary user input: an error message or a result, and no markup."""
 
 import csv
 import json
@@ -51,7 +51,7 @@ WRONG = (
 
 
 def views(rows):
-    """Look at all that the page shows of a table."""
+    """Return all views of a table on the page."""
     table = drop_malformed_rows(pd.DataFrame(rows, dtype=object))
     shown, meanings = build_overview(table)
     for name in list_filter_choices(table, "set", ALL):
@@ -61,7 +61,7 @@ def views(rows):
 
 
 @pytest.mark.parametrize("column", some(GOOD, 4))
-def test_a_wrong_cell_stops_nothing_and_is_left_out_or_harmless(column):
+def test_invalid_cell_is_dropped_or_escaped(column):
     for value in WRONG:
         table, text = views([GOOD, {**GOOD, "model": "org/other", column: value}])
         assert len(table) + table.attrs[EXCLUDED] == 2
@@ -70,13 +70,13 @@ def test_a_wrong_cell_stops_nothing_and_is_left_out_or_harmless(column):
         assert not re.search(r"(?<!\\)\]\(|(?<!\\)!\[", text.replace("](https://huggingface.co/", ""))
 
 
-def test_markup_in_a_metrics_name_is_text():
+def test_markup_in_metric_name_is_escaped():
     _, text = views([{**GOOD, "metric_name": MARKUP}])
     assert "\\[y\\]\\(javascript\\:alert" in text
     assert "www\\.evil" in text
 
 
-def test_without_a_column_it_says_so():
+def test_missing_column_error_is_raised():
     with pytest.raises(ValueError, match="expected a results dataset, got one without the columns"):
         drop_malformed_rows(pd.DataFrame([{"model": "a"}]))
     assert len(drop_malformed_rows(pd.DataFrame([], columns=list(GOOD)))) == 0
@@ -94,7 +94,7 @@ CELLS = st.one_of(
 
 
 def metric(predictions, references, groups=None, resamples=10):
-    """Stand for a metric: it does to cells what arithmetic does."""
+    """A metric stub that computes with the cells."""
     right = [int(p) == int(r) for p, r in zip(predictions, references, strict=True)]
     return {"accuracy": sum(right) / len(right), "first": predictions[0][0] if isinstance(predictions[0], list) else 1}
 
@@ -103,7 +103,7 @@ def metric(predictions, references, groups=None, resamples=10):
 @given(
     st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=4), st.sampled_from(["", "{}", "[]", "{", '{"x": 1}', "[" * 9999])
 )
-def test_no_cell_is_an_error_of_another_kind(rows, options):
+def test_invalid_cell_raises_only_expected_errors(rows, options):
     said = ""
     try:
         inputs = metric_page.parse_columns(["predictions", "references", "groups.part"], rows)
@@ -114,7 +114,7 @@ def test_no_cell_is_an_error_of_another_kind(rows, options):
 
 
 @given(st.text(max_size=200))
-def test_no_text_is_a_table_of_another_kind(text):
+def test_invalid_table_text_raises_only_expected_errors(text):
     try:
         header, rows = metric_page.parse_table(text)
         metric_page.parse_columns(header, rows)

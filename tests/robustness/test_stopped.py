@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and full disks: a line, an exit code that tells, and nothing left half written."""
+"""Tests of Ctrl-C, SIGTERM and full disks: one line, a distinct exit code, and no incomplete files."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ from unbag.cli.app import run
 
 
 def stopped_by(number):
-    """Return a command line whose commands are stopped by a signal."""
+    """Return an app whose commands are stopped by a signal."""
     app = typer.Typer()
 
     def work():
@@ -29,7 +29,7 @@ def stopped_by(number):
 @pytest.mark.parametrize(
     ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
-def test_a_signal_is_told_and_who_goes_on_says_so(capsys, number, code, how):
+def test_signal_is_reported_with_advice_to_resume(capsys, number, code, how):
     before = signal.getsignal(signal.SIGTERM)
     assert run(stopped_by(number), ["evaluate"]) == code
     assert capsys.readouterr().err == f"unbag: {how}; rerun the same command to resume\n"
@@ -58,7 +58,7 @@ def test_a_signal_is_told_and_who_goes_on_says_so(capsys, number, code, how):
     ],
     ids=lambda command: command[0],
 )
-def test_a_full_disk_is_one_line_and_the_next_run_succeeds(elsewhere, capsys, tmp_path, monkeypatch, command):
+def test_full_disk_gives_one_line_and_next_run_succeeds(elsewhere, capsys, tmp_path, monkeypatch, command):
     import datasets
 
     from tests.robustness.conftest import write_pairs
@@ -82,15 +82,15 @@ def test_a_full_disk_is_one_line_and_the_next_run_succeeds(elsewhere, capsys, tm
 
 
 @pytest.mark.nightly
-def test_a_worker_that_was_only_just_started_ends_when_it_is_told_to():
-    """A pool's last worker, forked while the others did all the work, made its command wait for ever."""
+def test_new_worker_ends_on_sigterm():
+    """A pool's last worker, forked while the others did all the work, once made its command wait forever."""
     with running._sigterm_as_interrupt() as received:
         for _ in range(100):
             worker = os.fork()
             if worker == 0:
                 signal.pause()
                 os._exit(0)
-            os.kill(worker, signal.SIGTERM)  # mostly before it runs at all
+            os.kill(worker, signal.SIGTERM)  # usually before the worker runs
             deadline = time.monotonic() + 60
             while (ended := os.waitpid(worker, os.WNOHANG))[0] == 0:
                 if time.monotonic() > deadline:

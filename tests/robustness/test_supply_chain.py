@@ -1,6 +1,6 @@
-"""What comes from elsewhere: a file that is fetched has its hash here, a Hub read that decides a number a commit.
+"""Tests that downloaded files have hashes, and that Hub reads with an effect on results have a commit.
 
-Whether a dependency has a known vulnerability is a matter of `pip-audit` (needs a server): docs/studies/robustness.md.
+Known vulnerabilities of dependencies are checked by `pip-audit`, which needs a server: docs/studies/robustness.md.
 """
 
 import ast
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [path for name in ("src", "dataset_scripts", "metrics", "trainers") for path in (ROOT / name).rglob("*.py")]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-# What reads the network at all, beside the clients of the Hub, and why no hash stands beside it.
+# The modules that use the network besides the Hub clients, with the reason why they have no hash.
 READERS = {
     "src/unbag/data/downloads.py": "checks the sha256 of what it fetches",
     "src/unbag/utils/offline.py": "asks whether the Hub is there, and reads nothing",
@@ -31,7 +31,7 @@ NETWORK = re.compile(
     r"\burlopen\b|\burlretrieve\b|\bget_session\b|\bhttpx2?\.(Client|get|stream)\b|\brequests\.get\b|\bOpenAI\(|\"pip\""
 )
 
-# Hub reads without a revision in the call, and why each decides no number unknown to the record.
+# Hub reads without a revision, with the reason why they have no unrecorded effect on results.
 UNPINNED = {
     (
         "src/unbag/data/text/tagging.py",
@@ -54,7 +54,7 @@ READS |= {"repo_info", "list_repo_files", "list_repo_tree"}
 
 
 def calls(path):
-    """Yield the name of what is called, and the call."""
+    """Yield the names of called functions, and the calls."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call):
             yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
@@ -64,12 +64,12 @@ def _name(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def test_nothing_else_reads_the_network():
+def test_no_other_module_uses_network():
     found = {_name(path) for path in SOURCES if NETWORK.search(path.read_text())}
     assert found == set(READERS)
 
 
-def test_every_file_that_is_fetched_has_its_hash_and_an_address_that_does_not_change():
+def test_downloaded_files_have_hash_and_fixed_address():
     pinned = {}
     for path in SOURCES:
         for name, call in calls(path):
@@ -97,19 +97,19 @@ def test_every_file_that_is_fetched_has_its_hash_and_an_address_that_does_not_ch
         assert re.search("[0-9a-f]{40}", each.url), f"{each.url} names no commit"
 
 
-def test_what_pip_fetches_has_its_hash():
+def test_pip_downloads_have_hash():
     text = (ROOT / "src/unbag/baselines/wordnet/install.py").read_text()
     assert re.search(r'_SHA256: Final = "[0-9a-f]{64}"', text)
     assert "--require-hashes" in text or "--hash=sha256:" in text
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_every_corpus_is_at_a_commit_or_known_by_its_rows(name):
+def test_every_corpus_has_commit_or_content_hash(name):
     corpus = CORPORA[name]
     assert re.fullmatch("[0-9a-f]{40}", corpus.revision) or corpus.contents
 
 
-def test_every_read_of_the_hub_says_at_which_revision():
+def test_every_hub_read_has_revision():
     missing = set()
     for path in SOURCES:
         for name, call in calls(path):
@@ -124,7 +124,7 @@ def _direct():
     return [Requirement(each) for each in listed if isinstance(each, str) and not each.startswith("unbag[")]
 
 
-def test_every_dependency_comes_from_a_registry_and_is_pinned_for_the_tests():
+def test_dependencies_come_from_registry_and_are_pinned():
     lines = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text().splitlines()]
     pins = {canonicalize_name(Requirement(line).name): Requirement(line) for line in lines if line}
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines if line)
@@ -135,7 +135,7 @@ def test_every_dependency_comes_from_a_registry_and_is_pinned_for_the_tests():
 
 
 def license(name):
-    """Return what an installed distribution says of its license, in a few words."""
+    """Return a short description of the license of an installed distribution."""
     about = metadata(name)
     told = about.get("License-Expression") or ""
     classified = [each.split(" :: ")[-1] for each in about.get_all("Classifier") or () if each.startswith("License ::")]
@@ -143,7 +143,7 @@ def license(name):
 
 
 def closure():
-    """Return the distributions that users of unbag[all] install, those that are here."""
+    """Return the installed distributions that unbag[all] requires."""
     extras = PROJECT["project"]["optional-dependencies"]
     waiting = [Requirement(each) for each in [*PROJECT["project"]["dependencies"], *chain(*extras.values())]]
     found = set()
@@ -161,8 +161,8 @@ def closure():
     return sorted(found)
 
 
-def test_no_dependency_forbids_what_ours_allows():
-    """Apache-2.0 goes with permissive licenses; copyleft of whole works would bind whoever ships unbag."""
+def test_dependency_licenses_are_compatible():
+    """Apache-2.0 is compatible with permissive licenses. Strong copyleft would bind anyone who redistributes unbag."""
     told = {name: license(name) for name in closure()}
     assert len(told) > 15
     copyleft = {name: text for name, text in told.items() if re.search(r"\b(A?GPL|GNU (Affero )?General)", text)}

@@ -1,4 +1,4 @@
-"""Modules that a user names and that fail: one line with the module, the error and the user's own lines."""
+"""Tests of failing user modules: one line with the module, the error and the lines of the user."""
 
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ def said(capsys, pairs, model):
 
 
 @pytest.mark.parametrize("content", AT_IMPORT)
-def test_module_that_raises_at_its_import_is_named_with_the_error_and_the_line(sixty_pairs, capsys, content):
+def test_module_that_fails_on_import_error_names_line(sixty_pairs, capsys, content):
     Path("broken_model.py").write_text(f"{content}\n")
     found = said(capsys, sixty_pairs, "broken_model:predict")
     assert "broken_model:predict: expected to import the module broken_model, got " in found
@@ -54,14 +54,14 @@ def test_module_that_raises_at_its_import_is_named_with_the_error_and_the_line(s
         (".broken_model:predict", "'.broken_model:predict'; pass a module and one of its functions"),
     ],
 )
-def test_name_that_leads_to_no_function_is_refused(sixty_pairs, capsys, model, expected):
+def test_name_without_function_is_rejected(sixty_pairs, capsys, model, expected):
     Path("broken_model.py").write_text("number = 3\n")
     found = said(capsys, sixty_pairs, model)
     assert "expected module:function, got " in found
     assert expected in found
 
 
-def test_function_that_raises_is_one_line_with_the_users_lines(sixty_pairs, capsys):
+def test_function_that_raises_error_names_user_lines(sixty_pairs, capsys):
     Path("broken_model.py").write_text(
         "def known(pair):\n    return {}[pair]\n\n\ndef predict(premises, hypotheses):\n"
         "    return [known(pair) for pair in zip(premises, hypotheses)]\n"

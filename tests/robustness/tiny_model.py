@@ -1,4 +1,4 @@
-"""A tiny classifier that knows the words of the label probe, and nothing else."""
+"""A tiny classifier whose vocabulary contains only the words of the label probe."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from unbag.inference.label_probe import PAIRS
 
 
 def save_tiny_model(folder: Path) -> Path:
-    """Save a random BERT of two layers with a tokenizer of words, and return its folder."""
+    """Save a random two-layer BERT with a word tokenizer, and return its folder."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 

@@ -15,13 +15,13 @@ def test_accuracy_and_recalls_equal_scikit_learn():
     assert scores["majority"] == pytest.approx(np.bincount(gold).max() / 200)
 
 
-def test_a_label_without_examples_has_no_recall():
+def test_label_without_examples_has_no_recall():
     scores = accuracy([0, 1], [0, 0])
     assert [found.value for found in scores["by_label"]] == [0.5, None, None]
 
 
-def test_accuracy_of_pairs_that_agree_within_documents_has_the_interval_of_the_documents():
-    """Four pairs with one outcome say as much as one pair: the design effect is 4, and the interval twice as wide."""
+def test_accuracy_interval_counts_documents():
+    """Four pairs with one outcome count as one pair: the design effect is 4, and the interval is twice as wide."""
     right = np.random.default_rng(5).integers(0, 2, 100)
     pairs, documents = np.repeat(right, 4), np.repeat(np.arange(100), 4)
     apart = accuracy(pairs, np.ones(400, dtype=int))["accuracy"]
@@ -33,12 +33,12 @@ def test_accuracy_of_pairs_that_agree_within_documents_has_the_interval_of_the_d
     assert (together.high - together.low) / (apart.high - apart.low) == pytest.approx(2, abs=0.1)
 
 
-def test_accuracy_with_a_source_per_example_equals_accuracy_without():
+def test_accuracy_with_one_source_per_example_equals_default():
     rng = np.random.default_rng(6)
     gold, predicted = rng.integers(0, 3, 80), rng.integers(0, 3, 80)
     assert accuracy(predicted, gold, [f"s{i}" for i in range(80)]) == accuracy(predicted, gold)
 
 
-def test_accuracy_with_sources_of_another_length_is_rejected():
+def test_accuracy_with_sources_of_other_length_is_rejected():
     with pytest.raises(ValueError, match="source_id: expected one source per example \\(2\\), got 1"):
         accuracy([0, 1], [0, 1], ["a"])

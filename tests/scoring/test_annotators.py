@@ -10,35 +10,35 @@ import pytest
 from unbag.data.labels import LABELS, get_label_id
 from unbag.scoring.accuracy import compute_annotator_agreement, fleiss_kappa
 
-# Three annotators, four examples; by hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3, 1 of 1.
+# Three annotators, four examples. By hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3 and 1.
 VOTES = [[0, 0, 0], [0, 1, 0], [2, 1, 2], [1, 1, 0]]
 
 
 def _votes(n=60, annotators=4, labels=3, seed=0):
-    """Return annotators who see something: a truth of each example, and now and then another label."""
+    """Return labels of annotators who agree with a hidden true label most of the time."""
     rng = random.Random(seed)
     truth = [rng.randrange(labels) for _ in range(n)]
     return [[label if rng.random() < 0.7 else rng.randrange(labels) for _ in range(annotators)] for label in truth]
 
 
-def test_agreement_with_the_gold_label():
+def test_agreement_is_proportion_of_gold_label():
     found = compute_annotator_agreement([[0, 0, 1], [2, None, -1], [], [1, 1, 1]], np.array([0, 2, 1, 0]))
     assert found.share.tolist() == [pytest.approx(2 / 3), 1.0, 0.0, 0.0]
     assert found.annotated.tolist() == [True, True, False, True]
 
 
-def test_a_gold_label_that_no_annotator_gave():
+def test_gold_label_without_votes_has_zero_agreement():
     assert compute_annotator_agreement([[0], [0]], np.array([0, 2])).share.tolist() == [1.0, 0.0]
 
 
-def test_kappa_by_hand():
+def test_kappa_equals_hand_computed_value():
     kappa = fleiss_kappa(VOTES, resamples=0)
     agreeing = (1 + 1 / 3 + 1 / 3 + 1 / 3) / 4
     shares = [6 / 12, 4 / 12, 2 / 12]
     chance = sum(share**2 for share in shares)
     assert kappa["annotators"] == 3
     assert kappa["overall"].value == pytest.approx((agreeing - chance) / (1 - chance))
-    # A second vote agrees with one for label 2 in 2 of 4 ordered pairs.
+    # In 2 of 4 ordered pairs with label 2, the second annotator agrees.
     assert kappa["by_label"][2]["kappa"].value == pytest.approx((1 / 2 - 1 / 6) / (1 - 1 / 6))
     assert [row["label"] for row in kappa["by_label"]] == [0, 1, 2]
 
@@ -47,12 +47,12 @@ def test_kappa_equals_nltk():
     nltk = pytest.importorskip("nltk.metrics.agreement")
     votes = _votes()
     rows = [(coder, item, label) for item, labels in enumerate(votes) for coder, label in enumerate(labels)]
-    # NLTK's `pi` is the one with shares over all annotators, which is Fleiss'; its `multi_kappa` is another.
+    # NLTK's `pi` is Fleiss' κ, since it pools the labels of all annotators. `multi_kappa` is a different statistic.
     theirs = nltk.AnnotationTask(data=[tuple(map(str, row)) for row in rows]).pi()
     assert fleiss_kappa(votes, resamples=0)["overall"].value == pytest.approx(theirs)
 
 
-def test_kappa_is_the_mean_of_the_labels_by_their_variance():
+def test_kappa_is_weighted_mean_over_labels():
     votes = _votes(seed=1)
     shares = np.bincount(np.concatenate(votes)) / np.size(votes)
     weights = shares * (1 - shares)
@@ -66,14 +66,14 @@ def test_kappa_of_two_labels_equals_the_overall_kappa():
     assert [row["kappa"].value for row in kappa["by_label"]] == [pytest.approx(kappa["overall"].value)] * 2
 
 
-def test_kappa_ignores_the_order_of_examples_and_annotators():
+def test_kappa_ignores_order_of_examples_and_annotators():
     votes = _votes(seed=2)
     shuffled = random.Random(3).sample([row[::-1] for row in votes], len(votes))
     assert shuffled != votes
     assert fleiss_kappa(shuffled, resamples=0) == fleiss_kappa(votes, resamples=0)
 
 
-def test_kappa_is_one_for_full_agreement_and_none_for_a_single_label():
+def test_kappa_is_one_for_agreement_none_for_single_label():
     assert fleiss_kappa([[0, 0], [1, 1]], resamples=0)["overall"].value == 1
     assert fleiss_kappa([[0, 0], [0, 0]])["overall"].value is None
     assert fleiss_kappa([[0], [1]]) is None
@@ -108,13 +108,13 @@ def test_invalid_annotator_labels_raise(votes, words):
         compute_annotator_agreement(votes, np.array([0, 0]))
 
 
-def test_annotator_labels_of_another_length_raise():
+def test_annotator_labels_of_other_length_raise():
     with pytest.raises(ValueError, match=r"annotator_labels: expected one row per example \(2\), got 1"):
         compute_annotator_agreement([[0]], np.array([0, 1]))
 
 
 def _table_2(rows):
-    """Return human performance, κ of all, of entailment and of contradiction, as Table 2 has them."""
+    """Return human performance and κ (all, entailment, contradiction), as in Table 2."""
     rows = [row for row in rows if row["gold_label"] in LABELS]
     votes = [[get_label_id(vote) for vote in row["annotator_labels"]] for row in rows]
     people = compute_annotator_agreement(votes, np.array([get_label_id(row["gold_label"]) for row in rows]))
@@ -124,13 +124,13 @@ def _table_2(rows):
     return round(100 * people.share.mean(), 1), *(round(value, 2) for value in shown), kappa["overall"].n
 
 
-def test_table_2_of_glockner_on_breaking_nli(shared):
+def test_breaking_nli_equals_table_2_of_glockner(shared):
     with zipfile.ZipFile(shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip") as archive:
         rows = [json.loads(line) for line in archive.open("data/dataset.jsonl")]
     assert _table_2(rows) == (94.1, 0.61, 0.90, 0.61, 8193)
 
 
-def test_table_2_of_glockner_on_snli_test(shared):
+def test_snli_test_equals_table_2_of_glockner(shared):
     with gzip.open(shared / "data" / "snli_1.0" / "snli_1.0_test.jsonl.gz", "rt") as lines:
         rows = [json.loads(line) for line in lines]
     assert _table_2(rows) == (87.7, 0.67, 0.69, 0.77, 9815)

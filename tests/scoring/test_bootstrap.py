@@ -4,7 +4,7 @@ import pytest
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, estimate_ratios, to_json
 
 
-def test_a_mean_and_its_interval_match_the_normal_approximation():
+def test_mean_interval_matches_normal_approximation():
     values = np.random.default_rng(0).random(2000) < 0.3
     [estimate] = estimate_ratios(values[:, None].astype(float), np.ones((2000, 1)), resamples=4000)
     error = np.sqrt(estimate.value * (1 - estimate.value) / 2000)
@@ -14,7 +14,7 @@ def test_a_mean_and_its_interval_match_the_normal_approximation():
     assert estimate.n == 2000
 
 
-def test_against_scipy():
+def test_interval_equals_scipy():
     stats = pytest.importorskip("scipy.stats")
     values = np.random.default_rng(1).exponential(size=300)
     [ours] = estimate_ratios(values[:, None], np.ones((300, 1)), means=[0], resamples=5000)
@@ -22,7 +22,7 @@ def test_against_scipy():
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
-def test_ratio_n_counts_the_examples_of_the_subset():
+def test_ratio_n_counts_examples_of_subset():
     numerators = np.array([[2.0], [4.0], [0.0]])
     denominators = np.array([[1.0], [3.0], [0.0]])
     [estimate] = estimate_ratios(numerators, denominators, means=[0])
@@ -30,20 +30,20 @@ def test_ratio_n_counts_the_examples_of_the_subset():
     assert estimate.n == 2
 
 
-def test_an_empty_subset_is_none():
+def test_empty_subset_has_no_value():
     assert estimate_ratios(np.zeros((3, 1)), np.zeros((3, 1))) == [Estimate(None, None, None, 0)]
 
 
-def test_blocks_of_draws_do_not_change_the_quantities_drawn_together():
+def test_metrics_resampled_in_blocks_share_resamples():
     values = np.random.default_rng(0).random((500, 1))
     twice = np.concatenate([values, values], axis=1)
     first, second = estimate_ratios(twice, np.ones((500, 2)))
     assert first == second
 
 
-def test_a_difference_is_drawn_with_its_ends():
+def test_difference_uses_same_resamples_for_both_ends():
     right = np.random.default_rng(0).random(400) < 0.6
-    subset = np.arange(400) >= 1  # all but one: the two ends move together
+    subset = np.arange(400) >= 1  # all but one, so both ends vary together
     ratios = {"all": (right, 1.0), "most": (right & subset, subset)}
     estimates = estimate_named_ratios(ratios, {"drop": ("all", "most")})
     drop = estimates["drop"]
@@ -53,7 +53,7 @@ def test_a_difference_is_drawn_with_its_ends():
     assert drop.n == 399
 
 
-def test_the_interval_of_a_difference_matches_the_normal_approximation():
+def test_difference_interval_matches_normal_approximation():
     rng = np.random.default_rng(0)
     first, second = rng.random(3000) < 0.7, rng.random(3000) < 0.4
     estimates = estimate_named_ratios(
@@ -66,29 +66,29 @@ def test_the_interval_of_a_difference_matches_the_normal_approximation():
     assert estimates["gap"].high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.003)
 
 
-def test_a_difference_leaves_the_ratios_as_they_were():
+def test_difference_does_not_change_ratios():
     values = np.random.default_rng(0).random((50, 2))
     alone = estimate_ratios(values, np.ones((50, 2)))
     assert estimate_ratios(values, np.ones((50, 2)), differences=[(1, 0)])[:2] == alone
 
 
-def test_a_difference_from_an_empty_subset_is_none():
+def test_difference_from_empty_subset_has_no_value():
     estimates = estimate_named_ratios(
         {"all": (np.ones(3), 1.0), "none": (np.zeros(3), np.zeros(3))}, {"drop": ("all", "none")}
     )
     assert estimates["drop"] == Estimate(None, None, None, 0)
 
 
-def test_a_quantity_undefined_in_every_resample_has_no_interval():
-    # The only draw of this seed leaves the subset of one example out.
+def test_metric_undefined_in_all_resamples_has_no_interval():
+    # With this seed, the only resample does not contain the example of the subset.
     subset = np.arange(100) == 0
     columns = subset[:, None].astype(float)
     assert estimate_ratios(columns, columns, means=[0], resamples=1, seed=1) == [Estimate(1.0, None, None, 1)]
-    [proportion] = estimate_ratios(columns, columns, resamples=1, seed=1)  # which needs no draws
+    [proportion] = estimate_ratios(columns, columns, resamples=1, seed=1)  # needs no resamples
     assert proportion[1:] == pytest.approx((0.025, 1.0, 1))
 
 
-def test_a_numerator_outside_its_denominator_raises():
+def test_numerator_outside_denominator_raises():
     with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 with denominator 1; list the column"):
         estimate_ratios(np.array([[1.0], [2.0]]), np.ones((2, 1)))
     [rounded] = estimate_ratios(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))

@@ -39,7 +39,7 @@ def test_accuracy_by_similarity_and_frequency():
         (0.6, 0.7, None, 0),
         (0.7, 0.8, None, 0),
         (0.8, 0.9, None, 0),
-        (0.9, 1.0, 0.5, 2),  # 1.0 too
+        (0.9, 1.0, 0.5, 2),  # includes 1.0
     ]
     assert _values(scores["by_frequency"], "least", "most") == [
         (0, 0, 1.0, 1),
@@ -51,7 +51,7 @@ def test_accuracy_by_similarity_and_frequency():
     ]
 
 
-def test_the_overall_accuracy_is_the_mean_of_the_categories_by_size():
+def test_overall_accuracy_is_weighted_mean_of_categories():
     scores = category_accuracy(**ROWS)
     right = sum(row["accuracy"].value * row["accuracy"].n for row in scores["by_category"])
     assert right / scores["n_examples"] == pytest.approx(scores["accuracy"].value)
@@ -62,24 +62,24 @@ def test_optional_scores_need_their_inputs():
     assert not {"by_similarity", "by_frequency"} & set(scores)
 
 
-def test_human_is_the_accuracy_of_one_annotator():
+def test_human_is_mean_accuracy_of_single_annotator():
     votes = [[2, 2, 2], [2, 2, 0], [0, 0, 2], [], [0, 0, 0], [0, 1, 0], [1, 1, 2]]
     scores = category_accuracy(**ROWS, annotator_labels=votes)
     assert (scores["human"].value, scores["human"].n) == (pytest.approx((3 + 2 + 1 + 3 + 2 + 2) / 3 / 6), 6)
     humans = {row["category"]: (row["human"].value, row["human"].n) for row in scores["by_category"]}
     assert humans["colors"] == (pytest.approx(5 / 6), 2)
-    assert humans["drinks"] == (pytest.approx((1 / 3 + 2 / 3) / 2), 2)  # one has no annotators
+    assert humans["drinks"] == (pytest.approx((1 / 3 + 2 / 3) / 2), 2)  # one example has no annotators
     assert [row["human"].n for row in scores["by_label"]] == [2, 1, 3]
     assert scores["kappa"]["annotators"] == 3
     assert scores["kappa"]["overall"].n == 6
     assert category_accuracy(**ROWS).keys() == scores.keys() - {"human", "kappa"}
 
 
-def test_a_missing_prediction_is_wrong():
+def test_missing_prediction_is_wrong():
     assert category_accuracy([-1, 2], [2, 2], ["a", "a"])["accuracy"].value == 0.5
 
 
-def test_order_does_not_matter():
+def test_row_order_has_no_effect():
     shuffled = list(zip(*ROWS.values(), strict=True))
     random.Random(1).shuffle(shuffled)
     other = dict(zip(ROWS, map(list, zip(*shuffled, strict=True)), strict=True))
@@ -87,7 +87,7 @@ def test_order_does_not_matter():
     assert category_accuracy(**other, resamples=0) == category_accuracy(**ROWS, resamples=0)
 
 
-def test_intervals_hold_the_value_and_need_no_seed():
+def test_interval_contains_value_for_any_seed():
     rows = {name: values * 30 for name, values in ROWS.items()}
     scores = category_accuracy(**rows, seed=1)
     estimate = scores["accuracy"]
@@ -95,13 +95,13 @@ def test_intervals_hold_the_value_and_need_no_seed():
     assert category_accuracy(**rows, seed=2)["accuracy"] == estimate
 
 
-def test_examples_of_one_premise_are_not_independent():
+def test_examples_with_same_premise_are_resampled_together():
     one = {"predictions": [0, 1] * 50, "references": [0] * 100, "category": ["a"] * 100}
     copies = {name: [value for value in values for _ in range(4)] for name, values in one.items()}
     groups = [i // 4 for i in range(400)]
     alone, together = category_accuracy(**one), category_accuracy(**copies, premise=groups)
     assert together["accuracy"].n == 400
-    assert together["accuracy"][:3] == pytest.approx(alone["accuracy"][:3])  # as if each were there once
+    assert together["accuracy"][:3] == pytest.approx(alone["accuracy"][:3])  # as if each example occurred once
     assert category_accuracy(**copies)["accuracy"].low > together["accuracy"].low
 
 

@@ -12,7 +12,7 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 E, N, C = 0, 1, 2
 NOTHING = Estimate(None, None, None, 0)
 
-# Six examples by hand; CS_0.5 holds the last four, CS_0.7 the last two.
+# Six examples by hand. CS_0.5 contains the last four, CS_0.7 the last two.
 REFERENCES = [E, N, C, C, N, C]
 PREDICTIONS = [E, N, C, E, N, N]
 LMS = [0.1, 0.49, 0.5, 0.69, 0.7, 0.9]
@@ -40,7 +40,7 @@ def _values(subsets):
     ]
 
 
-def test_every_quantity_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     whole, half, most = _values(_score(annotator_labels=ANNOTATORS))
     assert whole == {
         "lambda": 0.0,
@@ -66,24 +66,24 @@ def test_every_quantity_by_hand():
         "accuracy": 1 / 2,
         "drop": 4 / 6 - 1 / 2,
         "majority": 1 / 2,
-        "majority_label": N,  # as frequent as C; the lower id
+        "majority_label": N,  # as frequent as C, but with the lower id
         "human": 1 / 2,
     }
 
 
-def test_human_counts_the_examples_that_have_annotators():
+def test_human_counts_only_annotated_examples():
     assert [subset["human"].n for subset in _score(annotator_labels=ANNOTATORS)] == [5, 3, 2]
     assert _score(annotator_labels=[[]] * 6)[0]["human"] == NOTHING
     assert "human" not in _score()[0]
 
 
-def test_an_array_of_annotators_is_read_as_lists_are():
+def test_annotator_array_equals_lists():
     padded = [labels + [-1] * (5 - len(labels)) for labels in ANNOTATORS]
     array = np.array([[-1 if label is None else label for label in labels] for labels in padded])
     assert _score(annotator_labels=array) == _score(annotator_labels=ANNOTATORS)
 
 
-def test_thresholds_are_sorted_and_count_once_and_zero_is_always_there():
+def test_thresholds_are_sorted_unique_and_include_zero():
     assert [subset["lambda"] for subset in _score(thresholds=[0.7, 0, 0.5, 0.7])] == [0.0, 0.5, 0.7]
     assert [subset["lambda"] for subset in compositionality_sensitivity([E], [E], [0.0])["subsets"]] == [
         0.0,
@@ -93,7 +93,7 @@ def test_thresholds_are_sorted_and_count_once_and_zero_is_always_there():
     ]
 
 
-def test_an_empty_subset_is_none():
+def test_empty_subset_has_no_values():
     *_, empty = _score(thresholds=[1.0], annotator_labels=ANNOTATORS)
     assert empty == {
         "lambda": 1.0,
@@ -103,7 +103,7 @@ def test_an_empty_subset_is_none():
     }
 
 
-def test_lambda_zero_is_plain_accuracy():
+def test_lambda_zero_equals_accuracy():
     data = _random()
     whole = compositionality_sensitivity(**data)["subsets"][0]
     assert whole["accuracy"].value == np.mean(data["predictions"] == data["references"])
@@ -119,23 +119,25 @@ def test_subsets_are_nested():
     assert sizes[0] > sizes[10] > sizes[-1]
 
 
-def test_a_perfect_model_drops_nowhere():
+def test_perfect_model_has_no_drop():
     data = _random()
     for subset in compositionality_sensitivity(**data | {"predictions": data["references"]})["subsets"]:
         assert subset["accuracy"].value == subset["accuracy"].high == 1
         assert subset["accuracy"].low == pytest.approx(0.025 ** (1 / subset["n"]))
         assert subset["drop"].value == 0
-        assert (subset["drop"].low < 0 < subset["drop"].high) == (subset["lambda"] > 0)  # of all from all: 0 always
+        assert (subset["drop"].low < 0 < subset["drop"].high) == (
+            subset["lambda"] > 0
+        )  # at λ = 0, all minus all is always 0
 
 
-def test_a_constant_model_of_the_majority_label_has_the_majority():
+def test_constant_majority_prediction_equals_majority_accuracy():
     data = _random()
     label = compositionality_sensitivity(**data)["subsets"][-1]["majority_label"]
     subset = compositionality_sensitivity(**data | {"predictions": np.full(400, label)})["subsets"][-1]
     assert subset["accuracy"] == subset["majority"]
 
 
-def test_order_of_rows_does_not_matter():
+def test_row_order_has_no_effect():
     data = _random()
     order = np.random.default_rng(1).permutation(400)
     assert (order != np.arange(400)).any()
@@ -145,8 +147,8 @@ def test_order_of_rows_does_not_matter():
         assert one == pytest.approx(other)
 
 
-def test_against_a_plain_loop():
-    """An independent reading of the definitions, one example at a time."""
+def test_metrics_equal_plain_loop():
+    """An independent implementation of the definitions, one example at a time."""
     data = _random(seed=3, n=150)
     compared = 0
     everything = None
@@ -171,7 +173,7 @@ def test_against_a_plain_loop():
     assert compared == 4
 
 
-def test_intervals_hold_the_value_and_need_no_seed():
+def test_interval_contains_value_for_any_seed():
     data = _random()
     subset = compositionality_sensitivity(**data, seed=1)["subsets"][1]
     for name in ("accuracy", "drop", "majority", "human"):
@@ -179,14 +181,14 @@ def test_intervals_hold_the_value_and_need_no_seed():
     assert subset == compositionality_sensitivity(**data, seed=2)["subsets"][1]
 
 
-def test_both_ends_of_a_drop_are_of_the_same_examples():
-    # CS_0.5 is all but one example, so the two accuracies move together and the drop hardly at all.
+def test_drop_is_resampled_jointly():
+    # CS_0.5 contains all but one example, so both accuracies vary together and the drop hardly varies.
     data = _random()
     subset = compositionality_sensitivity(**data | {"lms": [0.0] + [1.0] * 399})["subsets"][1]
     assert subset["drop"].high - subset["drop"].low < (subset["accuracy"].high - subset["accuracy"].low) / 5
 
 
-def test_without_resamples_there_are_no_intervals():
+def test_zero_resamples_give_no_intervals():
     subset = _score(resamples=0)[1]
     assert subset["drop"] == Estimate(4 / 6 - 2 / 4, None, None, 4)
 
@@ -212,14 +214,16 @@ def test_without_resamples_there_are_no_intervals():
         ({"predictions": [], "references": [], "lms": []}, "expected at least one example, got none"),
     ],
 )
-def test_bad_input_is_named(change, words):
+def test_invalid_input_error_names_argument(change, words):
     inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "lms": LMS} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         compositionality_sensitivity(**inputs)
 
 
-def test_one_person_and_the_majority_on_the_whole_snli_dev_set(shared):
-    """Table 5, rows 7 and 8: 88.32 and 33.82 on the whole set. The paper drew one of the five labels; we average."""
+def test_snli_dev_majority_and_human_equal_table_5(shared):
+    """Table 5, rows 7 and 8: 88.32 and 33.82 on the whole set. The paper samples one of five labels; unbag averages
+    them.
+    """
     with gzip.open(shared / "data" / "snli_1.0" / "snli_1.0_dev.jsonl.gz", "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     rows = [row for row in rows if row["gold_label"] != "-"]

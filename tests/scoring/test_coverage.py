@@ -1,4 +1,4 @@
-"""Whether intervals hold the truth, in few rounds; `benchmarks/coverage.py` makes thousands."""
+"""Tests of interval coverage with few rounds. `benchmarks/coverage.py` runs thousands of rounds."""
 
 import pytest
 
@@ -8,12 +8,12 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("name", ["accuracy", "p_c", "paired_gap"])
-def test_intervals_hold_the_true_value(name):
+def test_interval_coverage_is_95_percent(name):
     trial, truth = TRIALS[name]
-    # 100 rounds have a standard error of .022: three of them.
+    # With 100 rounds, the standard error is .022; the tolerance is three standard errors.
     assert coverage(trial, truth, 100) == pytest.approx(0.95, abs=0.066)
 
 
-def test_permutations_taken_for_examples_would_not():
+def test_resampling_permutations_instead_of_examples_undercovers():
     trial, truth = TRIALS["p_c_by_permutation"]
     assert coverage(trial, truth, 6) < 0.8

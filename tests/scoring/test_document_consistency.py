@@ -9,7 +9,7 @@ MEASURES = ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")
 
 
 def _rows(claims=3, sizes=(1, 4, 16), operations=("subject", "number")):
-    """Return the columns of claims with one document of each size: supported, exchanged, removed."""
+    """Return the columns of claims with one document of each size, and its supported, exchanged and removed rows."""
     rows = [
         (f"c{claim}", f"c{claim}#{k}", k, (3 * claim + k) % k, operation)
         for claim in range(claims)
@@ -32,8 +32,10 @@ def _values(scores):
     return tuple(scores[name].value for name in MEASURES)
 
 
-def test_document_consistency_by_hand():
-    """Two documents of one claim: the first all right; in the second one of two exchanged claims is called entailed."""
+def test_document_consistency_equals_hand_computed_values():
+    """Two documents of one claim. The first is all right; in the second, one of two exchanged claims is predicted
+    entailed.
+    """
     scores = document_consistency(
         predictions=[0, 1, 0, 0, 1, 1],
         references=[0, 1, 0, 1, 1, 1],
@@ -67,7 +69,7 @@ def test_document_consistency_by_hand():
         (6, ["start", "start", "middle", "middle", "end", "end"]),
     ],
 )
-def test_positions_are_in_thirds_that_are_alike_at_both_ends(k, thirds):
+def test_position_thirds_are_symmetric(k, thirds):
     columns = {"source_id": list("ab"), "group": list("ab"), "k": [k, k], "operation": ["supported", "removed"]}
     found = [
         document_consistency([0, 1], [0, 1], position=[place, place], resamples=0, **columns)["by_position"][0]["third"]
@@ -77,7 +79,7 @@ def test_positions_are_in_thirds_that_are_alike_at_both_ends(k, thirds):
 
 
 @pytest.mark.parametrize("constant", [0, 1, 2])
-def test_constant_prediction_has_half_and_no_document(constant):
+def test_constant_prediction_scores_one_half_and_zero_documents(constant):
     columns = _rows()
     scores = document_consistency([constant] * len(columns["references"]), **columns, resamples=0)
     parts = [scores, *scores["by_k"], *scores["by_position"], *scores["by_operation"]]
@@ -86,7 +88,7 @@ def test_constant_prediction_has_half_and_no_document(constant):
         assert _values(part) == pytest.approx((0.5, float(constant == 0), 0.0))
 
 
-def test_perfect_predictions_have_the_ends_of_every_measure():
+def test_perfect_predictions_have_perfect_scores():
     columns = _rows()
     scores = document_consistency([2 * label for label in columns["references"]], **columns)
     for part in [scores, *scores["by_k"], *scores["by_position"], *scores["by_operation"]]:
@@ -94,14 +96,14 @@ def test_perfect_predictions_have_the_ends_of_every_measure():
         assert part["balanced_accuracy"].low < 1 < part["balanced_accuracy"].high + 1e-12
 
 
-def test_negative_prediction_is_wrong_whatever_the_label():
+def test_negative_prediction_is_always_wrong():
     columns = _rows()
     scores = document_consistency([-1] * len(columns["references"]), **columns, resamples=0)
     assert _values(scores) == (0.0, 0.0, 0.0)
 
 
-def test_reading_the_claim_alone_gets_no_document_right():
-    """The supported claim and the one without its evidence are the same claim."""
+def test_claim_only_model_gets_no_document_right():
+    """The claim is the same in the supported document and in the one without evidence."""
     columns = _rows()
     says = [0 if each in ("supported", "removed") else 1 for each in columns["operation"]]
     scores = document_consistency(says, **columns, resamples=0)
@@ -110,7 +112,7 @@ def test_reading_the_claim_alone_gets_no_document_right():
 
 
 @given(st.lists(st.integers(0, 2), min_size=30, max_size=30), st.randoms(use_true_random=False))
-def test_scores_do_not_depend_on_the_order_of_rows(predictions, random):
+def test_row_order_has_no_effect(predictions, random):
     columns = _rows()
     n = len(columns["references"])
     predictions = (predictions * n)[:n]
@@ -124,7 +126,7 @@ def test_scores_do_not_depend_on_the_order_of_rows(predictions, random):
 
 
 @given(st.lists(st.sampled_from([0, 1, 2]), min_size=30, max_size=30))
-def test_balanced_accuracy_is_scikit_learns(predictions):
+def test_balanced_accuracy_equals_scikit_learn(predictions):
     metrics = pytest.importorskip("sklearn.metrics")
     columns = _rows()
     n = len(columns["references"])
@@ -138,7 +140,7 @@ def test_balanced_accuracy_is_scikit_learns(predictions):
     assert scores["false_entailment_rate"].value == pytest.approx(false_positives)
 
 
-def test_group_without_an_entailed_row_does_not_count_for_the_paired_accuracy():
+def test_group_without_entailed_row_is_excluded_from_paired_accuracy():
     columns = {name: values[1:] for name, values in _rows(claims=1, sizes=(4,)).items()}
     scores = document_consistency([1] * len(columns["references"]), **columns)
     assert scores["paired_accuracy"].n == 0
@@ -147,7 +149,7 @@ def test_group_without_an_entailed_row_does_not_count_for_the_paired_accuracy():
     assert scores["false_entailment_rate"].value == 0
 
 
-def test_other_ids_of_entailment_give_the_same_scores():
+def test_other_entailment_id_gives_same_scores():
     columns = _rows()
     says = [0 if row % 3 else 1 for row in range(len(columns["references"]))]
     first = document_consistency(says, **columns, resamples=0)

@@ -26,7 +26,7 @@ def _values(scores):
     return {name: share.value for name, share in scores["shares"].items()} | {"right": scores["accuracy"].value}
 
 
-def test_every_quantity_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     scores = label_distribution(PREDICTIONS, REFERENCES, GROUPS, kind=SUBSETS)
     assert scores["n_examples"] == 6
     assert _values(scores) == {"entailment": 3 / 6, "neutral": 2 / 6, "contradiction": 1 / 6, "right": 2 / 6}
@@ -37,7 +37,7 @@ def test_every_quantity_by_hand():
     assert (scores["accuracy"].n, parts["swap"]["accuracy"].n, parts["add"]["accuracy"].n) == (5, 4, 2)
 
 
-def test_against_a_plain_count():
+def test_distribution_equals_plain_count():
     data = _random()
     scores = label_distribution(**data)
     for name in ("swap", "add"):
@@ -50,7 +50,7 @@ def test_against_a_plain_count():
             assert part[key] == pytest.approx(sum(p == label for p, _ in rows) / len(rows))
 
 
-def test_shares_sum_to_one_and_one_gold_label_makes_its_share_the_accuracy():
+def test_proportions_sum_to_one():
     data = _random() | {"references": np.full(400, C)}
     scores = label_distribution(**data)
     for part in (scores, *scores["by_subset"].values()):
@@ -58,7 +58,7 @@ def test_shares_sum_to_one_and_one_gold_label_makes_its_share_the_accuracy():
         assert part["shares"]["contradiction"] == part["accuracy"]
 
 
-def test_order_of_rows_does_not_matter():
+def test_row_order_has_no_effect():
     data = _random()
     order = np.random.default_rng(1).permutation(400)
     assert (order != np.arange(400)).any()
@@ -66,20 +66,20 @@ def test_order_of_rows_does_not_matter():
     assert _values(label_distribution(**shuffled)) == pytest.approx(_values(label_distribution(**data)))
 
 
-def test_pairs_of_one_source_are_drawn_together():
-    # 200 sources of two equal pairs are 200 observations, not 400: the interval is √2 wider.
+def test_pairs_of_one_source_are_resampled_together():
+    # 200 sources of two identical pairs are 200 observations instead of 400, so the interval is √2 wider.
     answers = np.random.default_rng(0).integers(0, 2, 200).repeat(2)
     together = label_distribution(answers, np.zeros(400, dtype=int), np.arange(200).repeat(2))["accuracy"]
     apart = label_distribution(answers, np.zeros(400, dtype=int), np.arange(400))["accuracy"]
     assert (together.high - together.low) / (apart.high - apart.low) == pytest.approx(2**0.5, rel=0.1)
 
 
-def test_a_two_label_model_has_two_shares():
+def test_two_label_model_has_two_proportions():
     scores = label_distribution([0, 1, 1], [1, 1, 1], ["a", "b", "c"], names=("entailment", "not_entailment"))
     assert _values(scores) == {"entailment": 1 / 3, "not_entailment": 2 / 3, "right": 2 / 3}
 
 
-def test_intervals_need_no_seed_and_may_be_left_out():
+def test_intervals_need_no_seed_and_are_optional():
     data = _random()
     scores = label_distribution(**data, seed=1)
     assert scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
@@ -99,7 +99,7 @@ def test_intervals_need_no_seed_and_may_be_left_out():
         ({"references": [-1] * 6}, "expected a gold label for every example, got -1 in row 0"),
     ],
 )
-def test_bad_input_is_named(change, words):
+def test_invalid_input_error_names_argument(change, words):
     inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "source_id": GROUPS, "kind": SUBSETS} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         label_distribution(**inputs)

@@ -12,14 +12,14 @@ def _answers(only_first, only_second, both=3, neither=2):
     return first, second
 
 
-def test_by_hand():
-    # Of 4 discordant examples none is the first's: 2 (1/16) / 2. Of 3, one: 2 (1/8 + 3/8 / 2).
+def test_p_value_equals_hand_computed_value():
+    # 0 of 4 discordant examples: 2 (1/16) / 2. 1 of 3: 2 (1/8 + 3/8 / 2).
     assert mcnemar_test(*_answers(0, 4)).p == pytest.approx(1 / 16)
     assert mcnemar_test(*_answers(1, 2)).p == pytest.approx(5 / 8)
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
-def test_against_scipy(one, two):
+def test_p_value_equals_scipy(one, two):
     binomial = pytest.importorskip("scipy.stats").binom
     d, fewer = one + two, min(one, two)
     mid = 2 * (binomial.cdf(fewer, d, 0.5) - binomial.pmf(fewer, d, 0.5) / 2)
@@ -27,20 +27,20 @@ def test_against_scipy(one, two):
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
-def test_order_of_systems_and_concordant_examples_do_not_matter(one, two, both):
+def test_system_order_and_concordant_examples_have_no_effect(one, two, both):
     assert mcnemar_test(*_answers(one, two, both)).p == mcnemar_test(*_answers(two, one, 0)).p
 
 
-def test_equally_good_systems_and_no_difference_at_all():
+def test_equal_systems_have_p_value_one():
     assert mcnemar_test(*_answers(7, 7)).p == pytest.approx(1)
     assert mcnemar_test(*_answers(0, 0)).p == 1
 
 
 def test_many_discordant_examples_do_not_overflow():
-    assert mcnemar_test(*_answers(5000, 5400)).p == pytest.approx(8.9e-5, rel=0.02)  # 4.0 / 10400 ** 0.5 … z = 3.92
+    assert mcnemar_test(*_answers(5000, 5400)).p == pytest.approx(8.9e-5, rel=0.02)  # z = 400 / 10400 ** 0.5 = 3.92
 
 
-def test_false_positive_rate_is_one_in_twenty():
+def test_false_positive_rate_is_5_percent():
     rng = np.random.default_rng(0)
     found = [mcnemar_test(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)

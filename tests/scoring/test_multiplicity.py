@@ -8,15 +8,15 @@ from unbag.scoring.significance import correct_p_values
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-def test_by_hand():
-    # 4 × .01; 3 × .02 = .06; 2 × .03 = .06; 1 × .04, but not less than the one before it.
+def test_corrected_p_values_equal_hand_computed_values():
+    # 4 × .01; 3 × .02 = .06; 2 × .03 = .06; 1 × .04, raised to the value before it.
     assert correct_p_values([0.02, 0.01, 0.04, 0.03]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert correct_p_values([0.6, 0.7]).tolist() == [1, 1]
     assert correct_p_values([0.2]).tolist() == [0.2]
 
 
 @given(P_VALUES)
-def test_between_the_p_values_and_bonferroni(p):
+def test_corrected_p_values_lie_between_raw_and_bonferroni(p):
     corrected = correct_p_values(p)
     assert (corrected >= p).all()
     assert (corrected <= np.minimum(np.array(p) * len(p), 1) + 1e-12).all()
@@ -24,15 +24,15 @@ def test_between_the_p_values_and_bonferroni(p):
 
 
 @given(P_VALUES, st.randoms())
-def test_their_order_does_not_matter(p, random):
+def test_order_of_p_values_has_no_effect(p, random):
     order = list(range(len(p)))
     random.shuffle(order)
     assert correct_p_values([p[i] for i in order]) == pytest.approx(correct_p_values(p)[order])
 
 
 @given(P_VALUES, st.floats(0.001, 0.2))
-def test_holm_rejects_like_the_stepwise_procedure(p, level):
-    """Holm as he words it: from the smallest p value on, until one is above level / (tests left)."""
+def test_correction_rejects_like_stepwise_holm(p, level):
+    """The original procedure of Holm: from the smallest p-value on, until one is above level / (tests left)."""
     rejected = set()
     for left, place in zip(range(len(p), 0, -1), np.argsort(p, kind="stable"), strict=True):
         if p[place] * left > level:
@@ -41,7 +41,7 @@ def test_holm_rejects_like_the_stepwise_procedure(p, level):
     assert {int(i) for i in np.flatnonzero(correct_p_values(p) <= level)} == rejected
 
 
-def test_false_alarms_stay_rare():
+def test_family_wise_error_rate_is_5_percent():
     rng = np.random.default_rng(0)
     assert np.mean([correct_p_values(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(
         0.05, abs=0.012

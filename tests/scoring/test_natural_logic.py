@@ -10,7 +10,7 @@ from unbag.scoring.natural_logic import MEASURES, apply_reverse_rule, natural_lo
 
 F, R, C, N = FOUR_WAY
 
-# By hand. Gold by predicted:      F  R  C  N
+# By hand. Rows are gold labels, columns are predictions:      F  R  C  N
 #                              F   2  0  0  1
 #                              R   1  1  0  0
 #                              C   0  0  1  1
@@ -23,7 +23,7 @@ def _values(scores):
     return {name: scores[name].value for name in MEASURES}
 
 
-def test_every_quantity_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     scores = natural_logic(PREDICTED, GOLD)
     assert scores["n_examples"] == 10
     precisions, recalls = [2 / 3, 1, 1, 3 / 5], [2 / 3, 1 / 2, 1 / 2, 1]
@@ -37,7 +37,7 @@ def test_every_quantity_by_hand():
     assert scores["accuracy"].n == 10
 
 
-def test_against_scikit_learn():
+def test_metrics_equal_scikit_learn():
     rng = np.random.default_rng(0)
     for n, labels in [(3, 2), (50, 4), (400, 4), (7, 4)]:
         gold = np.array(FOUR_WAY)[rng.integers(0, labels, n)]
@@ -47,20 +47,20 @@ def test_against_scikit_learn():
         assert _values(natural_logic(predicted, gold, resamples=0)) == pytest.approx(expected)
 
 
-def test_a_label_that_neither_occurs_in_gold_nor_is_predicted_does_not_count():
+def test_absent_label_is_excluded_from_macro_average():
     assert _values(natural_logic([F, N], [F, N]))["f1"] == 1
     assert _values(natural_logic([F, R], [F, N]))["f1"] == pytest.approx(1 / 3)
 
 
-def test_a_constant_answer():
+def test_constant_prediction_has_known_scores():
     gold = [F] * 2 + [R] * 1 + [C] * 3 + [N] * 4
     for label, share in ((F, 0.2), (N, 0.4)):
         expected = {"accuracy": share, "precision": share / 4, "recall": 1 / 4, "f1": 2 * share / (1 + share) / 4}
         assert _values(natural_logic([label] * 10, gold)) == pytest.approx(expected)
 
 
-def test_table_8_and_11_to_17_of_the_paper(shared):
-    """The third system of these tables, ELMo-DAM, has the figures of one that answers entailment to every pair."""
+def test_scores_equal_tables_8_and_11_to_17(shared):
+    """The third system of these tables, ELMo-DAM, has the scores of a constant prediction of entailment."""
     from unbag.challenge_sets.perturbations.sicck import read_sicck
 
     rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
@@ -84,7 +84,7 @@ def test_table_8_and_11_to_17_of_the_paper(shared):
         assert tuple(_values(found[name]).values()) == pytest.approx(figures, abs=6e-5), name
 
 
-def test_the_reverse_rule():
+def test_apply_reverse_rule_combines_both_directions():
     forward = ["entailment", "entailment", "neutral", "neutral", "contradiction", "not_entailment", "not_entailment"]
     back = ["entailment", "neutral", "entailment", "neutral", "entailment", "entailment", "not_entailment"]
     assert apply_reverse_rule(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
@@ -92,8 +92,8 @@ def test_the_reverse_rule():
         apply_reverse_rule(forward, back[:1])
 
 
-def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
-    """As SICCK publishes them, in any order; the four have no label for the last pair."""
+def test_paired_rows_are_scored_by_reverse_rule():
+    """Rows as published in SICCK, in any order. The four labels exclude the last pair."""
     forward = ["neutral", "entailment", "neutral", "contradiction", "entailment"]
     back = ["entailment", "neutral", "neutral", "entailment", "entailment"]
     gold, part = [R, F, C, C, None], ["subject", "verb", "verb", "verb", "verb"]
@@ -132,7 +132,7 @@ def test_pairs_without_both_directions_raise(change, words):
         natural_logic(**inputs)
 
 
-def test_groups_are_scored_as_if_they_were_alone():
+def test_groups_are_scored_separately():
     column = ["x", "y"] * 5
     scores = natural_logic(PREDICTED, GOLD, groups={"part": column})
     assert list(scores["by"]["part"]) == ["x", "y"]
@@ -141,13 +141,13 @@ def test_groups_are_scored_as_if_they_were_alone():
         assert scores["by"]["part"][name] == {measure: alone[measure] for measure in (*MEASURES, "confusion")}
 
 
-def test_the_confusion_is_the_table_by_hand():
+def test_confusion_matrix_equals_hand_computed_table():
     assert natural_logic(PREDICTED, GOLD)["confusion"] == {
         F: {F: 2, N: 1}, R: {F: 1, R: 1}, C: {C: 1, N: 1}, N: {N: 3},
     }  # fmt: skip
 
 
-def test_crossed_groups_are_those_of_the_values_together():
+def test_crossed_groups_combine_values():
     kinds, parts = ["no"] * 4 + ["all"] * 6, ["subject", "verb"] * 5
     groups = {"type": kinds, "part": parts}
     crossed = natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "part"]])["by"]["type+part"]
@@ -159,8 +159,8 @@ def test_crossed_groups_are_those_of_the_values_together():
         natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "position"]])
 
 
-def test_table_10_and_the_shares_of_section_5(shared):
-    """Gold alone decides Table 10; 34 wrong answers to the 49 neutral pairs of section 5.2 are its 69.4 %."""
+def test_counts_equal_table_10_and_section_5(shared):
+    """Table 10 depends only on gold labels. 34 of 49 neutral pairs predicted wrongly are the 69.4 % of section 5.2."""
     from unbag.challenge_sets.perturbations.sicck import read_sicck
 
     rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
@@ -184,13 +184,13 @@ def test_table_10_and_the_shares_of_section_5(shared):
     assert kinds == {"universal": 89, "adjective/adverb": 90, "negation": 41}
 
 
-def test_order_of_rows_does_not_matter():
+def test_row_order_has_no_effect():
     order = [3, 1, 4, 0, 5, 9, 2, 6, 8, 7]
     shuffled = natural_logic([PREDICTED[i] for i in order], [GOLD[i] for i in order])
     assert shuffled == natural_logic(PREDICTED, GOLD)
 
 
-def test_intervals_contain_the_value_and_depend_on_the_seed():
+def test_intervals_contain_value_and_depend_on_seed():
     scores = natural_logic(PREDICTED * 20, GOLD * 20, seed=1)
     for name in MEASURES:
         assert scores[name].low < scores[name].value < scores[name].high
@@ -198,7 +198,7 @@ def test_intervals_contain_the_value_and_depend_on_the_seed():
     assert scores["f1"] != natural_logic(PREDICTED * 20, GOLD * 20, seed=2)["f1"]
 
 
-def test_intervals_are_those_of_resampled_examples():
+def test_intervals_equal_resampled_examples():
     rng = np.random.default_rng(5)
     gold, predicted = np.array(GOLD * 20), np.array(PREDICTED * 20)
     found = natural_logic(predicted, gold, resamples=2000)
@@ -207,7 +207,7 @@ def test_intervals_are_those_of_resampled_examples():
     assert [found["f1"].low, found["f1"].high] == pytest.approx(np.percentile(f1s, [2.5, 97.5]), abs=0.01)
 
 
-def test_intervals_over_sources_are_wider_where_their_pairs_go_together():
+def test_intervals_are_wider_for_dependent_pairs():
     sources = [f"s{i // 50}" for i in range(200)]
     gold = np.array([F, N] * 100)
     predicted = np.where(np.arange(200) < 100, gold, C)
@@ -217,7 +217,7 @@ def test_intervals_over_sources_are_wider_where_their_pairs_go_together():
     assert together.high - together.low > 3 * (alone.high - alone.low)
 
 
-def test_without_resamples_there_are_no_intervals():
+def test_zero_resamples_give_no_intervals():
     assert natural_logic(PREDICTED, GOLD, resamples=0)["f1"][1:3] == (None, None)
     assert isinstance(natural_logic(PREDICTED, GOLD)["f1"], Estimate)
 
@@ -230,7 +230,7 @@ def test_without_resamples_there_are_no_intervals():
         ({"predictions": [], "references": []}, "expected at least one example, got none"),
     ],
 )
-def test_bad_input_is_named(change, words):
+def test_invalid_input_error_names_argument(change, words):
     inputs = {"predictions": PREDICTED, "references": GOLD} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         natural_logic(**inputs)

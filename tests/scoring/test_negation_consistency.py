@@ -8,7 +8,7 @@ MIRROR = list("xxyyzz")
 OPERATION = ["restated", "restated", "hypernym", "hypernym", "restated", "restated"]
 
 
-def test_negation_consistency_of_known_answers_is_as_counted_by_hand():
+def test_negation_consistency_equals_hand_computed_values():
     scores = negation_consistency([0, 2, 0, 0, 0, 0], GOLD, SOURCE, MIRROR, OPERATION)
     assert scores["accuracy"].value == pytest.approx(4 / 6)
     assert scores["false_entailment_rate"].value == pytest.approx(2 / 3)
@@ -22,23 +22,23 @@ def test_negation_consistency_of_known_answers_is_as_counted_by_hand():
 
 
 @pytest.mark.parametrize("label", [0, 1, 2])
-def test_negation_consistency_of_one_answer_for_all_has_no_mirror_right(label):
+def test_constant_prediction_has_no_mirror_right(label):
     assert negation_consistency([label] * 6, GOLD, SOURCE, MIRROR, OPERATION)["mirror_consistency"].value == 0
 
 
-def test_negation_consistency_of_missing_predictions_is_zero():
+def test_missing_predictions_score_zero():
     scores = negation_consistency([-1] * 6, GOLD, SOURCE, MIRROR, OPERATION)
     assert scores["accuracy"].value == scores["mirror_consistency"].value == scores["false_entailment_rate"].value == 0
 
 
-def test_negation_consistency_of_any_label_but_entailment_is_equal():
+def test_any_label_except_entailment_scores_the_same():
     two, three = ([other if label else 0 for label in GOLD] for other in (1, 2))
     assert negation_consistency(two, GOLD, SOURCE, MIRROR, OPERATION) == negation_consistency(
         three, GOLD, SOURCE, MIRROR, OPERATION
     )
 
 
-def test_negation_consistency_of_rows_in_another_order_is_equal():
+def test_row_order_has_no_effect():
     predicted, order = [0, 2, 0, 0, 0, 0], [5, 0, 3, 1, 4, 2]
     expected = negation_consistency(predicted, GOLD, SOURCE, MIRROR, OPERATION)
     columns = ([column[i] for i in order] for column in (predicted, GOLD, SOURCE, MIRROR, OPERATION))
@@ -47,6 +47,6 @@ def test_negation_consistency_of_rows_in_another_order_is_equal():
         assert scores[name].value == pytest.approx(expected[name].value)
 
 
-def test_negation_consistency_of_columns_of_other_length_raises():
+def test_columns_of_other_length_raise():
     with pytest.raises(ValueError, match="columns of equal length"):
         negation_consistency([0], [0], ["a", "b"], ["x"], ["restated"])

@@ -21,7 +21,7 @@ def _share(values):
     return Sample(RATIO, np.stack([np.asarray(values, dtype=float), np.ones(len(values))], axis=1))
 
 
-def test_every_estimate_carries_the_examples_it_rests_on():
+def test_estimate_stores_its_sample():
     rng = np.random.default_rng(0)
     gold, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
     scores = accuracy(predicted, gold)
@@ -39,7 +39,7 @@ def test_every_estimate_carries_the_examples_it_rests_on():
     assert grouped.sample.columns.shape == (20, 2)
 
 
-def test_a_macro_average_rests_on_the_confusion_of_each_source():
+def test_macro_average_stores_confusion_per_source():
     rng = np.random.default_rng(0)
     gold, predicted = rng.choice(["e", "n", "c"], 90), rng.choice(["e", "n"], 90)
     scores = natural_logic(predicted, gold, source_id=[f"s{i // 6}" for i in range(90)])
@@ -50,31 +50,32 @@ def test_a_macro_average_rests_on_the_confusion_of_each_source():
     assert set(STATISTICS) == {RATIO, MEAN, DIFFERENCE, "skill", "auroc", "balanced_accuracy"} | macros
 
 
-def test_a_model_and_itself_do_not_differ():
+def test_model_does_not_differ_from_itself():
     right = _share(np.random.default_rng(0).random(300) < 0.7)
     found = compute_paired_difference(right, right)
     assert found.difference.value == 0
-    reach = 1.959964 * 2**0.5 / 302  # of Bonett & Price, where no example tells them apart
+    reach = 1.959964 * 2**0.5 / 302  # limits of Bonett & Price without discordant examples
     assert (found.difference.low, found.difference.high) == pytest.approx((-reach, reach))
     assert found.p == 1
 
 
-def test_equal_draws_of_a_mean_give_no_interval():
+def test_constant_mean_difference_has_no_interval():
     entropies = Sample(MEAN, np.stack([np.full(20, 1.05), np.ones(20)], axis=1))
     assert compute_paired_difference(entropies, entropies).difference == Estimate(0, None, None, 20)
 
 
-def test_by_hand_where_every_resample_is_known():
-    # One of two examples: the resamples' differences are 0, 1/2 (twice) and 1, a quarter of them not above 0.
+def test_p_value_equals_enumerated_resamples():
+    # The two systems differ on one of two examples: the differences are 0, 1/2 (twice) and 1, so a quarter is not above
+    # 0.
     found = compute_paired_difference(_share([0, 0]), _share([1, 0]), resamples=20_000)
     assert found.difference.value == 0.5
-    # Of Bonett & Price with counts of 2 and 1 in 4: a gap of 1/4 with the error √((3/4 - 1/16) / 4).
+    # Bonett & Price with counts of 2 and 1 in 4: a gap of 1/4 with the error √((3/4 - 1/16) / 4).
     assert found.difference.low == pytest.approx(0.25 - 1.959964 * (0.6875 / 4) ** 0.5)
     assert found.difference.high == 1
     assert found.p == pytest.approx(0.5, abs=0.02)
 
 
-def test_against_the_paired_normal_approximation():
+def test_interval_matches_paired_normal_approximation():
     rng = np.random.default_rng(1)
     first = rng.random(2000)
     second = first + rng.normal(0.003, 0.1, 2000)
@@ -84,7 +85,7 @@ def test_against_the_paired_normal_approximation():
     assert found.difference.low == pytest.approx(gap - 1.96 * error, abs=0.0004)
     assert found.difference.high == pytest.approx(gap + 1.96 * error, abs=0.0004)
     assert found.p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
-    # Not knowing that they are pairs costs width.
+    # Without the pairing, the interval is wider.
     alone = [Estimate(v.mean(), *np.percentile(d, [2.5, 97.5]), 2000) for v, d in _alone(first, second)]
     unpaired = compute_unpaired_difference(*alone)
     assert unpaired.high - unpaired.low > 2 * (found.difference.high - found.difference.low)
@@ -94,7 +95,7 @@ def _alone(*systems):
     return [(values, resample_statistics([_share(values)], seed=seed)[0]) for seed, values in enumerate(systems)]
 
 
-def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
+def test_bootstrap_agrees_with_mcnemar():
     rng = np.random.default_rng(2)
     first = rng.random(800) < 0.8
     second = np.where(rng.random(800) < 0.1, rng.random(800) < 0.95, first)
@@ -103,7 +104,7 @@ def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
     )
 
 
-def test_binary_outcomes_need_examples_that_count_fully_or_not_at_all():
+def test_binary_outcomes_require_whole_examples():
     inside = np.array([1.0, 1.0, 0.0, 1.0])
     one, two = (Sample(RATIO, np.stack([right * inside, inside], axis=1)) for right in ([1, 0, 1, 1], [1, 1, 0, 0]))
     first, second = extract_binary_outcomes(one, two)
@@ -113,7 +114,7 @@ def test_binary_outcomes_need_examples_that_count_fully_or_not_at_all():
     assert extract_binary_outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
 
 
-def test_a_quantity_that_only_one_system_has_is_no_difference():
+def test_metric_of_only_one_system_has_no_difference():
     none = Sample(RATIO, np.zeros((4, 2)))
     assert compute_paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
 
@@ -123,13 +124,13 @@ def test_samples_of_other_examples_raise():
         resample_statistics([_share([1, 0, 1]), _share([1, 0, 1, 1])])
 
 
-def test_draws_do_not_depend_on_the_other_samples():
+def test_resamples_do_not_depend_on_other_samples():
     rng = np.random.default_rng(3)
     first, second, third = (_share(rng.random(50)) for _ in range(3))
     assert resample_statistics([first, second])[1].tolist() == resample_statistics([third, first, second])[2].tolist()
 
 
-def test_unpaired_intervals_of_equal_width_widen_by_the_root_of_two():
+def test_unpaired_interval_widens_by_square_root_of_two():
     gap = compute_unpaired_difference(Estimate(0.5, 0.4, 0.6, 10), Estimate(0.5, 0.4, 0.6, 20))
     assert (gap.low, gap.high) == pytest.approx((-0.1 * 2**0.5, 0.1 * 2**0.5))
     assert compute_unpaired_difference(Estimate(None, None, None, 0), Estimate(0.5, 0.4, 0.6, 2)).value is None

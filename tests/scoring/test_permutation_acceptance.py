@@ -35,7 +35,7 @@ def _random(seed=0, sources=40, q=7, labels=3):
     }
 
 
-def test_every_quantity_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     scores = _score()
     values = {name: estimate.value for name, estimate in scores.items() if hasattr(estimate, "value")}
     assert values == {
@@ -43,10 +43,10 @@ def test_every_quantity_by_hand():
         "omega_max": 0.75,  # a, b, c
         "omega_rand": 0.5,  # a and b exceed a third; c has a quarter
         "omega_all": 0.25,  # a
-        "acceptance": 7 / 16,  # 4, 2, 1 and 0 of 4
+        "acceptance": 7 / 16,  # 4, 2, 1 and 0 of 4 are accepted
         "p_c": 0.75,  # (1 + 1/2) / 2
-        "p_c_accepted": 0.75,  # both are accepted in some order
-        "p_f": 0.25,  # c alone: d was never accepted
+        "p_c_accepted": 0.75,  # both are accepted in at least one order
+        "p_f": 0.25,  # only c, since d is never accepted
     }
     assert {name: scores[name] for name in ("n_examples", "q", "n_labels", "n_c", "n_f")} == {
         "n_examples": 4,
@@ -57,13 +57,13 @@ def test_every_quantity_by_hand():
     }
 
 
-def test_a_third_of_three_permutations_does_not_exceed_chance():
+def test_acceptance_of_one_third_is_not_above_chance():
     scores = permutation_acceptance([E, E, N, N], [E] * 4, ["a"] * 4, [-1, 0, 1, 2])
     assert scores["omega_rand"].value == 0
 
 
-def test_confident_acceptance_by_hand():
-    # b's two accepted permutations have .45 and .95 on the gold label, c's one has .6; a's are sure.
+def test_confident_acceptance_equals_hand_computed_value():
+    # The gold label has .45 and .95 for b's accepted permutations, .6 for c's, and 1 for a's.
     gold = {("b", 0): 0.45, ("b", 2): 0.95, ("c", 3): 0.6}
     distributions = []
     for source, k, label in ROWS:
@@ -79,18 +79,20 @@ def test_confident_acceptance_by_hand():
     assert confident["0.9"]["p_f"].n == 0
 
 
-def test_entropy_is_of_the_accepted_permutations():
+def test_entropy_uses_only_accepted_permutations():
     uniform, sure = [1 / 3] * 3, [1.0, 0.0, 0.0]
     predicted = [E, E, E, N]
     distributions = [sure, [0.34, 0.33, 0.33], sure, uniform]
     scores = permutation_acceptance(predicted, [E] * 4, ["a"] * 4, [-1, 0, 1, 2], probabilities=distributions)
-    expected = -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33)) / 2  # the last was not accepted, the sure one has 0
+    expected = (
+        -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33)) / 2
+    )  # the last permutation is not accepted, and the certain one has entropy 0
     assert scores["entropy_c"].value == pytest.approx(expected)
     assert scores["entropy_f"].value is None
 
 
-def test_entropy_is_of_each_example_first_and_then_of_all():
-    # Both right in order. a is accepted twice, at entropies h and 0; b once, at k.
+def test_entropy_is_averaged_per_example_by_default():
+    # Both are right in the original order. a is accepted twice, with entropies h and 0, and b once, with entropy k.
     predicted = [E, E, E, E, E, N]
     distributions = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.34, 0.33, 0.33], [0, 1, 0]]
     call = [predicted, [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1]]
@@ -106,18 +108,18 @@ def test_entropy_is_of_each_example_first_and_then_of_all():
         permutation_acceptance(*call, entropy_over="rows")
 
 
-def test_the_codes_p_c_leaves_out_what_is_never_accepted():
-    # a is right in order and accepted in 1 of 2; b is right in order and never accepted.
+def test_p_c_accepted_excludes_examples_never_accepted():
+    # a and b are right in the original order; a is accepted in 1 of 2 permutations, b in none.
     scores = permutation_acceptance([E, E, N, E, N, N], [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     assert (scores["p_c"].value, scores["p_c"].n) == (1 / 4, 2)
     assert (scores["p_c_accepted"].value, scores["p_c_accepted"].n) == (1 / 2, 1)
     assert scores["acceptance"].value == 1 / 4
 
 
-def test_a_bag_of_words_accepts_what_it_gets_right_and_nothing_else():
+def test_bag_of_words_accepts_exactly_correct_examples():
     data = _random()
     first = data["permutation"] == -1
-    own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same answer whatever the order
+    own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same prediction for all orders
     scores = permutation_acceptance(own, data["references"], data["source_id"], data["permutation"])
     assert scores["p_c"].value == scores["p_c_accepted"].value == 1
     assert scores["p_f"].value is None
@@ -127,7 +129,7 @@ def test_a_bag_of_words_accepts_what_it_gets_right_and_nothing_else():
 
 
 @pytest.mark.parametrize("label", [E, N, C])
-def test_a_constant_model_has_its_labels_share(label):
+def test_constant_prediction_scores_label_frequency(label):
     data = _random()
     share = np.mean(data["references"] == label)
     scores = permutation_acceptance(
@@ -141,7 +143,7 @@ def test_a_constant_model_has_its_labels_share(label):
     assert [omega for _, omega in scores["curve"]] == pytest.approx([share] * 101)
 
 
-def test_order_of_rows_does_not_matter():
+def test_row_order_has_no_effect():
     data = _random()
     order = np.random.default_rng(1).permutation(len(data["references"]))
     assert (order != np.arange(len(order))).any()
@@ -153,7 +155,7 @@ def _values(scores):
     return {name: estimate.value for name, estimate in scores.items() if hasattr(estimate, "value")}
 
 
-def test_omega_falls_with_x_and_the_curve_holds_the_named_points():
+def test_omega_decreases_with_x():
     data = _random()
     scores = permutation_acceptance(**data, curve=True)
     curve = dict(scores["curve"])
@@ -164,16 +166,16 @@ def test_omega_falls_with_x_and_the_curve_holds_the_named_points():
     assert curve[1.0] == scores["omega_all"].value
 
 
-def test_the_curve_counts_only_shares_above_x():
-    # 29 of 100 accepted: 0.29 * 100 is 28.999999999999996 in floating point.
+def test_curve_counts_only_proportions_above_x():
+    # 29 of 100 are accepted; 0.29 * 100 is 28.999999999999996 in floating point.
     predicted = [E] + [E] * 29 + [N] * 71
     scores = permutation_acceptance(predicted, [E] * 101, ["a"] * 101, range(-1, 100), curve=True)
     assert dict(scores["curve"])[0.28] == 1
     assert dict(scores["curve"])[0.29] == 0
 
 
-def test_against_a_plain_loop():
-    """An independent reading of the definitions, one example at a time."""
+def test_metrics_equal_plain_loop():
+    """An independent implementation of the definitions, one example at a time."""
     data = _random(seed=3, sources=25, q=9)
     rates, correct = {}, {}
     for i, source in enumerate(data["source_id"]):
@@ -203,18 +205,18 @@ def test_against_a_plain_loop():
     assert scores["n_f"] == len(flipped)
 
 
-def test_two_labels_have_chance_at_a_half():
+def test_chance_of_two_labels_is_one_half():
     scores = permutation_acceptance([0, 0, 1, 1, 1], [0] * 5, ["a"] * 5, [-1, 0, 1, 2, 3], n_labels=2)
-    assert scores["omega_rand"].value == 0  # a quarter exceeds neither a half
+    assert scores["omega_rand"].value == 0  # a quarter is below one half
     scores = permutation_acceptance([0, 0, 0, 0, 1], [0] * 5, ["a"] * 5, [-1, 0, 1, 2, 3], n_labels=2)
     assert scores["omega_rand"].value == 1
 
 
-def test_bins_by_hand():
+def test_bins_equal_hand_computed_values():
     bleu = [1.0, 0.0, 0.05, 0.3, 0.35] * 4
     bins = _score(bleu=bleu)["by_bleu"]
     assert [(row["low"], row["n"]) for row in bins] == [(0.0, 8), (0.3, 8)]
-    # Permutations 0 and 1 of a and b: three of four accepted; of c and d: none.
+    # Three of four are accepted for permutations 0 and 1 of a and b, none for c and d.
     assert bins[0]["acceptance"] == 3 / 8
     assert (bins[0]["n_c"], bins[0]["acceptance_c"]) == (4, 3 / 4)
     assert (bins[1]["n_f"], bins[1]["acceptance_f"]) == (2, 1 / 2)
@@ -224,19 +226,19 @@ def test_bins_by_hand():
     assert "by_bleu" not in scores
 
 
-def test_rows_without_a_mini_tree_ratio_are_in_no_bin():
+def test_rows_without_minitree_ratio_are_excluded_from_bins():
     bins = _score(minitree=[1.0, 0.5, 0.55, np.nan, 0.95] * 4)["by_minitree"]
     assert [(row["low"], row["n"]) for row in bins] == [(0.5, 8), (0.9, 4)]
     assert bins[0]["acceptance"] == 3 / 8
     assert _score(minitree=[np.nan] * 20)["by_minitree"] == []
 
 
-def test_lengths_are_binned_by_five():
+def test_length_bins_have_width_five():
     bins = _score(lengths=[21] * 5 + [24] * 5 + [25] * 10)["by_length"]
     assert [(row["low"], row["high"], row["n"]) for row in bins] == [(20, 25, 8), (25, 30, 8)]
 
 
-def test_intervals_contain_the_value_and_those_of_entropies_depend_on_the_seed():
+def test_intervals_contain_value_and_entropies_use_seed():
     data = _random()
     scores = permutation_acceptance(**data, seed=1)
     for name in ("accuracy", "omega_rand", "p_c", "p_f", "entropy_c"):
@@ -247,7 +249,7 @@ def test_intervals_contain_the_value_and_those_of_entropies_depend_on_the_seed()
     assert scores["entropy_c"].low != other["entropy_c"].low
 
 
-def test_without_resamples_there_are_no_intervals():
+def test_zero_resamples_give_no_intervals():
     assert _score(resamples=0)["p_c"][1:3] == (None, None)
 
 
@@ -267,7 +269,7 @@ def test_without_resamples_there_are_no_intervals():
         ({"bleu": [0.1]}, "expected bin columns of the same length as predictions (20), got a column of length 1"),
     ],
 )
-def test_bad_input_is_named(change, words):
+def test_invalid_input_error_names_argument(change, words):
     inputs = {
         "predictions": PREDICTIONS,
         "references": REFERENCES,
@@ -278,7 +280,7 @@ def test_bad_input_is_named(change, words):
         permutation_acceptance(**inputs)
 
 
-def test_a_missing_permutation_is_named():
+def test_missing_permutation_is_reported():
     rows = slice(0, -1)
     with pytest.raises(ValueError, match=re.escape("got permutation 3 of source 'd' 0 times")):
         permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])

@@ -16,7 +16,7 @@ from unbag.scoring.pos_minitree import (
 D, N, V, P = (TAGS.index(tag) for tag in ("DET", "NOUN", "VERB", "ADP"))
 
 
-def test_neighbourhoods_by_hand():
+def test_neighbor_distributions_equal_hand_computed_values():
     # the cat sleeps on the mat
     found = compute_neighbor_distributions(encode_tags(["DET", "NOUN", "VERB", "ADP", "DET", "NOUN"]))
     assert found.shape == (6, 17)
@@ -26,7 +26,7 @@ def test_neighbourhoods_by_hand():
     assert found.sum(axis=1) == pytest.approx(1)
 
 
-def test_a_word_alone_has_no_neighbours():
+def test_single_word_has_no_neighbors():
     assert compute_neighbor_distributions(encode_tags(["NOUN"])).sum() == 0
     assert compute_neighbor_distributions(encode_tags(["NOUN", "VERB"]), radius=9)[0, V] == 1
 
@@ -40,14 +40,14 @@ def _plain_loop(tags, radius):
 
 
 @pytest.mark.parametrize("radius", [1, 2, 3])
-def test_neighbourhoods_against_a_plain_loop(radius):
+def test_neighbor_distributions_equal_plain_loop(radius):
     tags = np.random.default_rng(radius).integers(0, 17, (5, 9))
     assert compute_neighbor_distributions(tags, radius) == pytest.approx(
         np.stack([_plain_loop(row, radius) for row in tags])
     )
 
 
-def test_equal_tags_are_taken_in_one_order():
+def test_ties_between_tags_have_fixed_order():
     weights = np.zeros(17)
     weights[[9, 3]] = 0.5
     assert find_top_tags(weights, 4) == (1 << 3) | (1 << 9) | (1 << 0) | (1 << 1)
@@ -55,9 +55,10 @@ def test_equal_tags_are_taken_in_one_order():
     assert all(bin(int(bits)).count("1") == 4 for bits in find_top_tags(np.random.default_rng(0).random((20, 17)), 4))
 
 
-def test_signatures_by_hand():
-    # top 2 here: DET, VERB; usual: DET, NOUN -> 1/2. The second word is not known. The third: here NOUN, ADJ (absent,
-    # the first of the tags); usual NOUN, VERB -> 1/2.
+def test_signature_equals_hand_computed_value():
+    # For the first word, the top 2 tags are DET, VERB here and DET, NOUN in training, an overlap of 1/2. The second
+    # word is unknown. For the third, they are NOUN, ADJ here (ADJ does not occur, but is the first of the tags) and
+    # NOUN, VERB in training: 1/2.
     usual = [
         find_top_tags(np.eye(17)[D] + 0.5 * np.eye(17)[N], 2),
         0,
@@ -65,16 +66,16 @@ def test_signatures_by_hand():
     ]
     tags = [[N, D, V], [N, V, D]]
     found = compute_signatures([tags[0]], [usual], [[True, False, True]], radius=1, k=2)
-    # NOUN has the neighbour DET (and the absent ADJ): shares DET; VERB has DET and ADJ: shares nothing.
+    # NOUN has the neighbors DET and ADJ (which does not occur): overlap DET. VERB has DET and ADJ: no overlap.
     assert found.tolist() == [(1 / 2 + 0) / 2]
 
 
-def test_a_sentence_of_unknown_words_has_no_signature():
+def test_sentence_of_unknown_words_has_no_signature():
     assert np.isnan(compute_signatures([D, N], [0, 0], [False, False]))
 
 
-def test_a_sentence_that_is_all_of_training_overlaps_wholly():
-    """Section 6: the same mini-tree in the sentence as in training is an overlap of 1."""
+def test_sentence_equal_to_training_has_signature_one():
+    """Section 6: equal mini-trees in the sentence and in training have an overlap of 1."""
     words, tags = ["a", "cat", "sleeps", "here"], ["DET", "NOUN", "VERB", "ADV"]
     usual = dict(zip(words, compute_neighbor_distributions(encode_tags(tags)), strict=True))
     for k in (1, 2, 4, 17):
@@ -84,31 +85,31 @@ def test_a_sentence_that_is_all_of_training_overlaps_wholly():
     assert compute_sentence_signature(["cat", "here", "a", "sleeps"], ["NOUN", "ADV", "DET", "VERB"], usual, k=1) < 1
 
 
-def test_the_codes_signature_by_hand():
-    """Over word types, their places pooled; an unknown word counts 0."""
-    # the dog sees the cat, radius 1. "the" at both places has NOUN, VERB, NOUN: top 2 NOUN, VERB. dog: DET, VERB.
-    # sees: NOUN, DET. cat: DET and, absent, ADJ.
+def test_text_signature_equals_hand_computed_value():
+    """Positions are pooled by word type, and an unknown word counts 0."""
+    # "the dog sees the cat" with radius 1. The two positions of "the" have NOUN, VERB and NOUN: top 2 NOUN, VERB. dog:
+    # DET, VERB. sees: NOUN, DET. cat: DET and ADJ (which does not occur).
     words, tags = ["the", "dog", "sees", "the", "cat"], ["DET", "NOUN", "VERB", "DET", "NOUN"]
     rows = np.eye(17)
     usual = {
-        "the": 0.7 * rows[N] + 0.3 * rows[P],  # shares NOUN
-        "dog": 0.6 * rows[D] + 0.4 * rows[V],  # shares both
-        "cat": 0.6 * rows[D] + 0.4 * rows[V],  # shares DET
+        "the": 0.7 * rows[N] + 0.3 * rows[P],  # overlap NOUN
+        "dog": 0.6 * rows[D] + 0.4 * rows[V],  # overlap of both
+        "cat": 0.6 * rows[D] + 0.4 * rows[V],  # overlap DET
     }
     assert compute_sentence_signature(words, tags, usual, radius=1, k=2) == (1 / 2 + 1 + 0 + 1 / 2) / 4
-    # By the text each place counts. The first "the" has NOUN (and the absent ADJ), the second VERB and NOUN: both share
-    # NOUN; "sees" is left out.
+    # With the definition of the text, each position counts. The first "the" has NOUN (and ADJ, which does not occur),
+    # the second VERB and NOUN: both overlap in NOUN. "sees" is unknown and excluded.
     by_text = compute_sentence_signature(words, tags, usual, radius=1, k=2, definition="text")
     assert by_text == (1 / 2 + 1 + 1 / 2 + 1 / 2) / 4
 
 
-def test_words_that_differ_in_case_are_one_type():
+def test_word_types_ignore_case():
     usual = {"the": np.eye(17)[N]}
     assert compute_sentence_signature(["The", "cat", "the", "dog"], ["DET", "NOUN", "DET", "NOUN"], usual, k=1) == 1 / 3
 
 
 def _codes_signature(words, tags, usual, radius, k):
-    """The same again, one word type at a time, with counters and sets."""
+    """Compute the signature of the code independently, one word type at a time, with counters and sets."""
     near, order = {}, list(TAGS)
     for place, word in enumerate(words):
         others = [tag for other, tag in enumerate(tags) if other != place and abs(other - place) <= radius]
@@ -125,7 +126,7 @@ def _codes_signature(words, tags, usual, radius, k):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_codes_signature_against_a_plain_loop(seed):
+def test_code_signature_equals_plain_loop(seed):
     rng = np.random.default_rng(seed)
     vocabulary = [f"w{i}" for i in range(6)]
     usual = {word: rng.dirichlet(np.ones(17)) for word in vocabulary[:4]}
@@ -137,7 +138,7 @@ def test_the_codes_signature_against_a_plain_loop(seed):
             assert compute_sentence_signature(words, tags, usual, radius=radius, k=k) == pytest.approx(expected)
 
 
-def test_ratios_and_acceptance_by_hand():
+def test_ratios_and_acceptance_equal_hand_computed_values():
     scores = pos_minitree(
         [0.4, 0.5, 0.55, 0.2, np.nan, 0.5],
         [0.5, 0.5, 0.5, 0.5, 0.5, 0.0],
@@ -151,7 +152,7 @@ def test_ratios_and_acceptance_by_hand():
     ]  # fmt: skip
 
 
-def test_the_permutation_that_changes_nothing_has_ratio_1():
+def test_identity_permutation_has_ratio_one():
     signature = np.random.default_rng(0).random(10) + 0.1
     assert pos_minitree(signature, signature)["ratios"] == [1.0] * 10
     assert pos_minitree([np.nan], [1.0]) == {"n": 0, "ratio": None, "ratios": [None]}
@@ -171,6 +172,6 @@ def test_the_permutation_that_changes_nothing_has_ratio_1():
         (lambda: pos_minitree([1.0], [1.0], width=0), "width: expected a positive number, got 0"),
     ],
 )
-def test_bad_input_is_named(call, words):
+def test_invalid_input_raises(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -10,15 +10,15 @@ from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, c
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=2, max_size=8)
 
 
-def test_mean_and_deviation_are_those_of_a_sample():
+def test_spread_is_mean_and_sample_standard_deviation():
     found = compute_seed_spread([0.81, 0.79, 0.84])
     assert found.mean == pytest.approx(statistics.fmean([0.81, 0.79, 0.84]))
     assert found.standard_deviation == pytest.approx(statistics.stdev([0.81, 0.79, 0.84]))
     assert compute_seed_spread([0.5]) == (0.5, None, 1)
 
 
-def test_welch_by_hand():
-    # Means 2 and 5, variances 1 and 4 of 3 each: t = 3 / sqrt(5 / 3), ν = (5/3)² / ((1/3)² / 2 + (4/3)² / 2) = 50 / 17.
+def test_welch_test_equals_hand_computed_value():
+    # Means 2 and 5, variances 1 and 4, n = 3: t = 3 / sqrt(5 / 3), ν = (5/3)² / ((1/3)² / 2 + (4/3)² / 2) = 50 / 17.
     found = run_seed_test([1, 2, 3], [3, 5, 7])
     assert found.difference.value == 3
     assert found.difference.n == 6
@@ -27,7 +27,7 @@ def test_welch_by_hand():
 
 @settings(max_examples=50)
 @given(SCORES, SCORES)
-def test_against_scipy(first, second):
+def test_welch_test_equals_scipy(first, second):
     stats = pytest.importorskip("scipy.stats")
     if len(set(first)) == 1 and len(set(second)) == 1:
         return
@@ -38,7 +38,7 @@ def test_against_scipy(first, second):
     assert (ours.difference.low, ours.difference.high) == pytest.approx(tuple(interval), abs=1e-6)
 
 
-def test_one_seed_borrows_the_others_variance():
+def test_single_seed_uses_variance_of_other_system():
     stats = pytest.importorskip("scipy.stats")
     values = [0.80, 0.82, 0.79, 0.81]
     found = run_seed_test([0.75], values)
@@ -47,7 +47,7 @@ def test_one_seed_borrows_the_others_variance():
     assert found.p == pytest.approx(run_seed_test(values, [0.75]).p)
 
 
-def test_without_spread_there_is_no_test():
+def test_zero_variance_gives_no_test():
     assert run_seed_test([0.5], [0.7]).p is None
     alike = run_seed_test([0.5, 0.5], [0.7, 0.7])
     assert (alike.p, alike.difference.low, alike.difference.high) == (None, None, None)
@@ -55,12 +55,12 @@ def test_without_spread_there_is_no_test():
 
 @settings(max_examples=50)
 @given(st.floats(0, 60), st.floats(1, 200))
-def test_students_t(t, freedom):
+def test_t_p_value_equals_scipy(t, freedom):
     stats = pytest.importorskip("scipy.stats")
     assert compute_t_p_value(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), abs=1e-8)
 
 
 @pytest.mark.parametrize("freedom", [1, 2.5, 4, 30, 1000])
-def test_its_quantiles(freedom):
+def test_t_quantile_equals_scipy(freedom):
     stats = pytest.importorskip("scipy.stats")
     assert compute_t_quantile(0.975, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-7)

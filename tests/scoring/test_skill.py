@@ -6,13 +6,13 @@ from unbag.scoring.intervals import compute_widening_factor
 from unbag.scoring.skill import MIN_LABEL_ROWS, PredictionCredits, skill_score
 
 RNG = np.random.default_rng(0)
-GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as uneven as Breaking NLI
+GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as imbalanced as Breaking NLI
 N = len(GOLD)
 
 
 @pytest.fixture(autouse=True)
 def _as_in_use(monkeypatch):
-    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", MIN_LABEL_ROWS)  # which other tests, of few rows, lower
+    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", MIN_LABEL_ROWS)  # other tests lower this value
 
 
 def right(predicted, gold=GOLD):
@@ -20,7 +20,7 @@ def right(predicted, gold=GOLD):
 
 
 def noisy(share):
-    """Return the gold labels, but for a share of each label's rows, whose answers are each label in turn."""
+    """Return the gold labels, with a proportion of each label's rows replaced by each label in turn."""
     answers = GOLD.copy()
     for label in range(3):
         rows = np.flatnonzero(GOLD == label)
@@ -33,28 +33,28 @@ COUNTING = right(noisy(0.6))
 
 
 @pytest.mark.parametrize("label", range(3))
-def test_a_constant_prediction_has_no_skill_however_frequent_its_label(label):
+def test_constant_prediction_has_no_skill_for_any_label_frequency(label):
     assert skill_score(right(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
     assert skill_score(right(np.full(N, label)), COUNTING)["score"].value < 0
 
 
-def test_a_random_prediction_has_0_within_its_interval():
+def test_random_prediction_interval_contains_zero():
     score = skill_score(right(RNG.integers(0, 3, N)))["score"]
     assert score.low < 0 < score.high
 
 
-def test_an_oracle_has_1():
+def test_oracle_has_skill_one():
     score = skill_score(right(GOLD), COUNTING)["score"]
     assert score.value == score.high == 1
-    assert 0.98 < score.low < 1 - 3 / N  # which as many right answers are sure to show of a share alone
+    assert 0.98 < score.low < 1 - 3 / N  # the limit of the binomial interval alone
 
 
-def test_an_oracle_with_noise_loses_the_share_of_noise():
+def test_noisy_oracle_loses_proportion_of_noise():
     assert skill_score(right(noisy(0.2)))["score"].value == pytest.approx(0.8)
     assert skill_score(right(noisy(0.2)), COUNTING)["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
 
 
-def test_the_lexical_baseline_has_no_skill_against_itself():
+def test_lexical_baseline_has_no_skill_against_itself():
     scores = skill_score(COUNTING, COUNTING)
     assert scores["score"].value == 0
     assert -0.01 < scores["score"].low < 0 < scores["score"].high < 0.01
@@ -62,7 +62,7 @@ def test_the_lexical_baseline_has_no_skill_against_itself():
     assert scores["reference"] == "baseline"
 
 
-def test_a_lexical_baseline_below_chance_is_not_the_reference():
+def test_lexical_baseline_below_chance_is_not_reference():
     wrong = right((GOLD + 1) % 3)
     scores = skill_score(right(noisy(0.2)), wrong)
     assert scores["score"].value == skill_score(right(noisy(0.2)))["score"].value
@@ -70,7 +70,7 @@ def test_a_lexical_baseline_below_chance_is_not_the_reference():
     assert scores["baseline"] == pytest.approx(-0.5)
 
 
-def test_reference_is_the_better_of_the_lexical_baseline_and_the_shuffled_control():
+def test_reference_is_better_of_baseline_and_shuffled_control():
     better = right(noisy(0.4))
     for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "baseline")):
         scores = skill_score(right(noisy(0.2)), lexical, shuffled)
@@ -80,28 +80,28 @@ def test_reference_is_the_better_of_the_lexical_baseline_and_the_shuffled_contro
 
 
 @pytest.mark.parametrize("lexical", [None, COUNTING, right(noisy(0.1))])
-def test_a_model_blind_to_word_order_has_no_skill(lexical):
+def test_order_blind_model_has_no_skill(lexical):
     model = right(noisy(0.3))
     scores = skill_score(model, lexical, shuffled=model)
     assert scores["score"].value <= 0
-    assert scores["score"].low < 0  # so that it is never shown to be better
+    assert scores["score"].low < 0  # so the model is never reported as better
     assert scores["score"].high < 0.01
     assert scores["shuffled"] == scores["model"]
 
 
-def test_skill_rises_with_every_correct_prediction():
+def test_skill_increases_with_correct_predictions():
     values = [skill_score(right(noisy(share)), COUNTING, resamples=0)["score"].value for share in (0.9, 0.5, 0.1, 0)]
     assert values == sorted(values)
 
 
-def test_by_hand():
+def test_skill_equals_hand_computed_value():
     gold = np.repeat([0, 1], [50, 150])
     model = PredictionCredits(
         np.r_[np.ones(40), np.zeros(10), np.ones(75), np.zeros(75)], gold, range(200)
-    )  # recalls .8, .5
+    )  # recalls of .8 and .5
     words = PredictionCredits(
         np.r_[np.ones(30), np.zeros(20), np.ones(75), np.zeros(75)], gold, range(200)
-    )  # .6 and .5
+    )  # recalls of .6 and .5
     scores = skill_score(model, words)
     assert scores["model"] == pytest.approx(0.3)  # (0.65 - 0.5) / 0.5
     assert scores["baseline"] == pytest.approx(0.1)
@@ -116,9 +116,9 @@ def test_labels_with_few_rows_are_excluded_and_counted():
     assert scores["excluded"] == [{"label": "c", "rows": MIN_LABEL_ROWS - 1, "reason": "fewer than 50 rows"}]
 
 
-def test_a_label_without_annotator_agreement_is_excluded():
+def test_label_without_annotator_agreement_is_excluded():
     gold = np.repeat([0, 1, 2], 60)
-    # Annotators give 0 and 2 as one, and what is labelled 1 each label in turn: on 1 they agree by chance at most.
+    # Annotators agree on labels 0 and 2. Rows with label 1 get each label once, so their agreement is at most chance.
     votes = [[label] * 3 if label != 1 else [0, 1, 2] for label in gold.tolist()]
     scores = skill_score(right(gold, gold), annotators=votes)
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
@@ -127,12 +127,12 @@ def test_a_label_without_annotator_agreement_is_excluded():
     assert excluded["reason"].startswith("annotators' κ -0")
 
 
-def test_skill_of_one_label_is_none():
+def test_single_label_has_no_skill():
     gold = np.zeros(50, dtype=int)
     assert skill_score(right(gold, gold)) is None
 
 
-def test_rows_that_do_not_count_are_ignored():
+def test_excluded_rows_are_ignored():
     counts = np.arange(N) % 2 == 0
     some = right(noisy(0.2))._replace(is_counted=counts)
     kept = np.flatnonzero(counts)
@@ -154,26 +154,26 @@ def test_credits_of_other_rows_raise():
         skill_score(right(GOLD), right(GOLD[:-1], GOLD[:-1]))
 
 
-def test_a_random_prediction_on_few_sources_is_rarely_significant():
-    """Fifteen seeds of unequal answers, as SICCK has: the bare bootstrap says otherwise of 8 coins in 100 and more."""
+def test_coin_on_few_sources_is_rarely_significant():
+    """Fifteen sources, as in SICCK. With the plain bootstrap, at least 8 of 100 coins would be significant."""
     alarms = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
         source, gold = np.repeat(np.arange(15), 24), rng.permuted(np.arange(360) % 4)
-        leaning = rng.integers(0, 4, 15)[source]  # answers of one seed are alike
+        leaning = rng.integers(0, 4, 15)[source]  # predictions within a source are correlated
         answers = np.where(rng.random(360) < 0.5, leaning, rng.integers(0, 4, 360))
         alarms += skill_score(PredictionCredits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
     assert alarms <= 300 * 0.07
 
 
 @pytest.mark.parametrize("n", [5, 8, 15, 30, 1000])
-def test_the_widening_is_that_of_students_t(n):
+def test_widening_factor_equals_students_t(n):
     expected = np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975)
     assert compute_widening_factor(n) == pytest.approx(expected, rel=1e-3)
 
 
-def test_credit_above_a_perfect_reader_is_cut_to_one():
-    # One that never gives the gold label to scrambled text has credit 1, where a perfect model guesses: 1 - 1/3.
+def test_credit_above_perfect_model_is_clipped_to_one():
+    # A model that never predicts the gold label for shuffled text has credit 1; a perfect model guesses there: 1 - 1/3.
     credits = PredictionCredits(
         np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), chance_credit=0.0, perfect_credit=2 / 3
     )

@@ -9,7 +9,7 @@ from unbag.scoring.swap_consistency import swap_consistency, swap_consistency_of
 E, N, C = 0, 1, 2
 NOTHING = Estimate(None, None, None, 0)
 
-# By hand: two entailment pairs, three neutral, two contradiction.
+# By hand: two entailment pairs, three neutral pairs and two contradictions.
 REFERENCES = [E, N, C, N, E, C, N]
 PREDICTIONS = [E, N, C, C, N, C, N]
 SWAPPED = [N, N, N, N, E, C, E]
@@ -35,31 +35,31 @@ def _values(scores):
     return flat
 
 
-def test_every_quantity_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     scores = swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED)
     assert _values(scores) == {
         "n_examples": 7,
         "n_excluded": 2,
-        "accuracy_before": 4 / 5,  # all but the second neutral pair
+        "accuracy_before": 4 / 5,  # all except the second neutral pair
         "accuracy_after": 3 / 5,
         "drop": 4 / 5 - 3 / 5,
         "agreement": 2 / 5,
         "by_label neutral accuracy_before": 2 / 3,
         "by_label neutral accuracy_after": 2 / 3,
-        "by_label neutral drop": 0.0,  # one lost, one won
+        "by_label neutral drop": 0.0,  # one lost and one gained
         "by_label neutral agreement": 1 / 3,
         "by_label contradiction accuracy_before": 1.0,
         "by_label contradiction accuracy_after": 1 / 2,
         "by_label contradiction drop": 1 / 2,
         "by_label contradiction agreement": 1 / 2,
         "overall accuracy_before": 5 / 7,
-        "overall accuracy_after": 4 / 7,  # the first entailment pair is right and the second wrong, as given
+        "overall accuracy_after": 4 / 7,  # of the entailment pairs, the first is right and the second wrong
         "overall drop": 5 / 7 - 4 / 7,
     }
     assert (scores["drop"].n, scores["by_label"]["neutral"]["drop"].n, scores["overall"]["drop"].n) == (5, 3, 7)
 
 
-def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
+def test_swapped_entailment_predictions_are_ignored():
     other = [label if gold != E else -1 for label, gold in zip(SWAPPED, REFERENCES, strict=True)]
     assert other != SWAPPED
     assert swap_consistency_of_pairs(PREDICTIONS, REFERENCES, other) == swap_consistency_of_pairs(
@@ -67,7 +67,7 @@ def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
     )
 
 
-def test_a_model_that_ignores_the_order_of_sentences_has_no_drop():
+def test_order_insensitive_model_has_no_drop():
     data = _random()
     scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
     for part in (scores, scores["overall"], *scores["by_label"].values()):
@@ -79,21 +79,21 @@ def test_a_model_that_ignores_the_order_of_sentences_has_no_drop():
     assert scores["agreement"].low == pytest.approx(0.025 ** (1 / scores["agreement"].n))
 
 
-def test_a_perfect_model_drops_nothing():
+def test_perfect_model_has_no_drop():
     references = _random()["references"]
     scores = swap_consistency_of_pairs(references, references, references)
     assert scores["accuracy_after"].value == scores["overall"]["accuracy_before"].value == 1
     assert scores["drop"].value == 0
 
 
-def test_the_drop_of_the_whole_is_that_of_its_exchanged_share():
+def test_overall_drop_is_proportional_to_swapped_pairs():
     scores = swap_consistency_of_pairs(**_random())
     share = 1 - scores["n_excluded"] / scores["n_examples"]
     assert 0 < share < 1
     assert scores["overall"]["drop"].value == pytest.approx(scores["drop"].value * share)
 
 
-def test_without_entailment_the_whole_is_all():
+def test_without_entailment_overall_equals_swapped():
     data = _random()
     kept = data["references"] != E
     scores = swap_consistency_of_pairs(**{name: values[kept] for name, values in data.items()})
@@ -101,7 +101,7 @@ def test_without_entailment_the_whole_is_all():
     assert all(scores["overall"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
 
 
-def test_order_of_rows_does_not_matter():
+def test_row_order_has_no_effect():
     data = _random()
     order = np.random.default_rng(1).permutation(500)
     assert (order != np.arange(500)).any()
@@ -109,7 +109,7 @@ def test_order_of_rows_does_not_matter():
     assert _values(swap_consistency_of_pairs(**shuffled)) == pytest.approx(_values(swap_consistency_of_pairs(**data)))
 
 
-def test_labels_may_have_other_ids():
+def test_other_label_ids_give_same_scores():
     recoded = {E: 1, N: 2, C: 0}
     other = [[recoded[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
     assert swap_consistency_of_pairs(*other, neutral=2, contradiction=0) == swap_consistency_of_pairs(
@@ -117,8 +117,8 @@ def test_labels_may_have_other_ids():
     )
 
 
-def test_against_a_plain_loop():
-    """An independent reading of the definitions, one pair at a time."""
+def test_metrics_equal_plain_loop():
+    """An independent implementation of the definitions, one pair at a time."""
     data = _random(seed=3)
     tallies = {"neutral": [], "contradiction": []}
     for before, gold, after in zip(*data.values(), strict=True):
@@ -147,7 +147,7 @@ def test_scores_without_examples_are_none():
     assert scores["overall"]["accuracy_before"].value == 0.5
 
 
-def test_intervals_hold_the_value_and_need_no_seed():
+def test_interval_contains_value_for_any_seed():
     data = _random()
     scores = swap_consistency_of_pairs(**data, seed=1)
     for name in ("accuracy_before", "accuracy_after", "drop", "agreement"):
@@ -155,8 +155,8 @@ def test_intervals_hold_the_value_and_need_no_seed():
     assert scores == swap_consistency_of_pairs(**data, seed=2)
 
 
-def test_the_interval_of_the_drop_is_paired():
-    # One answer in 500 changes: the accuracies are known to several points, the drop to one.
+def test_drop_interval_is_paired():
+    # One of 500 predictions changes, so the drop has a much narrower interval than the accuracies.
     data = _random()
     data["swapped_predictions"] = data["predictions"].copy()
     changed = int(np.flatnonzero((data["references"] == C) & (data["predictions"] == C))[0])
@@ -167,7 +167,7 @@ def test_the_interval_of_the_drop_is_paired():
     assert scores["drop"].high - scores["drop"].low < width / 3
 
 
-def test_without_resamples_there_are_no_intervals():
+def test_zero_resamples_give_no_intervals():
     assert swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
 
 
@@ -181,14 +181,14 @@ def test_without_resamples_there_are_no_intervals():
         ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, got none"),
     ],
 )
-def test_bad_input_is_named(change, words):
+def test_invalid_input_error_names_argument(change, words):
     inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "swapped_predictions": SWAPPED} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         swap_consistency_of_pairs(**inputs)
 
 
-def test_rows_as_the_set_publishes_them_give_the_same():
-    """Entailment pairs have no exchanged row, and rows may come in any order."""
+def test_published_row_format_gives_same_scores():
+    """Entailment pairs have no swapped row, and the rows have any order."""
     data = _random()
     expected = swap_consistency_of_pairs(**data)
     kept = data["references"] != E
@@ -216,11 +216,11 @@ def test_rows_as_the_set_publishes_them_give_the_same():
         ),
     ],
 )
-def test_pairs_without_their_rows_raise(change, words):
+def test_incomplete_pairs_raise(change, words):
     inputs = {"predictions": [N, N], "references": [N, N], "source_id": ["a", "a"], "swapped": [False, True]} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         swap_consistency(**inputs)
 
 
-def test_two_missing_answers_do_not_agree():
+def test_two_missing_predictions_do_not_agree():
     assert swap_consistency_of_pairs([-1, N, C], [N, N, C], [-1, N, N])["agreement"].value == pytest.approx(1 / 3)

@@ -6,7 +6,7 @@ import pytest
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
-# Three partitions by hand: 2 of 2 right, 1 of 3, 2 of 4.
+# Three partitions by hand: 2 of 2, 1 of 3 and 2 of 4 right.
 REFERENCES = [0, 1, 0, 1, 2, 0, 1, 2, 2]
 PREDICTIONS = [0, 1, 0, 2, 1, 0, 2, 2, 1]
 PARTITIONS = [0, 0, 1, 1, 1, 2, 2, 2, 2]
@@ -17,7 +17,7 @@ def _score(**options):
 
 
 def _random(seed=0, n=600, m=20):
-    """Predictions that get worse from partition to partition."""
+    """Return predictions whose accuracy decreases with the partition."""
     rng = np.random.default_rng(seed)
     partitions = np.arange(n) % m
     references = rng.integers(0, 3, n)
@@ -35,7 +35,7 @@ def _values(scores):
     }
 
 
-def test_every_quantity_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     scores = _score()
     assert scores["accuracy"].value == 5 / 9
     assert [(row["partition"], row["accuracy"].value, row["accuracy"].n) for row in scores["by_partition"]] == [
@@ -46,13 +46,13 @@ def test_every_quantity_by_hand():
     assert scores["easiest"] == scores["by_partition"][0]["accuracy"]
     assert scores["hardest"] == scores["by_partition"][2]["accuracy"]
     assert (scores["drop"].value, scores["drop"].n) == (1 / 2, 2)
-    # Ranks 1 2 3 beside 3 1 2: 1 - 6 (4 + 1 + 1) / (3 · 8).
+    # Ranks 1 2 3 and 3 1 2: 1 - 6 (4 + 1 + 1) / (3 · 8).
     assert scores["rank_correlation"] == pytest.approx(-0.5)
     assert (scores["n_examples"], scores["n_partitions"]) == (9, 3)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_rank_correlation_against_scipy(seed):
+def test_rank_correlation_equals_scipy(seed):
     stats = pytest.importorskip("scipy.stats")
     scores = uncertainty_partitions(**_random(seed, n=120), resamples=0)
     accuracies = [row["accuracy"].value for row in scores["by_partition"]]
@@ -61,14 +61,14 @@ def test_the_rank_correlation_against_scipy(seed):
     assert scores["rank_correlation"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_fall_at_every_step_is_minus_one_and_a_rise_one():
+def test_monotone_accuracy_has_rank_correlation_one():
     predictions, references, partitions = [0, 0, 0, 1, 1, 1], [0] * 6, [0, 0, 1, 1, 2, 2]
     assert uncertainty_partitions(predictions, references, partitions)["rank_correlation"] == -1
     rising = [2 - number for number in partitions]
     assert uncertainty_partitions(predictions, references, rising)["rank_correlation"] == 1
 
 
-def test_a_perfect_model_has_no_rank_correlation():
+def test_perfect_model_has_no_rank_correlation():
     data = _random()
     scores = uncertainty_partitions(**data | {"predictions": data["references"]})
     assert {(row["accuracy"].value, row["accuracy"].high) for row in scores["by_partition"]} == {(1.0, 1.0)}
@@ -78,20 +78,20 @@ def test_a_perfect_model_has_no_rank_correlation():
     assert scores["rank_correlation"] is None
 
 
-def test_one_partition_is_the_whole_set():
+def test_single_partition_equals_whole_set():
     scores = uncertainty_partitions(PREDICTIONS, REFERENCES, [0] * 9)
     assert scores["easiest"] == scores["hardest"] == scores["accuracy"]
     assert scores["rank_correlation"] is None
 
 
-def test_accuracy_is_the_mean_of_equal_partitions():
+def test_accuracy_is_mean_of_equal_partitions():
     scores = uncertainty_partitions(**_random())
     parts = [row["accuracy"].value for row in scores["by_partition"]]
     assert len(parts) == 20
     assert scores["accuracy"].value == pytest.approx(np.mean(parts))
 
 
-def test_order_of_rows_does_not_matter():
+def test_row_order_has_no_effect():
     data = _random()
     order = np.random.default_rng(1).permutation(600)
     assert (order != np.arange(600)).any()
@@ -99,8 +99,8 @@ def test_order_of_rows_does_not_matter():
     assert _values(uncertainty_partitions(**shuffled)) == pytest.approx(_values(uncertainty_partitions(**data)))
 
 
-def test_against_a_plain_loop():
-    """An independent reading of the definitions; ρ from counts of smaller and equal values."""
+def test_metrics_equal_plain_loop():
+    """An independent implementation of the definitions, with ρ from counts of smaller and equal values."""
     data = _random(seed=3, n=130, m=13)
     hits = {}
     for predicted, gold, number in zip(*data.values(), strict=True):
@@ -115,7 +115,7 @@ def test_against_a_plain_loop():
     assert scores["rank_correlation"] == pytest.approx(np.corrcoef(range(13), ranks)[0, 1])
 
 
-def test_intervals_hold_the_value_and_need_no_seed():
+def test_interval_contains_value_for_any_seed():
     data = _random()
     scores = uncertainty_partitions(**data, seed=1)
     assert scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
@@ -123,7 +123,7 @@ def test_intervals_hold_the_value_and_need_no_seed():
     assert scores == uncertainty_partitions(**data, seed=2)
 
 
-def test_without_resamples_there_are_no_intervals():
+def test_zero_resamples_give_no_intervals():
     assert _score(resamples=0)["drop"] == Estimate(1 / 2, None, None, 2)
 
 
@@ -139,7 +139,7 @@ def test_without_resamples_there_are_no_intervals():
         ({"predictions": [], "references": [], "partition": []}, "expected at least one example, got none"),
     ],
 )
-def test_bad_input_is_named(change, words):
+def test_invalid_input_error_names_argument(change, words):
     inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "partition": PARTITIONS} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         uncertainty_partitions(**inputs)

@@ -1,4 +1,4 @@
-"""The scores of a verifier: values worked out by hand, laws, and scikit-learn as an independent implementation."""
+"""Tests of verification scores: values worked out by hand, properties, and scikit-learn."""
 
 import math
 
@@ -17,7 +17,7 @@ N = 4000
 
 
 def calibrated(n=N, seed=1):
-    """Draw scores and labels of a perfectly calibrated model."""
+    """Return scores and labels of a perfectly calibrated model."""
     rng = np.random.default_rng(seed)
     scores = rng.uniform(0, 1, n)
     return scores, rng.uniform(0, 1, n) < scores
@@ -31,9 +31,9 @@ def scored(scores, entailed, threshold=0.5, sources=None, **options):
     return found
 
 
-def test_values_worked_out_by_hand():
+def test_all_metrics_equal_hand_computed_values():
     found = scored([0.9, 0.8, 0.6, 0.4, 0.3, 0.1], [True, False, True, False, True, False])
-    # Entailed pairs score above 3, 2 and 1 of the 3 others.
+    # Entailed pairs have higher scores than 3, 2 and 1 of the 3 others.
     assert found["auroc"].value == pytest.approx(6 / 9)
     # Precision at the three entailed pairs: 1/1, 2/3, 3/5.
     assert found["average_precision"].value == pytest.approx((1 + 2 / 3 + 3 / 5) / 3)
@@ -45,7 +45,7 @@ def test_values_worked_out_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_scores_agree_with_scikit_learn(seed):
+def test_scores_equal_scikit_learn(seed):
     scores, entailed = calibrated(500, seed)
     scores = scores.round(2)  # with ties
     found = scored(scores, entailed)
@@ -60,25 +60,25 @@ def test_scores_agree_with_scikit_learn(seed):
         assert (row["false_entailment"], row["recall"]) == pytest.approx(rates[round(row["threshold"], 9)])
 
 
-def test_three_labels_have_a_false_contradiction_rate():
+def test_three_labels_have_false_contradiction_rate():
     entailed, contradicted = np.array([1, 0, 0, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool)
     predicted = np.array([0, 0, 0, 0], dtype=bool)
     decisions = VerifierPredictions(entailed, predicted, None, contradicted, np.array([1, 0, 1, 0], dtype=bool))
     found = compute_verification_scores(decisions, range(4))
-    assert found["false_contradiction"].value == 0.5  # one of the two pairs that are no contradiction
+    assert found["false_contradiction"].value == 0.5  # one of the two pairs without contradiction
     assert found["false_contradiction"].n == 2
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
     assert found["thresholds"] == found["safe_thresholds"] == []
 
 
-def test_one_gold_label_has_no_verification_scores():
+def test_single_gold_label_has_no_verification_scores():
     assert (
         compute_verification_scores(VerifierPredictions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3))
         is None
     )
 
 
-def test_a_coin_ranks_at_one_half():
+def test_coin_has_auroc_one_half():
     rng = np.random.default_rng(7)
     found = scored(rng.uniform(0, 1, N), rng.uniform(0, 1, N) < 0.3)
     area = found["auroc"]
@@ -88,7 +88,7 @@ def test_a_coin_ranks_at_one_half():
 
 
 @pytest.mark.parametrize(("answer", "alarms"), [(0.9, 1.0), (0.1, 0.0)])
-def test_a_constant_answer_separates_nothing(answer, alarms):
+def test_constant_prediction_separates_nothing(answer, alarms):
     found = scored(np.full(200, answer), np.arange(200) % 4 == 0)
     assert found["auroc"].value == found["balanced_accuracy"].value == 0.5
     assert found["false_entailment"].value == alarms
@@ -97,7 +97,7 @@ def test_a_constant_answer_separates_nothing(answer, alarms):
     assert all(each["threshold"] is None for each in found["safe_thresholds"])
 
 
-def test_average_precision_near_1_has_an_interval_close_to_that_of_1():
+def test_average_precision_interval_is_continuous_at_1():
     """One pair that is not entailed ranks before the last of 64 entailed pairs: (63 + 64 / 65) / 64."""
     entailed = np.ones(66, dtype=bool)
     entailed[[63, 65]] = False
@@ -110,7 +110,7 @@ def test_average_precision_near_1_has_an_interval_close_to_that_of_1():
     assert near.high < perfect.high == 1
 
 
-def test_an_oracle_is_perfect_with_limits_that_hold():
+def test_oracle_is_perfect_with_valid_limits():
     entailed = np.arange(400) % 2 == 0
     found = scored(np.where(entailed, 0.99, 0.01), entailed)
     for name in ("auroc", "average_precision", "balanced_accuracy"):
@@ -127,7 +127,7 @@ def test_an_oracle_is_perfect_with_limits_that_hold():
     assert by_target[0.01]["needed"] == 299  # 0.99^299 < 0.05
 
 
-def test_monotone_transformations_keep_the_ranking():
+def test_monotone_transformation_keeps_ranking_metrics():
     scores, entailed = calibrated(800)
     first, second = scored(scores, entailed), scored(scores**3, entailed)
     for name in ("auroc", "average_precision"):
@@ -135,10 +135,10 @@ def test_monotone_transformations_keep_the_ranking():
     assert first["calibration"]["ece"] < second["calibration"]["ece"]
 
 
-def test_calibrated_scores_have_an_error_at_the_noise_level():
+def test_calibrated_scores_have_calibration_error_of_noise():
     found = [compute_calibration(*calibrated(seed=seed), np.arange(N), resamples=0) for seed in range(10)]
     raw, corrected = (np.mean([each[name] for each in found]) for name in ("ece", "ece_corrected"))
-    # E|X| of a share with p (1 - p) / n of variance, averaged over bins whose p are uniform.
+    # E|X| of a proportion with variance p (1 - p) / n, averaged over bins with uniform p.
     noise = (
         math.sqrt(2 / math.pi) * math.sqrt(BINS / N) * np.mean(np.sqrt([p * (1 - p) for p in np.arange(0.05, 1, 0.1)]))
     )
@@ -150,7 +150,7 @@ def test_calibrated_scores_have_an_error_at_the_noise_level():
     assert overconfident["ece_corrected"] > 0.15
 
 
-def test_the_brier_score_is_the_sum_of_its_parts():
+def test_brier_score_is_sum_of_its_parts():
     scores, entailed = calibrated(1000)
     found = compute_calibration(scores, entailed, np.arange(1000))
     parts = found["reliability"] - found["resolution"] + found["uncertainty"]
@@ -162,14 +162,14 @@ def test_the_brier_score_is_the_sum_of_its_parts():
     assert len(constant["bins"]) == 1, "equal scores share a bin"
 
 
-def test_bins_have_equally_many_pairs():
+def test_bins_have_equal_sizes():
     scores, entailed = calibrated(1000)
     found = compute_calibration(scores, entailed, np.arange(1000))
     assert [each["share"].n for each in found["bins"]] == [100] * BINS
     assert sorted(each["score"] for each in found["bins"]) == [each["score"] for each in found["bins"]]
 
 
-def test_risk_coverage_lies_between_the_oracle_and_chance():
+def test_risk_coverage_lies_between_oracle_and_chance():
     rng = np.random.default_rng(3)
     right = rng.uniform(0, 1, 1000) < 0.8
     helpful = compute_risk_coverage(right + rng.normal(0, 1, 1000), right)
@@ -180,13 +180,13 @@ def test_risk_coverage_lies_between_the_oracle_and_chance():
     assert (helpful["coverage"][-1], helpful["risk"][-1]) == (1.0, pytest.approx(1 - right.mean()))
 
 
-def test_ties_in_confidence_count_as_the_mean_of_all_orders():
-    # Two pairs of equal confidence, one wrong: risks 1/2 and 1/2, the mean of (1, 1/2) and (0, 1/2).
+def test_confidence_ties_count_as_mean_of_orders():
+    # Two pairs of equal confidence, one of them wrong: risks 1/2 and 1/2, the mean of (1, 1/2) and (0, 1/2).
     assert compute_risk_coverage([0.7, 0.7], [True, False])["aurc"] == pytest.approx(0.5)
 
 
-def test_a_safe_threshold_keeps_the_rate_on_new_pairs():
-    """Of models drawn at random, the rate in the population exceeds the target in at most about 5 %."""
+def test_safe_threshold_limits_rate_on_new_pairs():
+    """For random models, the true rate exceeds the target in at most about 5 % of the draws."""
     exceeded = found = 0
     for seed in range(60):
         scores, entailed = calibrated(400, seed)
@@ -195,7 +195,7 @@ def test_a_safe_threshold_keeps_the_rate_on_new_pairs():
             continue
         found += 1
         t = chosen["threshold"]
-        # Of calibrated uniform scores, P(score >= t and not entailed) / P(not entailed) is (1 - t)².
+        # For calibrated uniform scores, P(score >= t and not entailed) / P(not entailed) is (1 - t)².
         exceeded += (1 - t) ** 2 > 0.1
     assert found > 45
     assert exceeded <= 0.12 * found
@@ -215,7 +215,7 @@ def test_rows_of_one_source_are_not_independent():
     )
 
 
-def test_results_do_not_depend_on_the_order_of_the_rows():
+def test_row_order_has_no_effect():
     scores, entailed = calibrated(500)
     order = np.random.default_rng(0).permutation(500)
     first, second = scored(scores, entailed), scored(scores[order], entailed[order], sources=order)
@@ -227,7 +227,7 @@ def test_results_do_not_depend_on_the_order_of_the_rows():
     ]
 
 
-def test_two_models_are_compared_on_the_same_pairs():
+def test_two_models_are_compared_on_same_pairs():
     scores, entailed = calibrated(800)
     noisy = np.clip(scores + np.random.default_rng(5).normal(0, 0.5, 800), 0, 1)
     better, worse = scored(scores, entailed), scored(noisy, entailed)
@@ -240,8 +240,8 @@ def test_two_models_are_compared_on_the_same_pairs():
     assert (same.value, p) == (0, 1.0)
 
 
-def test_limits_of_the_area_hold_the_true_area():
-    """The area of calibrated uniform scores is 5/6; DeLong's limits hold it in about 95 % of draws."""
+def test_auroc_interval_coverage_is_95_percent():
+    """Calibrated uniform scores have an AUROC of 5/6. DeLong's interval contains it in about 95 % of the draws."""
     held = 0
     for seed in range(200):
         scores, entailed = calibrated(150, 1000 + seed)
@@ -250,7 +250,7 @@ def test_limits_of_the_area_hold_the_true_area():
     assert held >= 180
 
 
-def test_the_sweep_is_monotone_and_bounded():
+def test_threshold_sweep_is_monotone_and_bounded():
     scores, entailed = calibrated()
     rows = sweep_thresholds(scores, entailed)
     assert len(rows) == 100
@@ -280,6 +280,6 @@ def test_malformed_input_is_rejected(decisions, sources, message):
         compute_verification_scores(decisions, sources)
 
 
-def test_estimates_are_plain_records():
+def test_scores_are_estimates():
     found = scored(*calibrated(100))
     assert all(isinstance(found[name], Estimate) for name in ("auroc", "average_precision", "false_entailment"))

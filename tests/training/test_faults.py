@@ -93,7 +93,7 @@ def test_worker_killed_during_transfer_is_reported_as_worker(error, tmp_path, mo
         read(workers=0)  # without workers, the error has another cause
 
 
-def test_sigchld_is_handled_at_any_moment(tmp_path, monkeypatch):
+def test_killed_worker_signal_is_handled_at_any_moment(tmp_path, monkeypatch):
     """The signal once arrived during the handling of the broken pipe, and was then reported instead."""
 
     def signal_arrives(*arguments):

@@ -119,7 +119,7 @@ def test_fold_trains_on_both_directions_of_other_folds(built, protocol):
     assert sorted(met) == sorted(built.rows["id"]), "each row is predicted once"
     examples = {each.source_id: each for each in fold_data(built, 1, protocol=protocol, seed=2).training[0].examples}
     assert examples["pair-0"][1:4] == PAIRS[0]
-    # Among three labels, the reverse of an entailment that does not hold in that direction is neutral.
+    # The data has no equivalences, so the reverse of an entailment is neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
         fold_data(built, 3, protocol=protocol, seed=1)

@@ -95,7 +95,7 @@ def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
         assert row.split()[-1] == "better", "of 300 pairs, 240 right"
 
 
-def test_evaluate_failed_set_is_named_and_the_others_are_shown(evaluated, capsys):
+def test_failed_set_is_named_and_others_are_shown(evaluated, capsys):
     config, verdict = evaluated
     [failure] = train._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
     shown = capsys.readouterr()

@@ -41,14 +41,14 @@ def bits(tensor):
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_interpolate_model_with_itself_is_the_model_bit_for_bit(alpha):
+def test_interpolation_with_itself_is_exact(alpha):
     values = random_floats(1)
     [mixed] = interpolate({"w": values}, {"w": values.clone()}, alpha).values()
     assert len(values) > 1_000
     assert torch.equal(bits(mixed), bits(values))
 
 
-def test_interpolate_at_both_ends_is_one_model_bit_for_bit():
+def test_interpolation_endpoints_are_exact():
     a, b = random_floats(1)[:1_900], random_floats(2)[:1_900]
     a[0], b[1] = float("-inf"), float("inf")  # zero times infinity would be NaN
     assert torch.equal(bits(interpolate({"w": a}, {"w": b}, 0.0)["w"]), bits(a))
@@ -62,7 +62,7 @@ def test_interpolate_by_hand():
     assert torch.equal(interpolate(b, a, 0.75)["w"], interpolate(a, b, 0.25)["w"])
 
 
-def test_interpolate_is_the_exact_value_rounded_once():
+def test_interpolation_is_exact_value_rounded_once():
     """Python's fractions are the independent implementation."""
     from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""What a user may write, held to `mypy --strict` by tests/test_typed.py."""
+"""A typical user script, checked with `mypy --strict` by tests/test_typed.py."""
 
 from pathlib import Path
 from typing import reveal_type
@@ -7,7 +7,7 @@ import unbag
 
 
 def overlap(premises: list[str], hypotheses: list[str]) -> list[str]:
-    """Say entailment where the premise has every word."""
+    """Predict entailment if the premise contains every word of the hypothesis."""
     return [
         "entailment" if set(h.split()) <= set(p.split()) else "neutral"
         for p, h in zip(premises, hypotheses, strict=True)
@@ -15,7 +15,7 @@ def overlap(premises: list[str], hypotheses: list[str]) -> list[str]:
 
 
 def main(data: Path, out: Path) -> str:
-    """Evaluate a function and the bag of words, and compare them."""
+    """Evaluate a function and a bag of words, and compare them."""
     report: unbag.Report = unbag.evaluate(overlap, ["swapped", "permuted"], data=data, max_examples=100)
     report.save(out / "overlap")
     for result in report:

@@ -1,4 +1,4 @@
-"""Messages name only options of the command in use."""
+"""Tests that messages name only options of the current command."""
 
 import ast
 from pathlib import Path
@@ -17,7 +17,7 @@ PAIRS = {
     "numbers.csv": "premise,hypothesis,label\nA man.,A dog.,1\n",
     "twice.csv": "id,premise,hypothesis,label\n" + "a,A man.,A dog.,neutral\n" * 2,
 }
-OF_OTHERS = frozenset(  # options of other programs, which messages quote
+OF_OTHERS = frozenset(  # options of other programs that appear in messages
     "--tasks --custom-tasks --include --always --dirty --match --abbrev --nproc_per_node --hash --no-deps".split()
 )
 
@@ -44,7 +44,7 @@ def options_of():
         "train finetune --model m --corpus {} --validation {} --output-dir out",
     ],
 )
-def test_a_message_about_a_file_names_only_options_of_its_command(file, line, options_of, tmp_path, monkeypatch):
+def test_file_error_names_only_options_of_command(file, line, options_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path(file).write_text(PAIRS[file])
     words = line.format(*[file] * 2).split()
@@ -54,7 +54,7 @@ def test_a_message_about_a_file_names_only_options_of_its_command(file, line, op
     assert advice.extract_options(message) <= options_of[path], message
 
 
-def test_no_option_of_another_command_is_advised_after_a_download_failed(options_of):
+def test_download_error_names_only_options_of_command(options_of):
     from unbag.data import downloads
 
     file = downloads.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
@@ -63,7 +63,7 @@ def test_no_option_of_another_command_is_advised_after_a_download_failed(options
             assert advice.extract_options(downloads._by_hand(file)) <= options, path
 
 
-def test_every_option_that_a_message_names_is_one_of_some_command(options_of):
+def test_every_option_in_messages_exists(options_of):
     known = frozenset().union(*options_of.values())
     named = {}
     for path in Path(unbag.__file__).parent.rglob("*.py"):
@@ -76,7 +76,7 @@ def test_every_option_that_a_message_names_is_one_of_some_command(options_of):
     assert {file: options for file, options in unknown.items() if options} == {}
 
 
-def test_a_command_offers_its_own_options_while_it_runs_and_python_all(monkeypatch):
+def test_command_options_are_registered_while_it_runs(monkeypatch):
     seen = {}
 
     def look(name):

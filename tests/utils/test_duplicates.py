@@ -19,7 +19,7 @@ def _files(folder, parts):
 
 
 @pytest.mark.parametrize("in_memory", [1, 7, 4_000_000])
-def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeypatch, in_memory):
+def test_duplicate_is_found_at_any_position(tmp_path, monkeypatch, in_memory):
     monkeypatch.setattr(duplicates, "_IN_MEMORY", in_memory)
     monkeypatch.setattr(duplicates, "_BATCH", 3)
     for seed in range(30):
@@ -29,19 +29,19 @@ def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeyp
         assert has_possible_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
 
 
-def test_nothing_comes_twice_in_nothing(tmp_path):
+def test_empty_input_has_no_duplicates(tmp_path):
     assert not has_possible_duplicates([])
     assert not has_possible_duplicates(_files(tmp_path, [[]]))
 
 
-def test_digests_are_the_same_in_every_process():
-    """Against the values that pandas promises to keep (`hash_array` with its default key)."""
+def test_digests_are_equal_in_all_processes():
+    """Compared with the values that pandas guarantees (`hash_array` with the default key)."""
     assert compute_digests(["a", "ä", ""]).tolist() == compute_digests(iter(["a", "ä", ""])).tolist()
     assert len(set(compute_digests(map(str, range(10_000))).tolist())) == 10_000
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_different_texts_of_a_column_are_counted_also_where_equal_ones_stand_apart(monkeypatch, apart):
+def test_distinct_values_are_counted_in_any_order(monkeypatch, apart):
     monkeypatch.setattr("unbag.data.columns.ROWS_PER_TABLE", 4)
     for n in (1, 3, 4, 5, 23):
         texts = [f"x{i // 3}" for i in range(n)] + (["x0"] if apart else [])

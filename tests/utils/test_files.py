@@ -1,4 +1,4 @@
-"""Where caches are, and how files become whole."""
+"""Tests of cache locations and atomic writes."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ from unbag.utils.files import atomic_write, get_cache_folder
         ({"UNBAG_CACHE": ""}, "/home/me/.cache/unbag/lexical"),
     ],
 )
-def test_the_cache_is_where_it_was_or_where_our_variable_says(environment, folder, monkeypatch):
+def test_cache_folder_follows_environment(environment, folder, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     for name in ("XDG_CACHE_HOME", "UNBAG_CACHE"):
         monkeypatch.delenv(name, raising=False)
@@ -33,7 +33,7 @@ def test_the_cache_is_where_it_was_or_where_our_variable_says(environment, folde
 
 @pytest.fixture
 def like_windows(monkeypatch):
-    """Sync as Windows does: no folder can be opened, and no handle be synced that was opened to be read."""
+    """Restrict syncing as on Windows: folders cannot be opened, and read-only handles cannot be synced."""
     fcntl = pytest.importorskip("fcntl")
     open_file, sync = os.open, os.fsync
 
@@ -53,7 +53,7 @@ def like_windows(monkeypatch):
 
 
 @pytest.mark.usefixtures("like_windows")
-def test_files_and_folders_are_written_as_windows_allows(tmp_path):
+def test_files_and_folders_are_written_under_windows_rules(tmp_path):
     with files.atomic_write(tmp_path / "made" / "a.txt") as tmp:
         tmp.write_text("all of it")
     (tmp_path / "unfinished" / "within").mkdir(parents=True)
@@ -62,7 +62,7 @@ def test_files_and_folders_are_written_as_windows_allows(tmp_path):
     assert (tmp_path / "whole" / "within").is_dir()
 
 
-def test_a_folder_or_a_device_is_not_replaced_by_a_file(tmp_path):
+def test_folder_or_device_is_not_replaced_by_file(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "pipe"):

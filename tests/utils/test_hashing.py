@@ -1,4 +1,4 @@
-"""A file is hashed once while it is as it was, and again once it may not be."""
+"""Tests that an unchanged file is hashed once, and a possibly changed file again."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from unbag.utils.hashing import hash_file
 
 @pytest.fixture
 def read(monkeypatch):
-    """Note which files are hashed."""
+    """Record the names of hashed files."""
     seen, digest = [], hashlib.file_digest
     monkeypatch.setattr(
         hashlib, "file_digest", lambda file, kind: seen.append(Path(file.name).name) or digest(file, kind)
@@ -26,14 +26,14 @@ def later(monkeypatch):
     monkeypatch.setattr("unbag.utils.hashing.time.time", lambda: now)
 
 
-def test_a_file_that_is_as_it_was_is_hashed_once(tmp_path, monkeypatch, read):
+def test_unchanged_file_is_hashed_once(tmp_path, monkeypatch, read):
     file, link = tmp_path / "pairs.csv", tmp_path / "link.csv"
     file.write_text("one")
     link.symlink_to(file)
     later(monkeypatch)
     assert {hash_file(file), hash_file(file), hash_file(link)} == {hashlib.sha256(b"one").hexdigest()}
     assert read == ["pairs.csv"]
-    # Of as many bytes, in the same place, and by its time of change as old as before.
+    # Same size, same path and same modification time.
     times = file.stat()
     file.write_text("two")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -43,14 +43,14 @@ def test_a_file_that_is_as_it_was_is_hashed_once(tmp_path, monkeypatch, read):
     assert hash_file(file) == hashlib.sha256(b"six").hexdigest()
 
 
-def test_a_file_that_was_written_just_now_is_read_each_time(tmp_path, read):
+def test_recently_written_file_is_hashed_each_time(tmp_path, read):
     file = tmp_path / "pairs.csv"
     file.write_text("one")
     assert hash_file(file) == hash_file(file)
     assert read == ["pairs.csv"] * 2
 
 
-def test_a_users_file_is_hashed_once_a_set(tmp_path, monkeypatch, read):
+def test_user_file_is_hashed_once_per_set(tmp_path, monkeypatch, read):
     file = tmp_path / "pairs.csv"
     file.write_text("premise,hypothesis,label\nA man sees dogs.,A man sees a dog.,neutral\n")
     later(monkeypatch)

@@ -1,4 +1,4 @@
-"""Jobs of the Hub: how they are recognised, and that a run starts there only if its output outlives the job."""
+"""Tests of jobs of the Hub: how they are detected, and that runs must store their output outside the job."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def in_job(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("missing", JOB)
-def test_is_hf_job_needs_all_variables(missing):
+def test_is_hf_job_requires_all_variables(missing):
     assert is_hf_job(JOB)
     assert not is_hf_job({name: value for name, value in JOB.items() if name != missing})
     assert not is_hf_job(JOB | {missing: ""})
@@ -55,16 +55,16 @@ def test_is_hf_job_needs_all_variables(missing):
         ("/hidden/a", False),
     ],
 )
-def test_is_on_volume_reads_the_nearest_mount(tmp_path, path, expected):
+def test_is_on_volume_uses_nearest_mount(tmp_path, path, expected):
     (tmp_path / "mounts").write_text(MOUNTS)
     assert is_on_volume(Path(path), tmp_path / "mounts") is expected
 
 
-def test_is_on_volume_without_table_of_mounts_is_false(tmp_path):
+def test_is_on_volume_without_mount_table_is_false(tmp_path):
     assert not is_on_volume(tmp_path, tmp_path / "absent")
 
 
-def test_output_outlives_job_with_push_address_or_outside_jobs(in_job, monkeypatch):
+def test_output_outlives_job_with_push_or_address(in_job, monkeypatch):
     validate_outlives_job("--output-dir", "runs/a", "org/name", push_option="--push-results")
     validate_outlives_job("--output-dir", "s3://bucket/run", None, push_option="--push-results")
     with pytest.raises(
@@ -76,7 +76,7 @@ def test_output_outlives_job_with_push_address_or_outside_jobs(in_job, monkeypat
 
 
 @pytest.mark.parametrize("name", recipes())
-def test_every_recipe_in_a_job_needs_a_push(in_job, tmp_path, monkeypatch, capsys, name):
+def test_every_recipe_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys, name):
     monkeypatch.setattr(train, "_run", lambda *_, **__: pytest.fail("the training started"))
     arguments = [name.replace("_", "-"), "--model", "org/model", "--output-dir", str(tmp_path / "run")]
     assert run(train.app, arguments) == 1
@@ -87,7 +87,7 @@ def test_every_recipe_in_a_job_needs_a_push(in_job, tmp_path, monkeypatch, capsy
 
 
 @pytest.mark.parametrize("name", ["finetune", "mend"])
-def test_recipe_in_a_job_pushes_after_training(in_job, tmp_path, monkeypatch, name):
+def test_recipe_in_job_pushes_after_training(in_job, tmp_path, monkeypatch, name):
     done = []
     monkeypatch.setattr(push, "validate_push", lambda repo_id, *, offline: done.append(repo_id))
     monkeypatch.setattr(train, "_run", lambda *_, **__: done.append("training") or [])
@@ -97,13 +97,13 @@ def test_recipe_in_a_job_pushes_after_training(in_job, tmp_path, monkeypatch, na
     assert done == ["org/name", "training", (tmp_path / "run", "org/name")]
 
 
-def test_training_with_seeds_in_a_job_is_not_advised_to_push(in_job, tmp_path, capsys):
+def test_training_with_seeds_gets_no_push_advice(in_job, tmp_path, capsys):
     arguments = ["finetune", "--model", "org/model", "--output-dir", str(tmp_path / "run"), "--seeds", "1", "2"]
     assert run(train.app, arguments) == 1
     assert "--push-results" not in capsys.readouterr().err
 
 
-def test_evaluation_in_a_job_needs_a_push(in_job, tmp_path, monkeypatch, capsys):
+def test_evaluation_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(push, "validate_push_target", lambda *_, **__: None)
     started = []
 

@@ -1,4 +1,4 @@
-"""An object store that speaks S3, on this machine; skipped without `pip install 'moto[server]' s3fs`."""
+"""Tests with a local S3 server. They are skipped without `pip install 'moto[server]' s3fs`."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT
 
 @pytest.fixture(scope="module")
 def bucket():
-    """Return the address of a bucket; the environment says where its server is, as a user's would."""
+    """Return the address of a bucket. The environment contains the address of the server, as for a user."""
     import s3fs
     from moto import server
 
@@ -48,7 +48,7 @@ def in_threads(works):
         thread.join()
 
 
-def test_an_object_is_made_for_one_of_several_who_ask_at_once(bucket):
+def test_concurrent_create_succeeds_once(bucket):
     folder, made = StorageFolder(f"{bucket}/claims"), []
     assert folder.is_exclusive
     in_threads([lambda n=n: folder.create("a", str(n).encode()) and made.append(n) for n in range(8)])
@@ -59,7 +59,7 @@ def test_an_object_is_made_for_one_of_several_who_ask_at_once(bucket):
         folder.read("a")
 
 
-def test_shards_in_an_object_store_make_each_row_once_and_together_what_one_process_makes(bucket, tmp_path):
+def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
     predictors = [Counting() for _ in range(3)]
 
     def shard(index):
@@ -74,7 +74,7 @@ def test_shards_in_an_object_store_make_each_row_once_and_together_what_one_proc
 
 
 @pytest.mark.nightly
-def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
+def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
         unbag.evaluate(reads_order, [request_], output_dir=out, shard=shard, lexical_baseline=False, progress=False)
@@ -92,7 +92,7 @@ def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, 
     assert StorageFolder(f"{bucket}/sets").names() == ["permuted.parquet"]
 
 
-def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):
+def test_missing_bucket_is_reported_before_computation(bucket):
     done = command("evaluate", "majority", "--output-dir", "s3://nosuchbucket/run")
     assert done.exit_code == 2
     assert "expected a writable folder" in " ".join(done.output.replace("│", " ").split())

@@ -1,4 +1,4 @@
-"""Where the Hub cannot be reached, what is here is used at once, and what is not is told at once."""
+"""Tests without access to the Hub: cached files are used at once, and missing files are reported at once."""
 
 import http.server
 import socket
@@ -15,9 +15,9 @@ from unbag.utils.offline import use_cache_if_unreachable
 
 @pytest.fixture
 def endpoint(monkeypatch):
-    """Return an address where nobody listens."""
+    """Return an address without a server."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
+        taken.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         monkeypatch.setattr(constants, "ENDPOINT", address)
         monkeypatch.setattr(offline, "_last", {})
@@ -31,7 +31,7 @@ def waits(monkeypatch):
     return waited
 
 
-def test_an_unreachable_hub_is_told_once_in_seconds_and_left_alone(endpoint, waits, caplog):
+def test_unreachable_hub_is_reported_once_within_seconds(endpoint, waits, caplog):
     for _ in range(3):
         with use_cache_if_unreachable() as reason, use_cache_if_unreachable() as inner:
             assert is_offline_mode()
@@ -42,7 +42,7 @@ def test_an_unreachable_hub_is_told_once_in_seconds_and_left_alone(endpoint, wai
     assert len(caplog.records) == 1
 
 
-def test_a_corpus_that_is_neither_here_nor_to_be_had_is_told_so(endpoint, waits):
+def test_missing_corpus_is_reported_without_hub(endpoint, waits):
     with pytest.raises(
         readers.DataError, match=rf"org/pairs, split test: expected a local copy, got none, and {endpoint} cannot"
     ):
@@ -50,19 +50,21 @@ def test_a_corpus_that_is_neither_here_nor_to_be_had_is_told_so(endpoint, waits)
     assert sum(waits) <= 3, "the clients' own tries would take 23 s"
 
 
-def test_a_hub_that_answers_whatever_it_says_is_reached(endpoint, monkeypatch):
-    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)  # 501 to all
+def test_hub_with_error_response_counts_as_reachable(endpoint, monkeypatch):
+    server = http.server.HTTPServer(
+        ("127.0.0.1", 0), http.server.BaseHTTPRequestHandler
+    )  # answers all requests with 501
     threading.Thread(target=server.handle_request, daemon=True).start()
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     with use_cache_if_unreachable() as reason:
         assert reason == ""
         assert not is_offline_mode()
     server.server_close()
-    with use_cache_if_unreachable() as reason:  # remembered: what fails later is tried again as ever
+    with use_cache_if_unreachable() as reason:  # the result is cached, so that later errors are retried as usual
         assert reason == ""
 
 
-def test_who_is_offline_as_asked_stays_so(endpoint, monkeypatch):
+def test_explicit_offline_mode_is_kept(endpoint, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with use_cache_if_unreachable() as reason:
         assert reason == ""

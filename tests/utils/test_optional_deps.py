@@ -1,4 +1,4 @@
-"""What an installation without some extra can do, and what it says of the rest."""
+"""Tests of installations without some extras: working commands, and errors that name the extra."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ EXTRAS = {
     for extra, needs in PROJECT["optional-dependencies"].items()
 }
 
-# A process in which some packages are not there, as in an environment that never had them.
+# A process in which some packages cannot be imported.
 WITHOUT = """
 import sys
 from importlib.machinery import PathFinder
@@ -37,12 +37,12 @@ def _run(tmp_path, *arguments):
     )
 
 
-def test_every_package_of_an_extra_is_said_to_be_of_it():
+def test_every_package_of_extra_is_mapped_to_it():
     single = {extra: needs for extra, needs in EXTRAS.items() if extra != "all"}
     assert {package: extra for extra, needs in single.items() for package in needs} == EXTRA_OF
 
 
-def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
+def test_missing_package_error_names_extra():
     assert build_install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
         "pip install 'unbag[models]'"
     )
@@ -71,20 +71,20 @@ def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
         (["evaluate", "majority", "--sets", "plain", "--data", "p.csv", "--engine", "ray", "--output-dir", "o"], "ray"),
     ],
 )
-def test_a_command_without_its_extra_names_it(tmp_path, arguments, extra):
+def test_command_without_extra_names_extra(tmp_path, arguments, extra):
     run = _run(tmp_path, *arguments)
     assert run.returncode in (1, 2), run.stdout
     assert f"pip install 'unbag[{extra}]'" in run.stderr
     assert "Traceback" not in run.stderr
 
 
-def test_the_plain_installation_builds_and_scores(tmp_path):
+def test_plain_installation_builds_and_scores(tmp_path):
     assert (built := _run(tmp_path, "build", "swapped", "--data", "p.csv", "--output", "set")).returncode == 0, (
         built.stderr
     )
 
 
-def test_trackers_that_are_missing_are_named_with_what_brings_them(monkeypatch):
+def test_missing_tracker_error_names_extra(monkeypatch):
     from unbag.training.preflight import validate_trackers
 
     monkeypatch.setattr("unbag.data.text.tagging.is_package_installed", lambda name: False)

@@ -1,4 +1,4 @@
-"""Options of a set, as text."""
+"""Tests of set options in text form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -39,17 +39,17 @@ class Config:
         ("least", "0.7", 0.7),
     ],
 )
-def test_text_is_read_by_the_fields_type(name, text, value):
+def test_text_is_parsed_by_field_type(name, text, value):
     assert parse_option(Config, name, text) == value
 
 
 @pytest.mark.parametrize(("name", "said"), [("size", "a whole number"), ("sure", "true or false"), ("least", "number")])
-def test_what_is_no_value_is_refused(name, said):
+def test_invalid_value_is_rejected(name, said):
     with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, got 'x'"):
         parse_option(Config, name, "x")
 
 
-def test_options_say_what_they_mean():
+def test_options_have_descriptions():
     assert describe_options(Config, frozenset({"size", "least"})) == [
         OptionDescription("size", None, "how many, which may take two lines.", "a whole number", "1000"),
         OptionDescription("least", 0.5, "from where.", "a number", "0.5"),
@@ -57,7 +57,7 @@ def test_options_say_what_they_mean():
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
-def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
+def test_every_option_of_every_set_is_parsed_and_described(name):
     config = challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS
     known = [option for option in loading.describe_set_options(name) if option.name in {f.name for f in fields(config)}]
     assert len(known) == len(loading.list_set_options(name))
@@ -69,7 +69,7 @@ def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
             assert parse_option(config, option.name, option.example) not in (None, "", ())
 
 
-def test_a_drive_of_windows_names_a_folder_and_no_function():
+def test_windows_path_is_no_function():
     assert model_loading.find_model_type(r"C:\models\nli") is model_loading.CLASSIFIER
     assert model_loading.find_model_type("C:/models/nli") is model_loading.CLASSIFIER
     assert model_loading.find_model_type("my.module:predict") is model_loading.FUNCTION

@@ -1,4 +1,4 @@
-"""Sets, tables and models come out the same from however many processes, and whatever part of the rows each takes."""
+"""Tests that sets, tables and models do not depend on the number of processes or the spans of rows."""
 
 import json
 
@@ -24,10 +24,10 @@ SETS = {
     "plain": {},
     "swapped": {},
     "permuted": {"q": 3, "min_words": 4},
-    "cs_lambda": {"min_lms": 0.3, "pipeline": "all", "max_train_pairs": 40},  # fitted to what it is made from, in folds
+    "cs_lambda": {"min_lms": 0.3, "pipeline": "all", "max_train_pairs": 40},  # cross-fitted to its own rows
     "resnli": {"test_size": 9},
 }
-HOW = [(1, 500), (1, 7), (2, 7), (3, 2)]  # processes, and rows a span
+HOW = [(1, 500), (1, 7), (2, 7), (3, 2)]  # number of processes, and rows per span
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def _write(path, rows):
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, ["premise", "hypothesis", "label", "id"], extrasaction="ignore")
             writer.writeheader()
-            # Every other sentence ends a line within itself.
+            # Every other sentence contains a line break.
             for number, row in enumerate(rows):
                 writer.writerow(row | {"premise": row["premise"].replace(" ", "\n", number % 2)})
     return path
@@ -78,7 +78,7 @@ def _options(name, data):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        # ReSNLI's rows are made in a way of its own, those of all other sets in the same way.
+        # ReSNLI builds its rows differently from all other sets.
         *(
             pytest.param(name, "jsonl", marks=() if name in ("swapped", "resnli") else pytest.mark.nightly)
             for name in SETS
@@ -86,7 +86,7 @@ def _options(name, data):
         *(pytest.param("swapped", kind, marks=pytest.mark.nightly) for kind in ("csv", "parquet")),
     ],
 )
-def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch, name, kind):
+def test_set_bytes_do_not_depend_on_processes_or_spans(tmp_path, monkeypatch, name, kind):
     data = _write(tmp_path / f"pairs.{kind}", _rows(60))
     made = []
     for number, (num_proc, span) in enumerate(HOW):
@@ -104,7 +104,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
         assert other == made[0]
 
 
-def test_what_was_read_is_counted_as_one_pass_over_it_counts(tmp_path):
+def test_read_counts_equal_single_pass(tmp_path):
     data = _write(tmp_path / "pairs.jsonl", _rows(60))
     record = export_challenge_set(
         SetRequest("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet"
@@ -117,7 +117,7 @@ def test_what_was_read_is_counted_as_one_pass_over_it_counts(tmp_path):
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])
-def test_the_first_bad_row_is_named_whichever_process_meets_one(tmp_path, monkeypatch, num_proc):
+def test_first_invalid_row_is_named_by_any_process(tmp_path, monkeypatch, num_proc):
     monkeypatch.setattr("unbag.data.sources.SPAN", 5)
     rows = _rows(40)
     for number in (13, 33):
@@ -128,7 +128,7 @@ def test_the_first_bad_row_is_named_whichever_process_meets_one(tmp_path, monkey
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])
-def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, monkeypatch, num_proc):
+def test_duplicate_id_across_processes_is_named(tmp_path, monkeypatch, num_proc):
     monkeypatch.setattr("unbag.data.sources.SPAN", 5)
     rows = _rows(40)
     rows[38]["id"] = "r2"
@@ -138,12 +138,12 @@ def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, 
     assert len(loading.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
 
 
-def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeypatch):
+def test_digest_collision_is_no_duplicate_id(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.challenge_sets.build_stats.has_possible_duplicates", lambda files: True)
     assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
 
 
-def test_what_a_set_keeps_beside_its_rows_is_not_their_ids(tmp_path):
+def test_stored_counts_contain_no_ids(tmp_path):
     builder = loading.create_builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
     loading.build_evaluated_split(builder)
     kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
@@ -167,7 +167,7 @@ def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
-def test_no_other_number_of_processes_is_taken(bad):
+def test_invalid_number_of_processes_is_rejected(bad):
     with pytest.raises(ValueError, match=r"expected the number of processes \(num_proc\) to be a whole number"):
         unbag.evaluate(_by_length, "plain", data=demo.get_demo_file("validation"), num_proc=bad, lexical_baseline=False)
     with pytest.raises(ValueError, match=r"the number of processes"):
@@ -183,13 +183,13 @@ def test_no_other_number_of_processes_is_taken(bad):
         ["publish", "dataset", "plain", "--repo-id", "org/a"],
     ],
 )
-def test_every_command_that_builds_or_tags_takes_processes(command):
+def test_building_and_tagging_commands_have_num_proc(command):
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*command, "--num-proc", "0"])
     assert done.exit_code == 2
     assert "Invalid value for '--num-proc'" in done.output
 
 
-def test_the_command_builds_what_one_process_builds(tmp_path, monkeypatch):
+def test_command_output_does_not_depend_on_processes(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.data.sources.SPAN", 5)
     data = _write(tmp_path / "pairs.jsonl", _rows(40))
     files = []

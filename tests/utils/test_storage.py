@@ -1,4 +1,4 @@
-"""Folders by a path or an address: files whole or not at all, and made for one of several who ask at once."""
+"""Tests of local and remote folders: atomic files, and exclusive creation."""
 
 import pickle
 import threading
@@ -13,7 +13,7 @@ def folder(request, tmp_path):
     return StorageFolder(tmp_path / "a" if request.param == "a path" else f"memory://{tmp_path.name}/a")
 
 
-def test_what_is_written_is_read_listed_and_removed(folder):
+def test_files_are_written_read_listed_and_removed(folder):
     assert folder.names() == []
     folder.write("b.json", b"1")
     folder.write("a.json", b"2")
@@ -35,7 +35,7 @@ def test_what_is_written_is_read_listed_and_removed(folder):
     assert pickle.loads(pickle.dumps(folder)) == folder
 
 
-def test_a_file_is_made_for_one_of_several_who_ask_at_once(folder):
+def test_concurrent_create_succeeds_once(folder):
     assert folder.is_exclusive
     barrier, made = threading.Barrier(8), []
 
@@ -50,14 +50,14 @@ def test_a_file_is_made_for_one_of_several_who_ask_at_once(folder):
     for thread in threads:
         thread.join()
     assert len(made) >= 1
-    if folder.is_local:  # of `memory://`, which looks first and writes then, threads may be told the same
+    if folder.is_local:  # on `memory://`, creation is not atomic, so several threads may succeed
         assert len(made) == 1
         assert folder.read("claim") == f"{made[0]}".encode()
     assert not folder.create("claim", b"again")
     assert folder.names() == ["claim"]
 
 
-def test_a_folder_goes_to_its_address_when_it_is_full(tmp_path):
+def test_folder_is_uploaded_when_complete(tmp_path):
     place = f"memory://{tmp_path.name}/run"
     with open_local_copy(place, last="results.json") as here:
         (here / "samples").mkdir()
@@ -70,7 +70,7 @@ def test_a_folder_goes_to_its_address_when_it_is_full(tmp_path):
         assert here == tmp_path / "run"
 
 
-def test_an_address_that_nothing_speaks_to_is_refused():
+def test_unsupported_address_is_rejected():
     with pytest.raises(ValueError, match="nosuch"):
         StorageFolder("nosuch://bucket/run")
     with pytest.raises(ValueError, match="expected a local folder"):

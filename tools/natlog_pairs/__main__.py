@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 
 from tools.natlog_pairs import made
-from unbag.baselines.natlog.sentences import NatlogLabeler
+from unbag.baselines.natlog.labeler import NatlogLabeler
 from unbag.data.labels import ENTAILMENT, NEUTRAL
 from unbag.data.text.tagging import PIPELINE
 
@@ -19,9 +19,9 @@ def main() -> None:
     options.add_argument("--pipeline", default=PIPELINE)
     options.add_argument("--wrong", action="store_true")
     arguments = options.parse_args()
-    labeller = NatlogLabeler.load(arguments.pipeline)
+    labeler = NatlogLabeler.load(arguments.pipeline)
     pairs = list(made())
-    verdicts = labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+    verdicts = labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     counts: Counter[tuple[str, str, str]] = Counter()
     for pair, verdict in zip(pairs, verdicts, strict=True):
         # Neutral is "not entailed" here.
@@ -31,13 +31,13 @@ def main() -> None:
         counts[part, pair.polarity, outcome] += 1
         counts[part, "all", outcome] += 1
         if arguments.wrong and outcome != "right" and not pair.held_out:
-            sys.stdout.write(f"{outcome}: {pair.label}: {pair.premise} => {pair.hypothesis} {verdict.unread}\n")
+            sys.stdout.write(f"{outcome}: {pair.label}: {pair.premise} => {pair.hypothesis} {verdict.unsupported}\n")
     for part in ("development", "held out"):
         for polarity in ("up", "down", "neither", "all"):
-            right, wrong, unread = (counts[part, polarity, name] for name in ("right", "wrong", "not read"))
+            right, wrong, unsupported = (counts[part, polarity, name] for name in ("right", "wrong", "not read"))
             read = right + wrong
-            shares = f"read {read / (read + unread):6.1%}, right of those {right / max(read, 1):6.1%}"
-            sys.stdout.write(f"{part:12} {polarity:8} {read + unread:5} pairs, {shares}\n")
+            shares = f"read {read / (read + unsupported):6.1%}, right of those {right / max(read, 1):6.1%}"
+            sys.stdout.write(f"{part:12} {polarity:8} {read + unsupported:5} pairs, {shares}\n")
 
 
 if __name__ == "__main__":

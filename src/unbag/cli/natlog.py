@@ -35,14 +35,14 @@ def label(
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis
     "No poodle is chasing a black cat."
     """
-    from unbag.baselines.natlog.sentences import NatlogLabeler, format_explanation
+    from unbag.baselines.natlog.labeler import NatlogLabeler, format_explanation
     from unbag.data.text.tagging import PIPELINE
 
     verdict = NatlogLabeler.load(pipeline or PIPELINE).label(premise, hypothesis)
     lines = format_explanation(verdict)
     if as_json:
         relation = verdict.relation and verdict.relation.value
-        print_json({"label": verdict.label, "relation": relation, "unread": verdict.unread, "proof": lines})
+        print_json({"label": verdict.label, "relation": relation, "unsupported": verdict.unsupported, "proof": lines})
         return
     if verdict.label is not None and verdict.relation is not None:
         console().print(f"{verdict.label} ({verdict.relation.value.replace('_', ' ')})", markup=False)

@@ -5,8 +5,9 @@ repository `options.repo("default name")`, and calls `publish_all(publications, 
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -226,6 +227,9 @@ def _size(n: int) -> str:
     return f"{n} B" if unit == "B" else f"{size:.1f} {unit}"
 
 
+Benchmark = Annotated[bool, typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards.")]
+
+
 @with_shared_options
 def dataset(
     options: PublishingOptions,
@@ -248,10 +252,7 @@ def dataset(
             help="Hub license id for --data; sets from a corpus inherit its license.",
         ),
     ] = None,
-    benchmark: Annotated[
-        bool,
-        typer.Option(help="Add an eval.yaml, which the Hub requires for benchmark leaderboards."),
-    ] = True,
+    benchmark: Benchmark = True,
     num_proc: NumProc = 1,
 ) -> None:
     """Publish a challenge set as a dataset for `load_dataset`.
@@ -536,6 +537,7 @@ def everything(
         str | None,
         typer.Option(metavar="ORG/NAME", help="Hub model of a Space for single pairs (default: no Space)."),
     ] = None,
+    benchmark: Benchmark = True,
 ) -> None:
     """Publish all challenge sets and metrics to one organization.
 
@@ -556,6 +558,7 @@ def everything(
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
+    from unbag.hub.dataset import build_dataset_publication
 
     if "/" in options.repo_id:
         raise typer.BadParameter(
@@ -572,7 +575,8 @@ def everything(
             name for name in challenge_sets.list_set_names() if not challenge_sets.get_challenge_set(name).is_control
         ]
         for name, requests in _requests_by_set(pairs, names, failures).items():
-            publications += _set_publications(requests, options.repo(name), Path(folder) / name, failures)
+            build = partial(build_dataset_publication, folder=Path(folder) / name, benchmark=benchmark)
+            publications += _set_publications(requests, options.repo(name), build, failures)
         publications += [metric_space.build_metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
         if pair_model:
             try:
@@ -619,21 +623,23 @@ def _requests_by_set(
 
 
 def _set_publications(
-    requests: "Sequence[SetRequest]", repo: str, folder: Path, failures: "list[Failure]"
+    requests: "Sequence[SetRequest]",
+    repo: str,
+    build: "Callable[[Sequence[SetRequest], str], Publication]",
+    failures: "list[Failure]",
 ) -> "list[Publication]":
     """Build the publication of a set with all configs that can be built. Returns an empty list if all fail.
 
     Args:
         requests: Configs of the set.
         repo: Repository id.
-        folder: Folder for the files.
+        build: Function that builds the publication of requests to a repository.
         failures: List that receives the configs that cannot be built.
     """
     from unbag.challenge_sets.failures import Failure
-    from unbag.hub.dataset import build_dataset_publication
 
     try:
-        return [build_dataset_publication(requests, repo, folder)]
+        return [build(requests, repo)]
     except Exception as error:
         [name] = {request.name for request in requests}
         logger.debug("%s", name, exc_info=error)
@@ -643,8 +649,8 @@ def _set_publications(
     usable: list[SetRequest] = []
     for request in requests:  # one by one; built configs come from the cache
         try:
-            build_dataset_publication([request], repo, folder)
+            build([request], repo)
             usable.append(request)
         except Exception as error:
             failures.append(Failure(f"{name} of {request.config}", error))
-    return [build_dataset_publication(usable, repo, folder)] if usable else []
+    return [build(usable, repo)] if usable else []

@@ -218,8 +218,8 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
             order = tuple(resolve_label(theirs[i]) for i in outputs)
         except LabelError as error:
             raise LabelError(
-                f"expected label names in the model's id2label, got {theirs} ({error}); look up the order on the "
-                "model card and pass it, such as --label-map contradiction,entailment,neutral"
+                f"expected label names in the model's id2label, got {theirs} ({error}); "
+                f"{_label_map_advice(len(outputs))}"
             ) from None
     else:
         names = {name for i in outputs for name in (str(i), theirs[i])}
@@ -240,6 +240,14 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
 def _listed(spaces: Sequence[Sequence[str]]) -> str:
     *before, last = (",".join(space) for space in spaces)
     return f"{', of '.join(before)} or of {last}"
+
+
+def _label_map_advice(n_outputs: int) -> str:
+    """Suggest a label map for a model whose outputs have no names; another model if no label map has that length."""
+    if n_outputs not in map(len, LABEL_SPACES):
+        return f"use a model with 1, 2 or 3 outputs instead of {n_outputs}"
+    two, three = "not_entailment,entailment or contradiction,not_contradiction", "contradiction,entailment,neutral"
+    return f"look up the order on the model card and pass it, such as --label-map {two if n_outputs == 2 else three}"
 
 
 def _two_label_advice(order: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 The format is described at https://huggingface.co/docs/hub/eval-results: `name`, `description`, `evaluation_framework`
 and `tasks`, each with an `id`, a `config` and a `split`. A result refers to its task by the id, which is the config
-name here. According to that page, the framework "could be your own". The frameworks known to the Hub are listed in
-`packages/tasks/src/eval.ts` of huggingface.js. The Hub shows a benchmark after adding it to an allow-list.
+name here. According to that page, the framework "could be your own". The Hub validates the framework against
+`packages/tasks/src/eval.ts` of huggingface.js, and shows a benchmark after adding it to an allow-list.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,9 @@
 """Results in a model repository: the files `.eval_results/*.yaml` and the `model-index` of the card.
 
 `.eval_results` is the source of a benchmark leaderboard. It contains one score per dataset and task (higher is better),
-with the commit of the dataset, the date and the library. Only results on a complete, published set are written there,
-as the set's score (`ChallengeSet.score`). The older `model-index` contains all quoted metrics with their options, also
+with the commit of the dataset, the date and the library. The optional key `evaluation_framework` is omitted, because
+only results that the Hub has verified need it. Only results on a complete, published set are written there, as the
+set's score (`ChallengeSet.score`). The older `model-index` contains all quoted metrics with their options, also
 for samples of the examples.
 """
 

@@ -155,7 +155,9 @@ def _describe_error(error: Exception, repo: str) -> str:
             return f"too many requests (429: {text}); rerun the command {when}; {_RESUMES}"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return f"server error of the Hub ({status}: {text}); rerun the command later; {_RESUMES}"
-    return f"the Hub rejected the request ({status}: {text})"
+    # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.benchmark_file`).
+    omitted = choose_advice("; omit eval.yaml with --no-benchmark") if "evaluation_framework" in text else ""
+    return f"the Hub rejected the request ({status}: {text}){omitted}"
 
 
 def _is_proposal_possible(refused: "HfHubHTTPError") -> bool:

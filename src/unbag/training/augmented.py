@@ -113,7 +113,7 @@ def _maker(
         if kind == SubstitutedPairs.kind:
             return SubstitutedPairs(premises, substituter)
         return ContrastSets(premises, parser, adjectives=count_adjectives(examples, parser), substituter=substituter)
-    from unbag.baselines.natlog.sentences import NatlogLabeler
+    from unbag.baselines.natlog.labeler import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
     if kind == NegatedPairs.kind:

@@ -19,9 +19,9 @@ def _data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
     return counts, vectors.astype(np.float32), gold
 
 
-def test_a_fit_worked_out_by_hand():
-    # One token and one dimension a word; of the pairs with word a 6 of 8 are entailment, 1 neutral, 1 contradiction;
-    # with word b 1, 2, 1 of 4. The best u are these very shares.
+def test_fit_equals_hand_computed_value():
+    # One token and one dimension per word. Of the pairs with word a, 6 of 8 are entailment, 1 neutral and 1
+    # contradiction; with word b, 1, 2 and 1 of 4. The best u are these proportions.
     words = [[1, 0]] * 8 + [[0, 1]] * 4
     gold = np.array([0] * 6 + [1, 2] + [0, 1, 1, 2])
     counts = sparse.csr_matrix(np.array(words, dtype=np.float32))
@@ -31,7 +31,7 @@ def test_a_fit_worked_out_by_hand():
     assert model.uncertainty(counts, gold) == pytest.approx(expected, abs=1e-7)
 
 
-def test_a_mixed_pair_has_the_softmax_of_the_mean():
+def test_mixed_pair_has_softmax_of_mean():
     counts, vectors, gold = _data()
     model = fit(counts, vectors, gold)
     row = sparse.csr_matrix(np.eye(1, 200, 3, dtype=np.float32) * 2 + np.eye(1, 200, 7, dtype=np.float32))
@@ -40,30 +40,31 @@ def test_a_mixed_pair_has_the_softmax_of_the_mean():
 
 
 @pytest.mark.parametrize(("seed", "labels"), [(0, 3), (1, 3), (2, 2)])
-def test_fit_matches_another_solver_without_whitening(seed, labels):
+def test_fit_equals_other_solver_without_whitening(seed, labels):
     counts, vectors, gold = _data(seed, labels=labels)
     means = mean_embeddings(counts, vectors)
-    # Newton's method does not mind scales, and so needs no whitening; two labels are fitted as three without the third.
+    # Newton's method is invariant to scaling, so it needs no whitening. Two labels are fitted as three labels without
+    # the third.
     peer = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10).fit(means, gold)
     theirs = 1 - peer.predict_proba(means)[np.arange(len(gold)), gold]
     assert np.abs(fit(counts, vectors, gold).uncertainty(counts, gold) - theirs).max() < 1e-6
 
 
-def test_an_invertible_map_of_the_embeddings_changes_nothing():
+def test_invertible_map_of_embeddings_has_no_effect():
     counts, vectors, gold = _data()
     mapped = vectors.astype(float) @ np.random.default_rng(5).normal(size=(12, 12))
     one, other = (fit(counts, table, gold).uncertainty(counts, gold) for table in (vectors, mapped))
     assert np.abs(one - other).max() < 1e-6
 
 
-def test_directions_without_content_change_nothing():
+def test_redundant_dimensions_have_no_effect():
     counts, vectors, gold = _data()
     wider = np.hstack([vectors, vectors[:, :3] + vectors[:, 3:6], np.zeros((200, 2), dtype=np.float32)])
     one, other = (fit(counts, table, gold).uncertainty(counts, gold) for table in (vectors, wider))
     assert np.abs(one - other).max() < 1e-5  # the sums are rounded to float32
 
 
-def test_the_order_of_examples_does_not_matter_beyond_rounding():
+def test_example_order_changes_only_rounding():
     counts, vectors, gold = _data()
     order = np.random.default_rng(3).permutation(len(gold))
     straight = fit(counts, vectors, gold).uncertainty(counts, gold)
@@ -71,7 +72,7 @@ def test_the_order_of_examples_does_not_matter_beyond_rounding():
     assert np.abs(straight[order] - shuffled).max() < 1e-6
 
 
-def test_equal_texts_are_equally_uncertain_and_the_same_fit_has_the_same_bits():
+def test_equal_texts_have_equal_uncertainty():
     counts, vectors, gold = _data()
     doubled, labels = sparse.vstack([counts, counts]).tocsr(), np.concatenate([gold, gold])
     found = fit(doubled, vectors, labels).uncertainty(doubled, labels)
@@ -86,7 +87,7 @@ def test_fit_does_not_depend_on_the_batch_size(monkeypatch):
     assert np.abs(fit(counts, vectors, gold).uncertainty(counts, gold) - whole).max() < 1e-6
 
 
-def test_a_pair_without_known_tokens_is_uncertain_by_chance():
+def test_pair_without_known_tokens_has_chance_uncertainty():
     counts, vectors, gold = _data()
     model = fit(counts, vectors, gold)
     nothing = sparse.csr_matrix((1, 200), dtype=np.float32)
@@ -129,7 +130,7 @@ def test_fit_that_does_not_converge_raises(monkeypatch):
         fit(counts, vectors, gold)
 
 
-def test_fit_on_real_pairs_takes_a_dozen_steps(shared):
+def test_fit_on_real_pairs_is_above_chance(shared):
     from unbag.data.labels import LABELS, get_label_id
     from unbag.data.sources import open_data
 
@@ -141,5 +142,7 @@ def test_fit_on_real_pairs_takes_a_dozen_steps(shared):
     model = fit(counts, table.vectors, gold)
     assert model.steps < 25
     right = model.probabilities(counts).argmax(axis=1) == gold
-    assert 0.5 < right.mean() < 0.65  # more than the third of chance, far from what reading gives
-    assert right[model.uncertainty(counts, gold) < 0.5].all()  # of the likeliest label when over a half
+    assert 0.5 < right.mean() < 0.65  # above the chance of one third, but far below a model that reads
+    assert right[
+        model.uncertainty(counts, gold) < 0.5
+    ].all()  # if the uncertainty is below one half, the gold label is the most likely one

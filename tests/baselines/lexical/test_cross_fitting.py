@@ -30,8 +30,8 @@ def test_cross_fitted_model_predicts_labels_from_words(tmp_path):
 
 
 @pytest.mark.parametrize("only", [False, True])
-def test_no_pair_is_scored_by_a_model_fitted_to_its_premise(tmp_path, only):
-    """Changed labels of the pairs of one premise change predictions for other premises, but not for this one."""
+def test_pair_is_scored_by_model_without_its_premise(tmp_path, only):
+    """Changed labels for one premise change the predictions for other premises, but not for this one."""
     turned = [
         example._replace(label=LABELS[(LABELS.index(example.label) + 1) % 3])
         if example.premise == EXAMPLES[0].premise
@@ -39,7 +39,7 @@ def test_no_pair_is_scored_by_a_model_fitted_to_its_premise(tmp_path, only):
         for example in EXAMPLES
     ]
     models = [fitted(tmp_path, pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
-    for model in models:  # with one penalty: what it is chosen by, all pairs, is no part of the law
+    for model in models:  # with a fixed penalty, since all pairs are used to choose it
         assert model._penalty([], []) == models[0]._penalty([], [])
     one, other = (model.log_probabilities(EXAMPLES) for model in models)
     same = np.array([example.premise == EXAMPLES[0].premise for example in EXAMPLES])
@@ -56,7 +56,7 @@ def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
     assert np.array_equal(model.log_probabilities(turned), model.log_probabilities(EXAMPLES))
 
 
-def test_other_pairs_are_scored_too_and_alone(tmp_path):
+def test_unseen_pairs_are_scored(tmp_path):
     model = fitted(tmp_path)
     new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
     found = model.log_probabilities(new)
@@ -65,12 +65,12 @@ def test_other_pairs_are_scored_too_and_alone(tmp_path):
     assert model.log_probabilities([]).shape == (0, 3)
 
 
-def test_models_are_stored_as_soon_as_they_are_fitted(tmp_path, monkeypatch):
+def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
     whole = fitted(tmp_path / "whole").log_probabilities(EXAMPLES)
     fit, calls = fitting.fit_lexical_model, []
 
     def killed(*arguments, **options):
-        if len(calls) == 2:  # the penalty's and the first fold's
+        if len(calls) == 2:  # the models for the penalty and the first fold
             raise KeyboardInterrupt
         calls.append(1)
         return fit(*arguments, **options)

@@ -49,15 +49,15 @@ def _text(words=WORDS):
     return "".join(f"{word} {i} {i}.5 -{i}\n" for i, word in enumerate(words))
 
 
-def test_the_mean_is_over_all_tokens_of_both_sentences_repeats_counted(tmp_path):
+def test_mean_counts_all_tokens_of_both_sentences(tmp_path):
     table = load_embeddings(str(_transformer(tmp_path)))
-    # the dog run ##s . / the cat run ##s . : rows 4 5 7 8 9, 4 6 7 8 9, of which row i is (2i, 2i + 1)
+    # The tokens are the dog run ##s . / the cat run ##s . with rows 4 5 7 8 9 and 4 6 7 8 9. Row i is (2i, 2i + 1).
     mean = (2 * (4 + 7 + 8 + 9) + 5 + 6) / 10
     [found] = table.means([("the dog runs .", "the cat runs .")])
     assert found == pytest.approx([2 * mean, 2 * mean + 1])
 
 
-def test_special_tokens_padding_and_truncation_play_no_part(tmp_path):
+def test_special_tokens_padding_and_truncation_are_ignored(tmp_path):
     counts = load_embeddings(str(_transformer(tmp_path))).counts(
         [("the dog runs . the dog runs .",), ("the [SEP] dog",)]
     )
@@ -72,7 +72,7 @@ def test_unknown_tokens_are_excluded_and_counted(tmp_path):
     assert table.means([("zebra",)]).tolist() == [[0, 0]]
 
 
-def test_an_unknown_token_need_not_be_declared_special(tmp_path):
+def test_undeclared_unknown_token_is_excluded(tmp_path):
     _transformer(tmp_path)
     _tokenizer(tmp_path / "tokenizer.json", marks=False)
     assert load_embeddings(str(tmp_path)).counts([("zebra dog",)]).unknown.tolist() == [1]
@@ -81,21 +81,23 @@ def test_an_unknown_token_need_not_be_declared_special(tmp_path):
 @pytest.mark.parametrize(
     "name", ["model.embed_tokens.weight", "shared.weight", "transformer.wte.weight", "embeddings.tok_embeddings.weight"]
 )
-def test_the_input_layer_is_found_by_its_usual_names(tmp_path, name):
+def test_input_layer_is_found_by_common_names(tmp_path, name):
     assert (load_embeddings(str(_transformer(tmp_path, name))).vectors == VECTORS).all()
 
 
-def test_input_layer_of_an_unknown_name_raises_and_lists_names(tmp_path):
+def test_unknown_input_layer_error_lists_names(tmp_path):
     with pytest.raises(ValueError, match=r"word_embeddings\.weight.*got classifier\.weight, lookup"):
         load_embeddings(str(_transformer(tmp_path, "lookup")))
 
 
 @pytest.mark.parametrize("dtype", ["F16", "BF16"])
-def test_half_precision_is_read_to_the_bit(tmp_path, dtype):
-    exact = np.array([[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32)  # numbers that both formats have
+def test_half_precision_is_read_exactly(tmp_path, dtype):
+    exact = np.array(
+        [[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32
+    )  # numbers that both formats represent exactly
     vectors = np.repeat(exact, 5, axis=0)
     folder = _transformer(tmp_path, vectors=vectors.astype(np.float16))
-    if dtype == "BF16":  # what NumPy cannot write: the upper halves of the float32s
+    if dtype == "BF16":  # not supported by NumPy: the upper halves of float32 numbers
         upper = (vectors.view(np.uint32) >> 16).astype("<u2").tobytes()
         header = {"wte.weight": {"dtype": "BF16", "shape": [10, 2], "data_offsets": [0, len(upper)]}}
         text = json.dumps(header).encode()
@@ -103,12 +105,12 @@ def test_half_precision_is_read_to_the_bit(tmp_path, dtype):
     assert (load_embeddings(str(folder)).vectors == vectors).all()
 
 
-def test_a_table_smaller_than_its_tokenizer_is_refused(tmp_path):
+def test_table_smaller_than_tokenizer_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected at most 7 tokens, one per embedding, got 10"):
         load_embeddings(str(_transformer(tmp_path, vectors=VECTORS[:7])))
 
 
-def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
+def test_model2vec_mapping_and_weights_are_applied(tmp_path):
     _transformer(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
     mapping = np.array([0] * 5 + [1] * 5)
@@ -121,7 +123,7 @@ def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
         load_embeddings(str(tmp_path))
 
 
-def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path, monkeypatch):
+def test_spacy_pipeline_is_read_from_folder_or_package(tmp_path, monkeypatch):
     import spacy
 
     nlp = spacy.blank("en")
@@ -142,16 +144,16 @@ def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path,
         load_embeddings(str(tmp_path / "none"))
 
 
-def test_words_are_looked_up_as_written_then_in_lower_case(tmp_path):
+def test_words_are_looked_up_as_written_then_lowercase(tmp_path):
     path = tmp_path / "ten.txt"
     path.write_text(_text())
     counts = load_embeddings(str(path)).counts([("The Dog runs.", "the ROME")])
     names = [WORDS[column] for column in counts.matrix.indices]
     assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])
-    assert counts.unknown.tolist() == [1]  # ROME: there is Rome, but no rome
+    assert counts.unknown.tolist() == [1]  # ROME: the table contains Rome, but not rome
 
 
-def test_text_is_the_same_with_a_header_compressed_or_zipped(tmp_path):
+def test_text_formats_give_same_vectors(tmp_path):
     plain = tmp_path / "ten.txt"
     plain.write_text(_text())
     (tmp_path / "ten.vec").write_text(f"10 3\n{_text()}")
@@ -166,7 +168,7 @@ def test_text_is_the_same_with_a_header_compressed_or_zipped(tmp_path):
         assert (also_rows, also_vectors.tolist()) == (rows, vectors.tolist())
 
 
-def test_words_with_spaces_and_odd_characters_are_read_from_the_right(tmp_path):
+def test_words_with_spaces_are_parsed_from_the_right(tmp_path):
     path = tmp_path / "odd.txt"
     path.write_bytes("the 1 2\n. . . 3 4\nat name@example.com 5 6\na\xa0b 7 8\nthe 9 9\n".encode())
     rows, vectors = read_word_vectors(path)
@@ -187,14 +189,14 @@ def test_words_with_spaces_and_odd_characters_are_read_from_the_right(tmp_path):
         (b"2 2\nthe 1 2\ndog 1\n", "line 3: expected a word and 2 numbers"),
     ],
 )
-def test_broken_text_file_raises_with_its_line(tmp_path, content, words):
+def test_invalid_text_file_error_names_line(tmp_path, content, words):
     path = tmp_path / "broken.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"broken\.txt.*{words}"):
         read_word_vectors(path)
 
 
-def test_broken_archives_and_those_of_several_files_raise(tmp_path):
+def test_invalid_archives_raise(tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a.txt", _text())
         archive.writestr("b.txt", _text())
@@ -207,12 +209,12 @@ def test_broken_archives_and_those_of_several_files_raise(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["./absent", "absent", "a/b/c", "/no/such/folder"])
-def test_find_of_a_missing_table_raises(name):
+def test_find_missing_table_raises(name):
     with pytest.raises(ValueError, match=r"embeddings: expected a Hub id.*, got "):
         find_embeddings(name)
 
 
-def test_find_in_a_folder_of_another_kind_raises_and_lists_files(tmp_path):
+def test_find_in_unsuitable_folder_lists_files(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ValueError, match=r"tokenizer\.json, model\.safetensors.*got \['config\.json'\]"):
         find_embeddings(str(tmp_path))
@@ -221,7 +223,7 @@ def test_find_in_a_folder_of_another_kind_raises_and_lists_files(tmp_path):
         find_embeddings(str(tmp_path / "words.json"))
 
 
-def test_broken_model_files_raise_with_their_names(tmp_path):
+def test_damaged_model_file_error_names_file(tmp_path):
     folder = _transformer(tmp_path)
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(ValueError, match=r"tokenizer\.json: expected a tokenizer"):
@@ -231,7 +233,7 @@ def test_broken_model_files_raise_with_their_names(tmp_path):
         load_embeddings(str(folder))
 
 
-def test_an_identity_follows_the_content_alone(tmp_path):
+def test_identity_depends_only_on_content(tmp_path):
     one, other = (find_embeddings(str(_transformer(tmp_path / name))).identity for name in "ab")
     assert one == other
     assert find_embeddings(str(_transformer(tmp_path / "b", vectors=VECTORS + 1))).identity != one
@@ -240,14 +242,14 @@ def test_an_identity_follows_the_content_alone(tmp_path):
     assert find_embeddings(str(text)).identity == f"sha256:{hashlib.sha256(text.read_bytes()).hexdigest()}"
 
 
-def test_only_a_hub_id_with_a_commit_is_pinned():
+def test_only_hub_id_with_commit_is_pinned():
     assert is_pinned(DEFAULT)
     assert not is_pinned(DEFAULT.replace("@1", "@main"))
     assert not is_pinned("ten.txt")
 
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=8).map(" ".join), min_size=1, max_size=5))
-def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
+def test_mean_does_not_depend_on_order_side_or_batch(sentences):
     table = embeddings.EmbeddingTable(
         "words", "", VECTORS, embeddings._words(dict(zip(WORDS, range(10), strict=True)).get, "en")
     )
@@ -259,13 +261,13 @@ def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
         assert mean == pytest.approx(np.mean(known, axis=0, dtype=np.float64))
 
 
-def test_chinese_words_are_those_of_a_segmenter(tmp_path):
+def test_chinese_text_is_segmented(tmp_path):
     path = tmp_path / "zh.txt"
     path.write_text("他 1 0\n看书 0 1\n看 7 7\n书 7 7\n", encoding="utf-8")
     assert load_embeddings(str(path), language="zh").means([("他看书",)])[0] == pytest.approx([1 / 2, 1 / 2])
 
 
-def test_the_fixture_model_is_read_as_its_own_library_reads_it(shared):
+def test_fixture_model_mean_equals_transformers(shared):
     transformers = pytest.importorskip("transformers")
     folder = shared / "hub/models/nli-fixtures/minilm-l6-snli"
     table = load_embeddings(str(folder))
@@ -278,7 +280,7 @@ def test_the_fixture_model_is_read_as_its_own_library_reads_it(shared):
     assert table.means([(sentence,)])[0] == pytest.approx(expected[ids].mean(axis=0), abs=1e-6)
 
 
-def test_word_level_tokenizers_of_model2vec_count_what_they_lack(tmp_path):
+def test_word_level_tokenizer_counts_unknown_tokens(tmp_path):
     _transformer(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "dog": 1}, unk_token="[UNK]"))

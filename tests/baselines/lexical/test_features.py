@@ -12,13 +12,13 @@ WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=Tr
 
 
 @given(WORDS, WORDS)
-def test_exchanging_the_sides_mirrors_the_features(premise, hypothesis):
+def test_swapped_sentences_mirror_features(premise, hypothesis):
     mirrored = Counter(LexicalFeature(f.hypothesis, f.premise) for f in iter_features(premise, hypothesis))
     assert mirrored == Counter(iter_features(hypothesis, premise))
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=8))
-def test_the_matrix_holds_exactly_the_features(pairs):
+def test_matrix_contains_exactly_the_features(pairs):
     vocabulary, matrix = FeatureVocabulary.fit(pairs)
     assert (vocabulary.matrix(pairs) != matrix).nnz == 0
     for row, (premise, hypothesis) in enumerate(pairs):
@@ -27,7 +27,7 @@ def test_the_matrix_holds_exactly_the_features(pairs):
     assert set(matrix.data) <= {1.0}
 
 
-def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(monkeypatch):
+def test_vocabulary_does_not_depend_on_batch_size(monkeypatch):
     words = ("dog", "cat", "run", "red", "old")
     pairs = [((words[n % 5], words[(n + 2) % 5]), tuple(words[n % 3 :])) for n in range(40)] + [((), ())]
     whole, expected = FeatureVocabulary.fit(pairs)
@@ -40,7 +40,7 @@ def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(m
 
 
 @given(st.lists(st.integers(0, 2**62) | st.integers(0, 5) | st.integers(0, 5).map(lambda word: word << 32)))
-def test_codes_are_ranked_as_numpy_does(values):
+def test_code_ranks_equal_numpy(values):
     codes = np.array(values, dtype=np.int64)
     distinct, ranks = _ranked(codes)
     expected = np.unique(codes, return_inverse=True)
@@ -55,7 +55,7 @@ def test_matrix_ignores_words_outside_the_vocabulary():
     assert len(vocabulary) == 3
 
 
-def test_a_vocabulary_is_rebuilt_from_words_and_codes():
+def test_vocabulary_is_rebuilt_from_words_and_codes():
     pairs = [(("dog", "run"), ("animal",)), (("cat",), ("sleep",))]
     vocabulary, matrix = FeatureVocabulary.fit(pairs)
     again = FeatureVocabulary(vocabulary.words, vocabulary.codes)

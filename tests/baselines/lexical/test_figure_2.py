@@ -1,4 +1,4 @@
-"""The two examples of Nie et al. 2019, Figure 2, by a lexical model of some of SNLI."""
+"""Test of the two examples in Figure 2 of Nie et al. 2019, with a lexical model fitted to a sample of SNLI."""
 
 import pytest
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.slow
-def test_figure_2(shared, tmp_path, monkeypatch):
+def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
     """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
     corpus = CORPORA["snli"]
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")

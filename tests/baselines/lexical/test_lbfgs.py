@@ -1,4 +1,4 @@
-"""L-BFGS beside the dense BFGS update, and on functions whose minimum is known."""
+"""Tests of L-BFGS against the dense BFGS update, and on functions with a known minimum."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ RNG = np.random.default_rng(5)
 
 
 def steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Build random steps and the changes of the gradient over them, for a quadratic function."""
+    """Build random steps and the corresponding changes of the gradient of a quadratic function."""
     root = RNG.normal(size=(variables, variables))
     hessian = root @ root.T + np.eye(variables)
     steps = [RNG.normal(size=variables) for _ in range(n)]
@@ -28,8 +28,8 @@ def updated_densely(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     return inverse
 
 
-@pytest.mark.parametrize("n", [1, 3, 4, 9])  # of which four are remembered
-def test_compact_form_equals_the_update_by_each_stored_step(n: int) -> None:
+@pytest.mark.parametrize("n", [1, 3, 4, 9])  # four of which are stored
+def test_compact_form_equals_dense_bfgs_updates(n: int) -> None:
     pairs = steps_and_changes(n, 6)
     gradient = RNG.normal(size=6)
     inverse = InverseHessian(gradient, memory=4)
@@ -40,7 +40,7 @@ def test_compact_form_equals_the_update_by_each_stored_step(n: int) -> None:
     np.testing.assert_allclose(inverse.times_gradient(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_inverse_hessian_without_steps_is_the_identity() -> None:
+def test_inverse_hessian_without_steps_is_identity() -> None:
     vector = RNG.normal(size=3)
     np.testing.assert_array_equal(InverseHessian(vector).times_gradient(), vector)
 
@@ -51,7 +51,7 @@ def test_step_of_concave_curvature_is_skipped() -> None:
     np.testing.assert_array_equal(inverse.times_gradient(), np.full(2, 0.5))
 
 
-def test_the_minimum_of_a_quadratic() -> None:
+def test_minimum_of_quadratic_is_found() -> None:
     curvature = np.logspace(0, 3, 50)
     target = RNG.normal(size=50)
 
@@ -64,7 +64,7 @@ def test_the_minimum_of_a_quadratic() -> None:
     assert steps > 2
 
 
-def test_a_function_without_a_minimum() -> None:
+def test_function_without_minimum_raises() -> None:
     def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:
         return -float(x.sum()), -np.ones_like(x)
 

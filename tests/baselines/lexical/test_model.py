@@ -11,7 +11,7 @@ NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "wal
 
 
 def _pairs(n=300):
-    """Build pairs in which `nap` against `run` is a contradiction, and the same verb an entailment."""
+    """Build pairs in which *nap* with *run* is a contradiction, and equal verbs are an entailment."""
     pairs, labels = [], []
     for _ in range(n):
         noun = str(RNG.choice(NOUNS))
@@ -33,14 +33,14 @@ def test_lexical_model_predicts_labels_from_words(model):
     assert probabilities.sum(axis=1) == pytest.approx(1)
 
 
-def test_the_penalty_is_the_best_on_held_out_pairs(model):
+def test_penalty_minimizes_held_out_loss(model):
     losses = model.record["held_out_loss"]
     assert losses[f"{model.record['l2']:g}"] == min(losses.values())
     assert len(losses) == 5
 
 
 def test_misleading_features_are_ranked(model):
-    # A pair whose words say contradiction, and whose gold label is entailment.
+    # The words of the pair indicate contradiction, but the gold label is entailment.
     pair = [(("girl", "nap"), ("girl", "run"))]
     [found] = model.misleading(pair, model.probabilities(pair), ["entailment"], 5)
     assert {contribution.label for contribution in found} == {"contradiction"}
@@ -49,7 +49,7 @@ def test_misleading_features_are_ranked(model):
     assert compute_lms(model.probabilities(pair), np.array([0]))[0] > 0.5
 
 
-def test_a_saved_model_gives_the_same_bits(model, tmp_path):
+def test_saved_model_round_trips(model, tmp_path):
     model.save(tmp_path)
     again = LexicalModel.load(tmp_path)
     pairs, _ = _pairs(20)
@@ -58,7 +58,7 @@ def test_a_saved_model_gives_the_same_bits(model, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checksums.json", "config.json", "model.safetensors"]
 
 
-def test_load_of_another_folder_raises(tmp_path):
+def test_load_other_folder_raises(tmp_path):
     with pytest.raises(ValueError, match=r"got a folder without config\.json"):
         LexicalModel.load(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"format": 7, "labels": []}))
@@ -66,7 +66,7 @@ def test_load_of_another_folder_raises(tmp_path):
         LexicalModel.load(tmp_path)
 
 
-def test_load_of_an_earlier_format_raises(model, tmp_path):
+def test_load_earlier_format_raises(model, tmp_path):
     model.save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"format": 2}))
@@ -76,7 +76,7 @@ def test_load_of_an_earlier_format_raises(model, tmp_path):
         LexicalModel.load(tmp_path)
 
 
-def test_fit_of_too_few_pairs_raises():
+def test_fit_too_few_pairs_raises():
     with pytest.raises(ValueError, match="set a penalty"):
         fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
     with pytest.raises(ValueError, match="got 1 pairs and 0 labels"):

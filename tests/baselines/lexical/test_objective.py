@@ -24,7 +24,7 @@ def _value_and_gradient(columns, labels, penalty, weights):
         return PenalizedCrossEntropy(columns, labels, CONTRASTS, penalty, pool)(weights)
 
 
-def test_value_and_gradient_are_those_of_the_formula(problem):
+def test_value_and_gradient_equal_formula(problem):
     columns, labels, penalty, weights = problem
     dense, double = columns.toarray().astype(np.float64), weights.astype(np.float64)
     logits = dense @ double.T @ CONTRASTS.T
@@ -36,11 +36,13 @@ def test_value_and_gradient_are_those_of_the_formula(problem):
     np.testing.assert_allclose(gradient, by_weights, rtol=1e-4, atol=1e-5)
 
 
-def test_block_sizes_change_only_the_order_of_sums(problem, monkeypatch):
+def test_block_size_changes_only_rounding(problem, monkeypatch):
     value, gradient = _value_and_gradient(*problem)
     monkeypatch.setattr("unbag.baselines.lexical.regression._LOGITS", 7)
     monkeypatch.setattr("unbag.baselines.lexical.regression._PIECE", 11)
-    monkeypatch.setattr("unbag.baselines.lexical.regression._FREQUENT", 20)  # four columns of eight have more entries
+    monkeypatch.setattr(
+        "unbag.baselines.lexical.regression._FREQUENT", 20
+    )  # only four of eight columns have more entries
     in_pieces, same = _value_and_gradient(*problem)
     assert in_pieces == pytest.approx(value, rel=1e-7)
     np.testing.assert_allclose(same, gradient, rtol=1e-6, atol=1e-7)

@@ -1,4 +1,4 @@
-"""The bag-of-words law on real pairs: `lexical` answers every permutation of a pair as the pair itself."""
+"""Test that the lexical baseline predicts every permutation of a real pair like the pair."""
 
 import json
 from itertools import islice

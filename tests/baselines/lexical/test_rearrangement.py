@@ -25,30 +25,30 @@ def problems(draw):
     return np.array(values), k_te, k_dv, draw(st.integers(0, 5))
 
 
-def test_by_hand():
+def test_splits_equal_manual_example():
     uncertainty = np.array([0.2, 0.8, 0.8, 0.1, 0.9, 0.3, 0.8])
     split, partition = rearrange(uncertainty, ids_of(uncertainty), 3, 0, seed=0)
-    # 0.9, then the first two of the three 0.8; the second of these is the easiest.
+    # 0.9, then the first two of three pairs with 0.8, of which the second has the easiest partition.
     assert [SPLITS[number] for number in split] == ["train", "test", "test", "train", "test", "train", "train"]
     assert partition.tolist() == [-1, 1, 0, -1, 2, -1, -1]
 
 
 @given(problems())
-def test_splits_are_disjoint_complete_and_of_the_given_sizes(problem):
+def test_splits_are_disjoint_and_have_given_sizes(problem):
     uncertainty, k_te, k_dv, seed = problem
     split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
     assert [int((split == number).sum()) for number in range(3)] == [len(uncertainty) - k_te - k_dv, k_dv, k_te]
 
 
 @given(problems())
-def test_the_test_set_is_exactly_the_most_uncertain_ties_by_id(problem):
+def test_test_set_is_most_uncertain_with_ties_by_id(problem):
     uncertainty, k_te, k_dv, seed = problem
     split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
     expected = sorted(range(len(uncertainty)), key=lambda i: (-uncertainty[i], i))[:k_te]
     assert sorted(expected) == np.flatnonzero(split == TEST).tolist()
 
 
-def test_ties_are_broken_by_id_whatever_the_order_of_the_examples():
+def test_ties_are_broken_by_id_in_any_order():
     uncertainty, ids = np.array([0.8, 0.2, 0.8, 0.8, 0.1]), ["d", "e", "b", "c", "a"]
     split, partition = rearrange(uncertainty, ids, 2, 0, seed=0)
     assert [ids[i] for i in np.flatnonzero(split == TEST)] == ["b", "c"]
@@ -76,7 +76,7 @@ def test_seed_changes_only_the_validation_set():
     assert (one.partition == other.partition).all()
 
 
-def test_the_validation_set_is_drawn_evenly():
+def test_validation_set_is_uniform_sample():
     uncertainty = np.linspace(0, 1, 4000)
     drawn = sum(
         (rearrange(uncertainty, ids_of(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)

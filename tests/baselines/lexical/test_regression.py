@@ -9,15 +9,15 @@ from unbag.baselines.lexical.regression import compute_lms, fit, merge_equal_col
 def _data(seed=0, n=400, features=120, labels=3):
     rng = np.random.default_rng(seed)
     matrix = (rng.random((n, features)) < rng.random(features) * 0.2).astype(np.float32)
-    matrix[:, 50:60] = matrix[:, [50]]  # equal columns, to be merged
-    matrix[:, 60:70] = 0  # columns of nothing
+    matrix[:, 50:60] = matrix[:, [50]]  # identical columns, which are merged
+    matrix[:, 60:70] = 0  # empty columns
     truth = rng.normal(size=(features, labels))
     gold = (matrix @ truth + rng.gumbel(size=(n, labels))).argmax(axis=1)
     return sparse.csr_matrix(matrix), gold
 
 
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
-def test_against_scikit_learn(l2):
+def test_probabilities_equal_scikit_learn(l2):
     matrix, gold = _data()
     ours = fit(matrix, gold, l2=l2).probabilities(matrix)
     theirs = (
@@ -28,7 +28,7 @@ def test_against_scikit_learn(l2):
     assert np.abs(ours - theirs).max() < 1e-6
 
 
-def test_equal_columns_have_equal_weights_and_empty_ones_zero():
+def test_equal_columns_have_equal_weights():
     matrix, gold = _data()
     weights = fit(matrix, gold, l2=1.0).weights
     assert (weights[50:60] == weights[50]).all()
@@ -46,7 +46,7 @@ def test_merging_keeps_products_and_penalty():
     assert (weights**2).sum() == pytest.approx((per_group**2).sum(), rel=1e-9)
 
 
-def test_the_gradient_vanishes_at_the_fit():
+def test_gradient_is_zero_at_fit():
     matrix, gold = _data()
     model = fit(matrix, gold, l2=2.0)
     error = model.probabilities(matrix) - np.eye(3)[gold]
@@ -55,7 +55,7 @@ def test_the_gradient_vanishes_at_the_fit():
     assert np.abs(error.sum(axis=0)).max() < 1e-10, "the bias is not penalised"
 
 
-def test_the_fit_is_the_same_to_the_bit():
+def test_fit_is_deterministic():
     matrix, gold = _data()
     first, second = fit(matrix, gold, l2=1.0), fit(matrix, gold, l2=1.0)
     assert first.weights.tobytes() == second.weights.tobytes()
@@ -68,8 +68,8 @@ def test_fit_ends_at_the_precision_of_float64():
     assert np.abs(error.sum(axis=0)).max() < 1e-9
 
 
-def test_a_handful_of_pairs_is_fitted():
-    """The relative rounding error of a small loss is large; the optimiser must end all the same."""
+def test_few_pairs_are_fitted():
+    """The optimizer must stop although the relative rounding error of a small loss is large."""
     for seed in range(40):
         matrix, gold = _data(seed, n=3 + seed, features=120)
         model = fit(matrix, gold, l2=0.3)
@@ -79,12 +79,12 @@ def test_a_handful_of_pairs_is_fitted():
         assert model.steps < 500
 
 
-def test_fit_without_features_predicts_the_label_shares():
+def test_fit_without_features_predicts_label_frequencies():
     model = fit(sparse.csr_matrix((10, 4), dtype=np.float32), np.array([0] * 5 + [1] * 3 + [2] * 2), l2=1.0)
     assert model.probabilities(sparse.csr_matrix((1, 4)))[0] == pytest.approx([0.5, 0.3, 0.2], abs=1e-9)
 
 
-def test_lms_is_the_likeliest_wrong_label():
+def test_lms_is_probability_of_likeliest_wrong_label():
     probabilities = np.array([[0.1, 0.3, 0.6], [0.1, 0.3, 0.6], [0.1, 0.3, 0.6]])
     assert compute_lms(probabilities, np.array([2, 1, 0])).tolist() == [0.3, 0.6, 0.6]
 

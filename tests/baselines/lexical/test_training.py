@@ -43,7 +43,7 @@ def recipe(path, **options):
     return LexicalRecipe((str(path),), pipeline="all", l2=1.0, **options)
 
 
-def test_a_model_is_fitted_once(pairs):
+def test_model_is_fitted_once(pairs):
     folder = fit_cached(recipe(pairs))
     written = (folder / "config.json").stat().st_mtime_ns
     assert fit_cached(recipe(pairs)) == folder
@@ -53,12 +53,12 @@ def test_a_model_is_fitted_once(pairs):
     assert fit_cached(recipe(pairs, hypothesis_only=True)) != fit_cached(recipe(pairs))
 
 
-def test_two_fits_give_the_same_bits(pairs, tmp_path):
+def test_two_fits_give_same_bits(pairs, tmp_path):
     one, other = (fit_cached(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
 
 
-def test_code_hash_covers_every_module_of_a_fit():
+def test_code_hash_covers_all_fitting_modules():
     package = Path(fitting.__file__).parents[2]
     for name in fitting._CODE:
         imported = re.findall(
@@ -67,7 +67,7 @@ def test_code_hash_covers_every_module_of_a_fit():
         assert {f"baselines/lexical/{module}.py" for module in imported} <= set(fitting._CODE), name
 
 
-def test_fold_depends_on_the_sentences_only():
+def test_fold_depends_only_on_sentences():
     assert {compute_fold(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
         compute_fold(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
     }
@@ -75,8 +75,8 @@ def test_fold_depends_on_the_sentences_only():
     assert abs(counts - 1000).max() < 4 * np.sqrt(5000 * 0.2 * 0.8)
 
 
-def test_no_example_is_scored_by_a_model_fitted_to_it(pairs, tmp_path):
-    """The model that scores a fold is, to the bit, the one fitted to a file without that fold."""
+def test_example_is_scored_by_model_without_it(pairs, tmp_path):
+    """The model that scores a fold equals, bit for bit, the model fitted to a file without that fold."""
     source = open_data(pairs)
     folders = prepare_scorer_models(recipe(pairs), source, folds=3)
     assert len(folders) == 3
@@ -96,13 +96,13 @@ def test_no_example_is_scored_by_a_model_fitted_to_it(pairs, tmp_path):
         assert score_pair(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
 
 
-def test_pairs_that_were_not_trained_on_have_one_scorer(pairs, tmp_path):
+def test_unseen_pairs_have_one_scorer(pairs, tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(pairs.read_text().splitlines()[0] + "\n")
     assert len(prepare_scorer_models(recipe(pairs), open_data(other))) == 1
 
 
-def test_smaller_sample_of_training_pairs_is_part_of_a_larger_one(pairs):
+def test_smaller_training_sample_is_subset_of_larger(pairs):
     few, more = (load_lexical_model(fit_cached(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
@@ -111,7 +111,7 @@ def test_smaller_sample_of_training_pairs_is_part_of_a_larger_one(pairs):
 
 
 @pytest.mark.parametrize("options", [{}, {"max_train_pairs": 20}])
-def test_progress_counts_the_pairs_that_are_read(pairs, options):
+def test_progress_counts_read_pairs(pairs, options):
     calls = []
     fit_cached(recipe(pairs, **options), progress=lambda *each: calls.append(each))
     n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).examples())
@@ -119,12 +119,12 @@ def test_progress_counts_the_pairs_that_are_read(pairs, options):
     assert calls[-1] == (n, n)
 
 
-def test_fit_of_a_missing_file_raises(pairs):
+def test_fit_missing_file_raises(pairs):
     with pytest.raises(ValueError, match=r"expected corpora \(snli.*got .no-such-file.csv"):
         fit_cached(LexicalRecipe(("no-such-file.csv",)))
 
 
-def test_a_fitted_model_is_opened_by_its_folder(pairs, tmp_path):
+def test_fitted_model_opens_from_folder(pairs, tmp_path):
     folder = fit_cached(recipe(pairs))
     assert is_lexical_model(folder)
     assert open_lexical_model(folder) == folder
@@ -153,7 +153,7 @@ def test_bag_of_words_ignores_word_order(pairs):
     assert lexical.predict(["naps dog The."], ["man The runs."]).tobytes() == one.tobytes()
 
 
-def test_a_recipe_is_in_the_language_of_its_corpora():
+def test_recipe_has_language_of_its_corpora():
     assert LexicalRecipe().language == "en"
     assert LexicalRecipe(("ocnli",)).language == "zh"
     assert LexicalRecipe(("pairs.csv",)).language == "en"

@@ -5,7 +5,7 @@ from scipy import sparse
 from unbag.baselines.lexical import optimizer as whitenings
 from unbag.baselines.lexical.optimizer import Whitening
 
-PENALTY = 0.01  # of second derivatives that are 1 in all
+PENALTY = 0.01  # the second derivatives sum to 1
 
 
 def _scaled(dense, penalty=PENALTY):
@@ -16,7 +16,7 @@ def _scaled(dense, penalty=PENALTY):
 
 @pytest.fixture
 def few():
-    """Rows and penalty of six columns: ones, three correlated columns, and two dominated by the penalty."""
+    """Return rows and penalties of six columns: ones, three correlated columns, and two dominated by the penalty."""
     rng = np.random.default_rng(3)
     dense = np.zeros((4000, 6))
     dense[:, 0] = 1
@@ -31,7 +31,7 @@ def few():
 
 @pytest.fixture
 def many():
-    """Rows and penalty of 300 columns of words and word pairs, which are correlated."""
+    """Return rows and penalties of 300 correlated columns of words and word pairs."""
     rng = np.random.default_rng(5)
     topic = rng.integers(5, size=(6000, 1))
     words = rng.random((6000, 30)) < np.where(np.arange(30) % 5 == topic, 0.5, 0.05)
@@ -42,20 +42,20 @@ def many():
 
 
 def _hessians(rows, penalty):
-    """Compute the Hessians by the weights and by the variables."""
+    """Compute the Hessian in terms of the weights, and in terms of the whitened variables."""
     size = rows.shape[1]
     change = Whitening(rows, penalty).weights(np.eye(size, dtype=np.float64)).astype(np.float64)
     hessian = (rows.T @ rows).toarray().astype(np.float64) + np.diag(penalty)
     return hessian, change @ hessian @ change.T
 
 
-def test_whitened_hessian_of_frequent_columns_is_the_identity(few):
+def test_whitened_hessian_of_frequent_columns_is_identity(few):
     hessian, whitened = _hessians(*few)
     np.testing.assert_allclose(hessian.diagonal(), 1, rtol=1e-4)
     np.testing.assert_allclose(whitened[:4, :4], np.eye(4), atol=1e-3)
 
 
-def test_further_columns_are_decorrelated_from_their_neighbours(many, monkeypatch):
+def test_other_columns_are_decorrelated_from_neighbors(many, monkeypatch):
     monkeypatch.setattr(whitenings, "_EXACT", 40)
     hessian, whitened = _hessians(*many)
     np.testing.assert_allclose(whitened[:40, :40], np.eye(40), atol=2e-3)
@@ -63,7 +63,7 @@ def test_further_columns_are_decorrelated_from_their_neighbours(many, monkeypatc
     assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
 
 
-def test_every_column_is_decorrelated_from_the_bias(few, many, monkeypatch):
+def test_every_column_is_decorrelated_from_bias(few, many, monkeypatch):
     hessian, whitened = _hessians(*few)
     assert (hessian[0, 4:] > 0.005).all()
     np.testing.assert_allclose(whitened[0], np.eye(6)[0], atol=1e-3)
@@ -73,25 +73,25 @@ def test_every_column_is_decorrelated_from_the_bias(few, many, monkeypatch):
     np.testing.assert_allclose(whitened[0], np.eye(300)[0], atol=2e-3)
 
 
-def test_factor_is_exact_for_columns_with_few_neighbours(monkeypatch):
-    """For a column with fewer neighbours than `_NEAR`, the approximate factor is exact."""
+def test_factor_is_exact_for_columns_with_few_neighbors(monkeypatch):
+    """For a column with fewer neighbors than `_NEAR`, the approximate factor is exact."""
     monkeypatch.setattr(whitenings, "_EXACT", 20)
     rng = np.random.default_rng(7)
     dense = np.zeros((3000, 40))
-    dense[np.arange(3000), rng.integers(20, size=3000)] = 1  # twenty columns apart, each with a part of it
+    dense[np.arange(3000), rng.integers(20, size=3000)] = 1  # twenty disjoint columns, each with a part of the rows
     dense[:, 20:] = dense[:, :20] * (rng.random((3000, 20)) < 0.5)
     _, whitened = _hessians(_scaled(dense), np.full(40, PENALTY, dtype=np.float64))
     np.testing.assert_allclose(whitened, np.eye(40), atol=1e-3)
 
 
-def test_a_sample_of_the_rows_does_nearly_as_well(many, monkeypatch):
+def test_sample_of_rows_is_nearly_as_good(many, monkeypatch):
     rows, penalty = many
     monkeypatch.setattr(whitenings, "_ROWS", 3000)
     hessian, whitened = _hessians(rows, penalty)
     assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
 
 
-def test_columns_dominated_by_the_penalty_are_not_whitened(few):
+def test_columns_dominated_by_penalty_are_not_whitened(few):
     whitening = Whitening(*few)
     variables = np.arange(12, dtype=np.float64).reshape(2, 6)
     weights = whitening.weights(variables)

@@ -20,7 +20,7 @@ PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it
 
 
 class _Tags:
-    """A fake tagger: the tag of each token follows the token."""
+    """A stub tagger for tokens such as "dog_NN", whose suffix is the tag."""
 
     identity = "a test"
     fine = lexical_words.PENN
@@ -33,8 +33,8 @@ class _Tags:
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.randoms())
-def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, random):
-    """The tokens are permuted, joined by spaces, as `permuted` does, and tokenized again."""
+def test_permuted_sentence_has_same_words(pieces, random):
+    """The tokens are permuted and joined by spaces as in `permuted`, then tokenized again."""
     from unbag.data.text.tokens import tokenize
 
     sentence = " ".join(pieces)
@@ -44,10 +44,11 @@ def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, ra
     assert set(reader.select_words([" ".join(tokens)]).values()) == set(reader.select_words([sentence]).values())
 
 
-def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
+def test_word_has_its_most_frequent_tag(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
     reader = TypeWordSelector("any", "en")
-    # "like" is a preposition twice and a verb once; "Left" an adjective once and a verb once, both of which count.
+    # "like" is a preposition twice and a verb once. "Left" is an adjective once and a verb once; both are content
+    # words.
     reader.count(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
     sentence = "They like the left dog, not a mouse."
     assert reader.select_words([sentence]) == {sentence: ("dog", "left", "not")}, "a word without a tag does not count"
@@ -55,18 +56,18 @@ def test_a_word_counts_by_the_tag_it_has_most_often(monkeypatch):
     assert reader.select_words(["I like it"]) == {"I like it": ("like",)}
 
 
-def test_repeated_sentences_count_each_time(monkeypatch):
+def test_repeated_sentences_are_counted_each_time(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
     reader = TypeWordSelector("any", "en")
     reader.count(["run_NN", "run_IN", "run_IN"])
     assert reader.select_words(["run"]) == {"run": ()}
 
 
-def test_equally_frequent_tags_are_decided_by_the_alphabet():
+def test_tied_tags_are_ordered_alphabetically():
     assert find_most_frequent_tag({"VB": 2, "IN": 2, "NN": 1}) == "IN"
 
 
-def test_fitted_model_by_type_needs_no_tagger(monkeypatch):
+def test_type_model_needs_no_tagger(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", None)
     record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
     assert build_model_word_selector(record).select_words(["The dog."]) == {"The dog.": ("dog", "the")}
@@ -79,7 +80,7 @@ def test_pipeline_without_penn_tags_raises(monkeypatch):
         build_word_selector("mine", "en")
 
 
-def test_word_reader_of_invalid_options_raises():
+def test_word_selector_with_invalid_options_raises():
     with pytest.raises(
         ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
     ):
@@ -88,8 +89,8 @@ def test_word_reader_of_invalid_options_raises():
         build_word_selector(None, "en", "usual")
 
 
-def test_the_words_of_figure_2(shared, tmp_path, monkeypatch):
-    """Each word that is a feature in Figure 2 of Nie et al. is one by the tagger."""
+def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
+    """All words that are features in Figure 2 of Nie et al. are content words for the tagger."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     assert Tagger(pipeline).fine >= lexical_words.PENN

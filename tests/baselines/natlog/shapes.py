@@ -1,22 +1,22 @@
-"""Shapes to try the labeller on: one modifier at a time on the parts of seeds with every kind of lexicon."""
+"""Sentence shapes for tests of the labeler: seeds with every kind of lexicon and one modifier at a time."""
 
 from itertools import product
 
-from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 A, THE = NounPhrase(), NounPhrase(Quantifier.THE)
 LEXICONS = {
-    "same": Lexicon(),
-    "subject": Lexicon(subject=Relation.FORWARD_ENTAILMENT),
-    "object": Lexicon(object=Relation.FORWARD_ENTAILMENT),
-    "verb": Lexicon(verb=Relation.FORWARD_ENTAILMENT),
-    "excluding verbs": Lexicon(verb=Relation.ALTERNATION),
-    "excluding verbs, one scene": Lexicon(verb=Relation.ALTERNATION, coreferent=True),
-    "excluding objects, one scene": Lexicon(object=Relation.ALTERNATION, coreferent=True),
-    "nothing known": Lexicon(subject=Relation.INDEPENDENCE, verb=Relation.INDEPENDENCE),
+    "same": WordRelations(),
+    "subject": WordRelations(subject=Relation.FORWARD_ENTAILMENT),
+    "object": WordRelations(object=Relation.FORWARD_ENTAILMENT),
+    "verb": WordRelations(verb=Relation.FORWARD_ENTAILMENT),
+    "excluding verbs": WordRelations(verb=Relation.ALTERNATION),
+    "excluding verbs, one scene": WordRelations(verb=Relation.ALTERNATION, coreferent=True),
+    "excluding objects, one scene": WordRelations(object=Relation.ALTERNATION, coreferent=True),
+    "nothing known": WordRelations(subject=Relation.INDEPENDENCE, verb=Relation.INDEPENDENCE),
 }
-EXCHANGED = Lexicon(verb=Relation.ALTERNATION, coreferent=True, exchanged=True)
+EXCHANGED = WordRelations(verb=Relation.ALTERNATION, coreferent=True, exchanged=True)
 MODIFIERS = [(), ("not",), ("always",), ("never",), ("not", "always")]
 
 
@@ -25,19 +25,19 @@ def phrases(number=1):
     yield NounPhrase(Quantifier.A, number, "green")
 
 
-def variants(plain: Clause):
-    """Iterate over the clauses with one modification of a part."""
+def variants(plain: ClauseForm):
+    """Yield the clauses with one modification of a part."""
     for new in phrases(plain.subject.number):
-        yield Clause(new, plain.object, plain.modifiers)
+        yield ClauseForm(new, plain.object, plain.modifiers)
     for new in phrases() if plain.object else ():
-        yield Clause(plain.subject, new, plain.modifiers)
+        yield ClauseForm(plain.subject, new, plain.modifiers)
     for modifiers in MODIFIERS:
-        yield Clause(plain.subject, plain.object, modifiers)
-    yield Clause(plain.subject, plain.object, plain.modifiers, "neatly")
+        yield ClauseForm(plain.subject, plain.object, modifiers)
+    yield ClauseForm(plain.subject, plain.object, plain.modifiers, "neatly")
 
 
 def shapes():
-    """Iterate over the shapes of seeds modified as in SICCK: premise, hypothesis or both."""
-    for lexicon, plain in product([*LEXICONS.values(), EXCHANGED], [Clause(A, A), Clause(THE, A)]):
+    """Yield the shapes of modified seeds as in SICCK: in the premise, the hypothesis or both."""
+    for lexicon, plain in product([*LEXICONS.values(), EXCHANGED], [ClauseForm(A, A), ClauseForm(THE, A)]):
         for new in variants(plain):
-            yield from (Shape(new, plain, lexicon), Shape(plain, new, lexicon), Shape(new, new, lexicon))
+            yield from (PairShape(new, plain, lexicon), PairShape(plain, new, lexicon), PairShape(new, new, lexicon))

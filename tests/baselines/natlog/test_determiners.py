@@ -1,4 +1,4 @@
-"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of
+"""Tests of determiners against MacCartney & Manning (2009) and against the finite models of
 `unbag.baselines.natlog.models`.
 """
 
@@ -11,13 +11,13 @@ from unbag.baselines.natlog.determiners import (
     A,
     Determiner,
     DeterminerKind,
-    determiner_relation,
-    restrictor_projection,
-    scope_projection,
+    build_restrictor_projection,
+    build_scope_projection,
+    compute_determiner_relation,
 )
-from unbag.baselines.natlog.models import outcomes
-from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.baselines.natlog.relations import Relation, relation_of
+from unbag.baselines.natlog.models import find_outcome_models
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.relations import Relation, classify_relation
 
 _SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
 _SOME = Determiner(DeterminerKind.SOME)
@@ -25,21 +25,23 @@ _SOME = Determiner(DeterminerKind.SOME)
 
 @pytest.mark.parametrize(
     ("determiner", "first", "second"),
-    [  # MacCartney & Manning 2009, section 4.2, the table of projectivity: what ≡ ⊏ ⊐ ^ | ‿ # become
+    [  # The table of projectivity in section 4.2 of MacCartney & Manning 2009: the projections of ≡ ⊏ ⊐ ^ | ‿ #
         (NO, "≡⊐⊏|#|#", "≡⊐⊏|#|#"),
         (EVERY, "≡⊐⊏|#|#", "≡⊏⊐||##"),
         (Determiner(DeterminerKind.NOT_EVERY), "≡⊏⊐‿#‿#", "≡⊐⊏‿‿##"),
         (Determiner(DeterminerKind.MOST), "≡######", "≡⊏⊐||##"),
     ],
 )
-def test_projectivity_matches_the_paper(determiner, first, second):
-    assert [restrictor_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in first]
-    assert [scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
+def test_projectivity_equals_paper(determiner, first, second):
+    assert [build_restrictor_projection(determiner)(relation) for relation in Relation] == [
+        _SIGNS[sign] for sign in first
+    ]
+    assert [build_scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
 
 
 @pytest.mark.parametrize("kind", [DeterminerKind.EXACTLY, DeterminerKind.ALL_BUT])
 def test_projection_of_exact_numbers_is_not_monotone(kind):
-    for projection in (restrictor_projection(Determiner(kind)), scope_projection(Determiner(kind))):
+    for projection in (build_restrictor_projection(Determiner(kind)), build_scope_projection(Determiner(kind))):
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
         assert projection(Relation.REVERSE_ENTAILMENT) is Relation.INDEPENDENCE
 
@@ -58,9 +60,9 @@ _IN_MODELS = {
 @pytest.mark.parametrize("relation", [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT])
 @pytest.mark.parametrize("part", ["subject", "verb"])
 def test_projections_of_inclusions_match_finite_models(quantifier, relation, part):
-    clause = Clause(NounPhrase(quantifier))
-    found = relation_of(outcomes(Shape(clause, clause, Lexicon(**{part: relation}))))
-    projection = (restrictor_projection if part == "subject" else scope_projection)(_IN_MODELS[quantifier])
+    clause = ClauseForm(NounPhrase(quantifier))
+    found = classify_relation(find_outcome_models(PairShape(clause, clause, WordRelations(**{part: relation}))))
+    projection = (build_restrictor_projection if part == "subject" else build_scope_projection)(_IN_MODELS[quantifier])
     assert projection(relation) is (found or Relation.INDEPENDENCE)
 
 
@@ -77,7 +79,7 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.SOME, 4), Relation.NEGATION),
         (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
         (FEW, NO, Relation.REVERSE_ENTAILMENT),
-        (FEW, Determiner(DeterminerKind.SOME, 5), None),  # how many are few?
+        (FEW, Determiner(DeterminerKind.SOME, 5), None),  # the number for "few" is undefined
         (Determiner(DeterminerKind.SHARE, 60), Determiner(DeterminerKind.MOST), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.MOST), Relation.REVERSE_ENTAILMENT),
@@ -89,24 +91,28 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         ),
     ],
 )
-def test_determiner_relation_follows_from_the_conditions(first, second, expected):
-    assert determiner_relation(first, second) is expected
+def test_determiner_relation_follows_from_conditions(first, second, expected):
+    assert compute_determiner_relation(first, second) is expected
 
 
-def test_projections_of_a_share_equal_those_of_most():
+def test_projections_of_percentage_equal_those_of_most():
     share, most = Determiner(DeterminerKind.SHARE, 30), Determiner(DeterminerKind.MOST)
     for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
-        assert restrictor_projection(share)(relation) is restrictor_projection(most)(relation) is Relation.INDEPENDENCE
-        assert scope_projection(share)(relation) is scope_projection(most)(relation) is relation
+        assert (
+            build_restrictor_projection(share)(relation)
+            is build_restrictor_projection(most)(relation)
+            is Relation.INDEPENDENCE
+        )
+        assert build_scope_projection(share)(relation) is build_scope_projection(most)(relation) is relation
 
 
-def test_projections_of_an_unknown_determiner_are_not_monotone():
+def test_unknown_determiner_is_not_monotone():
     other = Determiner(DeterminerKind.OTHER, words="every other")
-    for projection in (restrictor_projection(other), scope_projection(other)):
+    for projection in (build_restrictor_projection(other), build_scope_projection(other)):
         assert projection(Relation.EQUIVALENCE) is Relation.EQUIVALENCE
         assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
     with pytest.raises(ValueError, match="every other"):
-        other.holds(1, 1)
+        other.is_satisfied_by(1, 1)
 
 
 @pytest.mark.parametrize(
@@ -124,5 +130,5 @@ def test_projections_of_an_unknown_determiner_are_not_monotone():
         (Determiner(DeterminerKind.OTHER, words="enough"), False),
     ],
 )
-def test_is_existential_is_true_if_the_condition_needs_members(determiner, is_existential):
+def test_is_existential_if_condition_requires_members(determiner, is_existential):
     assert determiner.is_existential is is_existential

@@ -3,15 +3,15 @@ from itertools import product
 import pytest
 
 from tests.baselines.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.models import FiniteModel, ModelEvent, ModelThing, is_true_in_model, outcomes
-from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.baselines.natlog.relations import PARTS, Relation
+from unbag.baselines.natlog.models import FiniteModel, ModelEntity, ModelEvent, find_outcome_models, is_true_in_model
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.relations import REGIONS, Relation
 
 SHAPES = list(dict.fromkeys(shapes()))
 
 
 def _thing(*adjectives):
-    return ModelThing((True, True), frozenset(adjectives))
+    return ModelEntity((True, True), frozenset(adjectives))
 
 
 def _model(rows, *, named=(0, 0), subjects=None, objects=None):
@@ -21,10 +21,10 @@ def _model(rows, *, named=(0, 0), subjects=None, objects=None):
 
 
 def _subject(quantifier, number=1):
-    return Clause(NounPhrase(quantifier, number), A)
+    return ClauseForm(NounPhrase(quantifier, number), A)
 
 
-# How many of three men sit somewhere, and which quantifiers are then true of "… man is sitting in a field".
+# The quantifiers that are true of "… man is sitting in a field", by the number of three men that sit.
 BY_HAND = {
     0: {"not every", "no"},
     1: {"a", "some", "at least", "exactly", "not every"},
@@ -34,22 +34,24 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("sitting", BY_HAND)
-def test_quantifiers_by_hand(sitting):
+def test_quantifiers_equal_manual_examples(sitting):
     model = _model([[man < sitting] for man in range(3)])
     plain = [quantifier for quantifier in Quantifier if quantifier is not Quantifier.THE]
-    true = {quantifier.value for quantifier in plain if is_true_in_model(0, _subject(quantifier), Lexicon(), model)}
+    true = {
+        quantifier.value for quantifier in plain if is_true_in_model(0, _subject(quantifier), WordRelations(), model)
+    }
     assert true == BY_HAND[sitting]
 
 
-def test_every_needs_members_and_all_but_one_does_not():
-    """Section 3.3: |X| > 0 for all; all but one of one man is none."""
-    nobody = _model([[True]], subjects=(ModelThing((False, False)),))
-    assert not is_true_in_model(0, _subject(Quantifier.EVERY), Lexicon(), nobody)
-    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), Lexicon(), nobody)
-    assert is_true_in_model(0, _subject(Quantifier.ALL_BUT), Lexicon(), _model([[False]]))
+def test_every_requires_members_and_all_but_one_does_not():
+    """Section 3.3: |X| > 0 for "every". All but one of one man is nobody."""
+    nobody = _model([[True]], subjects=(ModelEntity((False, False)),))
+    assert not is_true_in_model(0, _subject(Quantifier.EVERY), WordRelations(), nobody)
+    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), WordRelations(), nobody)
+    assert is_true_in_model(0, _subject(Quantifier.ALL_BUT), WordRelations(), _model([[False]]))
 
 
-def test_numbers_by_hand():
+def test_numbers_equal_manual_examples():
     two_of_three = _model([[True], [True], [False]])
     for quantifier, expected in {
         Quantifier.A: True,
@@ -58,19 +60,19 @@ def test_numbers_by_hand():
         Quantifier.ALL_BUT: False,
         Quantifier.NO: False,
     }.items():
-        assert is_true_in_model(0, _subject(quantifier, 2), Lexicon(), two_of_three) is expected
+        assert is_true_in_model(0, _subject(quantifier, 2), WordRelations(), two_of_three) is expected
 
 
-def test_scopes_by_hand():
-    """The subject has scope over "not", and "not" over the object."""
+def test_scopes_equal_manual_examples():
+    """The subject has scope over "not", which has scope over the object."""
     one_of_two_fences = _model([[True, False]])
-    every_fence = Clause(A, NounPhrase(Quantifier.EVERY), ("not",))
-    a_fence = Clause(A, A, ("not",))
-    assert is_true_in_model(0, every_fence, Lexicon(), one_of_two_fences)
-    assert not is_true_in_model(0, a_fence, Lexicon(), one_of_two_fences)
+    every_fence = ClauseForm(A, NounPhrase(Quantifier.EVERY), ("not",))
+    a_fence = ClauseForm(A, A, ("not",))
+    assert is_true_in_model(0, every_fence, WordRelations(), one_of_two_fences)
+    assert not is_true_in_model(0, a_fence, WordRelations(), one_of_two_fences)
 
 
-def test_times_by_hand():
+def test_times_equal_manual_examples():
     row = lambda does: ((ModelEvent((does, does)),),)  # noqa: E731
     for now, later, true in [
         (True, True, {(), ("always",)}),
@@ -82,37 +84,38 @@ def test_times_by_hand():
         found = {
             modifiers
             for modifiers in [(), ("not",), ("always",), ("never",), ("not", "always")]
-            if is_true_in_model(0, Clause(A, A, modifiers), Lexicon(), model)
+            if is_true_in_model(0, ClauseForm(A, A, modifiers), WordRelations(), model)
         }
         assert found == true
 
 
-def test_weak_phrases_name_individuals_only_if_coreferent():
+def test_weak_phrases_refer_only_if_coreferent():
     only_the_other = _model([[False], [True]], named=(1, 1))
     for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
-        assert is_true_in_model(0, _subject(quantifier), Lexicon(), only_the_other)
-        assert not is_true_in_model(0, _subject(quantifier), Lexicon(coreferent=True), only_the_other)
-    assert not is_true_in_model(0, _subject(Quantifier.THE), Lexicon(), only_the_other)
-    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), Lexicon(coreferent=True), only_the_other)
+        assert is_true_in_model(0, _subject(quantifier), WordRelations(), only_the_other)
+        assert not is_true_in_model(0, _subject(quantifier), WordRelations(coreferent=True), only_the_other)
+    assert not is_true_in_model(0, _subject(Quantifier.THE), WordRelations(), only_the_other)
+    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), WordRelations(coreferent=True), only_the_other)
 
 
 def test_clause_with_always_before_not_raises():
     with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last one, got \['always'\]"):
-        Clause(A, A, ("always", "not"))
+        ClauseForm(A, A, ("always", "not"))
 
 
-def test_there_are_shapes():
+def test_shapes_are_generated():
     assert len(SHAPES) > 500
 
 
 @pytest.mark.nightly
-def test_outcomes_models_have_their_truth_values():
+def test_outcome_models_have_their_truth_values():
     for shape in SHAPES:
-        found = outcomes(shape)
+        found = find_outcome_models(shape)
         assert found
         for part, model in found.items():
             shown = [
-                is_true_in_model(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape))
+                is_true_in_model(side, clause, shape.word_relations, model)
+                for side, clause in enumerate(_sentences(shape))
             ]
             assert tuple(shown) == part, shape
             _check(shape, model)
@@ -124,33 +127,35 @@ def _sentences(shape):
 
 def _check(shape, model):
     """Check that the lexicon allows a model."""
-    lexicon = shape.lexicon
+    lexicon = shape.word_relations
     for things, relation in ((model.subjects, lexicon.subject), (model.objects, lexicon.object)):
-        assert not {thing.nouns for thing in things} & set(relation.empty - {(False, False)})
+        assert not {thing.nouns for thing in things} & set(relation.empty_regions - {(False, False)})
         assert all(any(thing.nouns[side] for thing in things) for side in (0, 1))
     for time in model.times:
         for row in time:
-            assert not {event.verbs for event in row} & lexicon.verb.empty
+            assert not {event.verbs for event in row} & lexicon.verb.empty_regions
             if lexicon.verb is Relation.ALTERNATION and not lexicon.exchanged:
                 assert not (any(event.verbs[0] for event in row) and any(event.verbs[1] for event in row))
 
 
 def _small_models(shape):
-    """Iterate over all models of up to two subjects and two objects, without the shortcuts of the labeller."""
-    lexicon = shape.lexicon
+    """Yield all models with up to two subjects and two objects, without the optimizations of the labeler."""
+    lexicon = shape.word_relations
     turned = lexicon.exchanged
     first = [shape.premise.subject, shape.hypothesis.object if turned else shape.hypothesis.subject]
     second = [shape.premise.object, shape.hypothesis.subject if turned else shape.hypothesis.object]
     named = tuple(
-        max((phrase.number for phrase in phrases if phrase.names(lexicon.coreferent)), default=0)
+        max((phrase.number for phrase in phrases if phrase.is_referential(lexicon.coreferent)), default=0)
         for phrases in (first, second)
     )
-    verbs = [part for part in PARTS if part not in lexicon.verb.empty]
+    verbs = [part for part in REGIONS if part not in lexicon.verb.empty_regions]
     kinds = []
     for phrases, relation in ((first, lexicon.subject), (second, lexicon.object)):
         adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
         sets = [frozenset(), frozenset(adjectives)] if adjectives else [frozenset()]
-        kinds.append([ModelThing(part, s) for part in PARTS if part not in relation.empty and any(part) for s in sets])
+        kinds.append(
+            [ModelEntity(part, s) for part in REGIONS if part not in relation.empty_regions and any(part) for s in sets]
+        )
     for n_subjects, n_objects in product((1, 2), repeat=2):
         for subjects in product(kinds[0], repeat=n_subjects):
             for objects in product(kinds[1], repeat=n_objects):
@@ -170,42 +175,45 @@ def _small_models(shape):
 
 
 @pytest.mark.nightly
-def test_outcomes_contain_all_of_small_models():
+def test_outcomes_include_all_of_small_models():
     checked = 0
     for shape in SHAPES[::7]:
         if shape.premise.modifiers + shape.hypothesis.modifiers not in ((), ("not",)) or shape.premise.adverb:
             continue
         shown = {
-            tuple(is_true_in_model(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape)))
+            tuple(
+                is_true_in_model(side, clause, shape.word_relations, model)
+                for side, clause in enumerate(_sentences(shape))
+            )
             for model in _small_models(shape)
         }
-        assert shown <= set(outcomes(shape)), shape
+        assert shown <= set(find_outcome_models(shape)), shape
         checked += len(shown)
     assert checked > 100
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_outcomes_do_not_change_with_a_higher_bound(number):
+def test_outcomes_do_not_change_with_higher_bound(number):
     many = [NounPhrase(quantifier, number) for quantifier in Quantifier]
     tried = SHAPES[:: 5 if number == 1 else 40]
     if number == 2:
         tried = [
-            Shape(Clause(A, one), Clause(A, two), lexicon)
+            PairShape(ClauseForm(A, one), ClauseForm(A, two), lexicon)
             for one, two in [(many[0], many[0]), (many[3], many[0]), (many[7], many[5]), (many[8], many[4])]
             for lexicon in LEXICONS.values()
         ]
     for shape in tried:
-        assert set(outcomes(shape)) == set(outcomes(shape, 5 if number == 1 else 7)), shape
+        assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, 5 if number == 1 else 7)), shape
 
 
-def test_outcomes_change_with_a_lower_bound():
-    """Why the bound is 2 (k + 1), not k + 1: at least two in Y and exactly two outside of Y are four things."""
+def test_outcomes_change_with_lower_bound():
+    """The bound is 2 (k + 1) instead of k + 1: at least two in Y and exactly two outside of Y are four things."""
     two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
-    shape = Shape(Clause(THE, two), Clause(THE, all_but_two), Lexicon())
-    assert (True, True) not in outcomes(shape, 3)
-    assert (True, True) in outcomes(shape)
+    shape = PairShape(ClauseForm(THE, two), ClauseForm(THE, all_but_two), WordRelations())
+    assert (True, True) not in find_outcome_models(shape, 3)
+    assert (True, True) in find_outcome_models(shape)
 
 
-def test_outcomes_of_an_exchanged_pair_without_object_raise():
+def test_outcomes_of_exchanged_pair_without_object_raise():
     with pytest.raises(ValueError, match="exchanged pair: expected objects in both sentences"):
-        outcomes(Shape(Clause(THE), Clause(THE), EXCHANGED))
+        find_outcome_models(PairShape(ClauseForm(THE), ClauseForm(THE), EXCHANGED))

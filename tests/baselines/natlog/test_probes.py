@@ -1,9 +1,9 @@
-"""Pairs of our own over the constructions in which monotonicity goes wrong, with labels worked out by hand.
+"""Tests of probe pairs for difficult monotonicity constructions, with labels worked out by hand.
 
-A row of `probes.tsv` has two sentences and says whether the first entails the second (`forward`), and the second the
-first (`backward`): E for entailed, N for not entailed, - where this can be argued. The part `development` was looked at
-while the rules were made. `held out` was written before the labeller was run on it and measured once before rules were
-made for what it showed; docs/concepts/natlog.md has the figures of that first run. `open` is still wrong.
+A row of `probes.tsv` has two sentences and states whether the first entails the second (`forward`) and the reverse
+(`backward`): E for entailed, N for not entailed, - if debatable. The rules were written with the part `development`.
+The part `held out` was written before the labeller ran on it, and measured once before the rules changed because of it;
+docs/concepts/natlog.md has the results of that first run. The part `open` is still wrong.
 """
 
 import csv
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from unbag.baselines.natlog.sentences import NatlogLabeler
+from unbag.baselines.natlog.labeler import NatlogLabeler
 from unbag.data.labels import ENTAILMENT
 
 
@@ -39,13 +39,13 @@ CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in
 
 @pytest.fixture(scope="module")
 def verdicts(parser, wordnet):
-    labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    labels = labeller.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
+    labeler = NatlogLabeler(parser, wordnet, wordnet.identity)
+    labels = labeler.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
     return dict(zip(PROBES, labels, strict=True))
 
 
 @pytest.mark.parametrize(("part", "construction"), CONSTRUCTIONS)
-def test_probes_not_entailed_never_get_entailment(verdicts, part, construction):
+def test_probes_without_entailment_never_get_entailment(verdicts, part, construction):
     negative = [probe for probe in PROBES if probe[:2] == (part, construction) and not probe.is_entailed]
     assert negative
     wrong = [probe[2:4] for probe in negative if verdicts[probe].label == ENTAILMENT]
@@ -60,5 +60,5 @@ def test_most_entailed_probes_get_entailment(verdicts):
 
 @pytest.mark.xfail(reason="a definite noun phrase counts as a name in both sentences", strict=True)
 @pytest.mark.parametrize("probe", [probe for probe in PROBES if probe.part == "open" and not probe.is_entailed])
-def test_probes_of_definites_do_not_get_entailment(verdicts, probe):
+def test_definite_probes_do_not_get_entailment(verdicts, probe):
     assert verdicts[probe].label != ENTAILMENT

@@ -31,7 +31,7 @@ from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, 
         ("Three out of ten boys left.", "Some boys left.", Determiner(DeterminerKind.OTHER, words="three out of ten")),
     ],
 )
-def test_replace_determiners_puts_one_word_for_several(sentence, text, determiner):
+def test_replace_determiners_merges_several_words(sentence, text, determiner):
     found = replace_determiners(sentence)
     assert found.text == text
     assert [each for each, _ in found.determiners.values()] == [determiner]
@@ -51,5 +51,5 @@ def test_replace_determiners_puts_one_word_for_several(sentence, text, determine
         "They hugged each other.",
     ],
 )
-def test_replace_determiners_keeps_other_uses_of_the_words(sentence):
+def test_replace_determiners_keeps_other_uses(sentence):
     assert replace_determiners(sentence) == (sentence, {})

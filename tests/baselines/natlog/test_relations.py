@@ -3,20 +3,20 @@ from itertools import product
 import pytest
 
 from unbag.baselines.natlog.relations import (
-    PARTS,
-    Context,
+    REGIONS,
+    Monotonicity,
     Relation,
-    four_way,
+    classify_relation,
     join_relations,
     project,
-    relation_of,
-    three_way,
+    to_four_way_label,
+    to_three_way_label,
 )
 from unbag.data.labels import FOUR_WAY
 
 SYMBOLS = dict(zip("=<>^|v#", Relation, strict=True))
 
-# MacCartney & Manning (2009), section 2.3, typed in: the row joined with the column.
+# The table in section 2.3 of MacCartney & Manning (2009), transcribed: row joined with column.
 TABLE = """
     =  =      <       >       ^  |       v       #
     =: =      <       >       ^  |       v       #
@@ -34,14 +34,14 @@ def _subsets(n):
 
 
 def _relation(x, y, universe):
-    return relation_of((item in x, item in y) for item in universe)
+    return classify_relation((item in x, item in y) for item in universe)
 
 
 def _proper(n):
     return [x for x in _subsets(n) if 0 < len(x) < n]
 
 
-def test_relations_match_table_3():
+def test_relations_equal_table_3():
     universe = range(4)
     seen = set()
     for x, y in product(_proper(4), repeat=2):
@@ -60,7 +60,7 @@ def test_relations_match_table_3():
     assert seen == set(Relation)
 
 
-def test_no_relation_holds_of_the_empty_set_and_the_universe():
+def test_empty_set_and_universe_have_no_relation():
     universe = range(3)
     for x in _subsets(3):
         for vacuous in (frozenset(), frozenset(universe)):
@@ -68,21 +68,21 @@ def test_no_relation_holds_of_the_empty_set_and_the_universe():
             assert _relation(vacuous, x, universe) is None
 
 
-def test_converse_is_the_relation_of_y_to_x():
+def test_converse_is_relation_of_swapped_sets():
     for x, y in product(_proper(4), repeat=2):
         assert _relation(x, y, range(4)).converse is _relation(y, x, range(4))
 
 
-def test_negating_both_sides():
+def test_negated_relation_equals_manual_examples():
     universe = frozenset(range(4))
     for x, y in product(_proper(4), repeat=2):
-        assert _relation(x, y, universe).negated is _relation(universe - x, universe - y, universe)
-    assert Relation.FORWARD_ENTAILMENT.negated is Relation.REVERSE_ENTAILMENT
-    assert Relation.ALTERNATION.negated is Relation.COVER
-    assert {relation.negated.negated for relation in Relation} == set(Relation)
+        assert _relation(x, y, universe).complement_relation is _relation(universe - x, universe - y, universe)
+    assert Relation.FORWARD_ENTAILMENT.complement_relation is Relation.REVERSE_ENTAILMENT
+    assert Relation.ALTERNATION.complement_relation is Relation.COVER
+    assert {relation.complement_relation.complement_relation for relation in Relation} == set(Relation)
 
 
-def test_join_matches_the_published_table():
+def test_join_equals_published_table():
     rows = [line.split() for line in TABLE.strip().splitlines()[1:]]
     assert len(rows) == len(Relation)
     for name, *cells in rows:
@@ -117,32 +117,32 @@ def test_determinate_joins_are_associative():
     assert checked > 100
 
 
-def test_join_with_equivalence_and_of_converses():
+def test_join_with_equivalence_and_converses():
     for first, second in product(Relation, repeat=2):
         assert join_relations(Relation.EQUIVALENCE, first) == join_relations(first, Relation.EQUIVALENCE) == {first}
         assert join_relations(first, second) == {
             relation.converse for relation in join_relations(second.converse, first.converse)
         }
-        assert join_relations(first.negated, second.negated) == {
-            relation.negated for relation in join_relations(first, second)
+        assert join_relations(first.complement_relation, second.complement_relation) == {
+            relation.complement_relation for relation in join_relations(first, second)
         }
 
 
 def _contexts(n):
-    """Every function on the subsets of a universe of n, by whether it is monotone."""
+    """Return all functions on the subsets of a universe of n elements, by their monotonicity."""
     subsets = _subsets(n)
     below = [(i, j) for i, x in enumerate(subsets) for j, y in enumerate(subsets) if x < y]
     for images in product(range(len(subsets)), repeat=len(subsets)):
         f = [subsets[i] for i in images]
-        yield Context.NON_MONOTONE, subsets, f
+        yield Monotonicity.NON_MONOTONE, subsets, f
         if all(f[i] <= f[j] for i, j in below):
-            yield Context.UPWARD, subsets, f
+            yield Monotonicity.UPWARD, subsets, f
         if all(f[i] >= f[j] for i, j in below):
-            yield Context.DOWNWARD, subsets, f
+            yield Monotonicity.DOWNWARD, subsets, f
 
 
-def test_project_is_the_strongest_relation_of_all_contexts():
-    """Over all functions on the subsets of two elements, no stronger relation than the projected one always holds."""
+def test_projected_relation_is_strongest_over_all_contexts():
+    """For all functions on the subsets of two elements, no stronger relation than the projected one always holds."""
     kept = {}
     for context, subsets, f in _contexts(2):
         for (i, x), (j, y) in product(enumerate(subsets), repeat=2):
@@ -152,17 +152,17 @@ def test_project_is_the_strongest_relation_of_all_contexts():
                 kept.setdefault((relation, context), set()).update(images)
     assert kept
     for (relation, context), images in kept.items():
-        assert frozenset(PARTS) - images == project(relation, context).empty
+        assert frozenset(REGIONS) - images == project(relation, context).empty_regions
 
 
-@pytest.mark.parametrize("context", Context)
-def test_projecting_the_converse_is_the_converse_of_projecting(context):
+@pytest.mark.parametrize("context", Monotonicity)
+def test_projection_commutes_with_converse(context):
     for relation in Relation:
         assert project(relation.converse, context) is project(relation, context).converse
 
 
-def test_four_and_three_labels():
-    assert [four_way(relation) for relation in Relation] == [
+def test_relations_map_to_four_and_three_labels():
+    assert [to_four_way_label(relation) for relation in Relation] == [
         None,
         "forward_entailment",
         "reverse_entailment",
@@ -171,7 +171,7 @@ def test_four_and_three_labels():
         "neutral",
         "neutral",
     ]
-    assert [three_way(relation) for relation in Relation] == [
+    assert [to_three_way_label(relation) for relation in Relation] == [
         "entailment",
         "entailment",
         "neutral",
@@ -180,4 +180,4 @@ def test_four_and_three_labels():
         "neutral",
         "neutral",
     ]
-    assert {four_way(relation) for relation in Relation} - {None} == set(FOUR_WAY)
+    assert {to_four_way_label(relation) for relation in Relation} - {None} == set(FOUR_WAY)

@@ -2,37 +2,37 @@ import pytest
 
 from unbag.baselines.natlog.parsing import Quantifier
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import SeedNoun, clauses, lexicon, parts
+from unbag.baselines.natlog.seeds import SeedNoun, build_clauses, infer_word_relations, split_constituents
 
 R = Relation
 
 
-def test_parts_by_hand():
-    found = parts("Two small cats are sleeping on the wall.")
-    assert found.subject == SeedNoun("two", "small cats", plural=True)
+def test_parts_equal_manual_example():
+    found = split_constituents("Two small cats are sleeping on the wall.")
+    assert found.subject == SeedNoun("two", "small cats", is_plural=True)
     assert (found.auxiliary, found.negation, found.verb) == ("are", "", "sleeping on")
     assert found.object == SeedNoun("the", "wall")
 
 
 def test_parts_detect_plurals():
-    assert parts("The deer are eating the leaves").subject.plural  # the verb says it
-    assert not parts("The deer is eating the leaves").subject.plural
-    assert parts("The deer is eating the leaves").object.plural
-    assert not parts("The deer is eating a bus").object.plural
-    assert parts("some women can see the glass").subject.plural
-    assert not parts("some women can see the glass").object.plural
+    assert split_constituents("The deer are eating the leaves").subject.is_plural  # known from the verb
+    assert not split_constituents("The deer is eating the leaves").subject.is_plural
+    assert split_constituents("The deer is eating the leaves").object.is_plural
+    assert not split_constituents("The deer is eating a bus").object.is_plural
+    assert split_constituents("some women can see the glass").subject.is_plural
+    assert not split_constituents("some women can see the glass").object.is_plural
 
 
 @pytest.mark.parametrize("sentence", ["a cat isn't eating", "a cat is n't eating", "a cat is not eating"])
-def test_parts_detect_every_spelling_of_the_negation(sentence):
-    assert parts(sentence).negated
-    assert parts(sentence).verb == "eating"
+def test_parts_detect_all_spellings_of_negation(sentence):
+    assert split_constituents(sentence).is_negated
+    assert split_constituents(sentence).verb == "eating"
 
 
 def test_parts_of_predicates_and_prepositional_plurals():
-    assert parts("the box is empty").object is None
-    assert parts("the box is full of apples").object == SeedNoun("", "apples", plural=True)
-    assert parts("a cat is on the wall").verb == "on"
+    assert split_constituents("the box is empty").object is None
+    assert split_constituents("the box is full of apples").object == SeedNoun("", "apples", is_plural=True)
+    assert split_constituents("a cat is on the wall").verb == "on"
 
 
 @pytest.mark.parametrize(
@@ -54,24 +54,29 @@ def test_parts_of_predicates_and_prepositional_plurals():
         "",
     ],
 )
-def test_parts_of_sentences_of_another_form_are_none(sentence):
-    assert parts(sentence) is None
+def test_parts_of_other_sentence_forms_are_none(sentence):
+    assert split_constituents(sentence) is None
 
 
-def test_tags_find_a_verb_without_auxiliary():
+def test_tags_identify_verb_without_auxiliary():
     tags = [("A", "DET"), ("cat", "NOUN"), ("chases", "VERB"), ("a", "DET"), ("mouse", "NOUN"), (".", "PUNCT")]
-    found = parts("A cat chases a mouse.", tags)
+    found = split_constituents("A cat chases a mouse.", tags)
     assert (found.auxiliary, found.verb, found.object) == ("", "chases", SeedNoun("a", "mouse"))
-    # A past tense has no "does not" that could be made of it; a plural verb does not go with "a cat".
+    # A past tense has no "does not", and a plural verb does not agree with "a cat".
     for verb in ("chased", "chase"):
-        assert parts(f"A cat {verb} a mouse.", [(verb, tag) if tag == "VERB" else (w, tag) for w, tag in tags]) is None
+        assert (
+            split_constituents(
+                f"A cat {verb} a mouse.", [(verb, tag) if tag == "VERB" else (w, tag) for w, tag in tags]
+            )
+            is None
+        )
 
 
 def _lexicon(premise, hypothesis, label):
-    return lexicon(parts(premise), parts(hypothesis), label)
+    return infer_word_relations(split_constituents(premise), split_constituents(hypothesis), label)
 
 
-def test_lexicon_gives_different_words_the_relation_of_the_label():
+def test_lexicon_relates_differing_words_by_label():
     found = _lexicon("a black cat is eating a fish", "a cat is eating a fish", "entailment")
     assert (found.subject, found.verb, found.object) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE, R.EQUIVALENCE)
     assert not found.coreferent
@@ -82,32 +87,32 @@ def test_lexicon_gives_different_words_the_relation_of_the_label():
     assert (found.subject, found.verb, found.object) == (R.INDEPENDENCE, R.INDEPENDENCE, R.EQUIVALENCE)
 
 
-def test_lexicon_of_a_contradiction_relates_verbs_before_nouns():
+def test_contradiction_relates_verbs_before_nouns():
     found = _lexicon("a cat is catching a fish", "an animal is missing a fish", "contradiction")
     assert (found.subject, found.verb) == (R.INDEPENDENCE, R.ALTERNATION)
 
 
-def test_lexicon_projects_the_label_through_the_negation():
+def test_lexicon_projects_label_through_negation():
     found = _lexicon("a cat is eating a fish", "an animal isn't eating a fish", "contradiction")
     assert (found.subject, found.verb) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE)
     found = _lexicon("a box is empty", "a box is not full", "entailment")
     assert found.verb is R.ALTERNATION
 
 
-def test_exchanged_pairs():
+def test_exchanged_pairs_are_detected():
     assert _lexicon("a cat is chasing the dog", "the dog is chasing a cat", "contradiction").exchanged
     assert _lexicon("a cat is beside the dog", "the dog is beside a cat", "entailment").verb is R.FORWARD_ENTAILMENT
 
 
 @pytest.mark.parametrize("label", ["neutral", "contradiction"])
-def test_lexicon_that_does_not_reproduce_the_label_is_none(label):
+def test_lexicon_that_contradicts_label_is_none(label):
     assert _lexicon("a cat is eating a fish", "a cat is eating a fish", label) is None
 
 
-def test_only_the_order_of_numbers_matters():
-    premise, hypothesis = parts("ten cats are sleeping"), parts("three cats are sleeping")
-    first, second = clauses(premise, hypothesis)
+def test_only_order_of_numbers_matters():
+    premise, hypothesis = split_constituents("ten cats are sleeping"), split_constituents("three cats are sleeping")
+    first, second = build_clauses(premise, hypothesis)
     assert (first.subject.number, second.subject.number) == (3, 2)
     assert first.subject.quantifier is Quantifier.A
-    assert lexicon(premise, hypothesis, "entailment").subject is R.EQUIVALENCE
-    assert lexicon(hypothesis, premise, "entailment") is None
+    assert infer_word_relations(premise, hypothesis, "entailment").subject is R.EQUIVALENCE
+    assert infer_word_relations(hypothesis, premise, "entailment") is None

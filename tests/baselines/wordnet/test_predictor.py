@@ -21,17 +21,17 @@ def predictor():
         ("A hot day.", "A cold day.", "contradiction"),
         ("A dog runs.", "A cat runs.", "contradiction"),
         ("A dog in the living room.", "A dog in the kitchen.", "contradiction"),
-        ("He stands near the wall.", "He stands far away from the wall.", "contradiction"),  # by its part "far"
+        ("He stands near the wall.", "He stands far away from the wall.", "contradiction"),  # because of the part "far"
         ("A dog runs.", "A rose runs.", None),
         ("A dog runs.", "A dog runs.", None),
         ("A dog runs.", "A dog sits while it is hot.", None),
     ],
 )
-def test_the_relation_of_what_differs_decides(predictor, premise, hypothesis, expected):
+def test_label_follows_relation_of_replaced_words(predictor, premise, hypothesis, expected):
     assert predictor.answer(premise, hypothesis) == expected
 
 
-def test_it_is_a_predictor_whose_probabilities_are_labels_or_ties(predictor):
+def test_predictions_are_labels_or_ties(predictor):
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["A hot day.", "A dog runs."], ["A cold day.", "A rose runs."])
     assert np.array_equal(found, validate_probabilities(found, 2, LABELS))
@@ -41,20 +41,20 @@ def test_it_is_a_predictor_whose_probabilities_are_labels_or_ties(predictor):
     assert predictor.predict([], []).shape == (0, 3)
 
 
-def test_edges_reach_the_relation(predictor):
-    # poodle - dog - canine - carnivore: 3 edges, and the paper has 2.
+def test_edges_limit_relation_distance(predictor):
+    # poodle - dog - canine - carnivore: 3 edges, one more than in the paper.
     assert predictor.answer("A poodle runs.", "A cat runs.") is None
     assert WordNetPredictor(TinyLexicon(), edges=3).answer("A poodle runs.", "A cat runs.") == "contradiction"
     with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
         WordNetPredictor(TinyLexicon(), edges=0)
 
 
-def test_predictor_identity_has_wordnet_and_edges(wordnet):
+def test_predictor_identity_contains_wordnet_and_edges(wordnet):
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity
     assert predictor.answer("A man drinks champagne.", "A man drinks wine.") == "entailment"
 
 
-def test_an_unnamed_lexicon_has_no_identity(predictor):
+def test_unnamed_lexicon_has_no_identity(predictor):
     assert predictor.identity is None

@@ -17,35 +17,35 @@ LEXICON = TinyLexicon()
     ("first", "second", "expected"),
     [
         ("dog", "hound", WordNetRelation.SYNONYM),
-        ("dog", "rogue", WordNetRelation.SYNONYM),  # in one of its senses
+        ("dog", "rogue", WordNetRelation.SYNONYM),  # for one of the senses
         ("dog", "dogs", WordNetRelation.SYNONYM),
         ("poodle", "dog", WordNetRelation.HYPONYM),
         ("poodles", "animals", WordNetRelation.HYPONYM),
         ("animal", "cat", WordNetRelation.HYPERNYM),
         ("hot", "cold", WordNetRelation.ANTONYM),
         ("dog", "cat", WordNetRelation.CO_HYPONYM),
-        ("dog", "rose", None),  # all they share is `thing`, far above
+        ("dog", "rose", None),  # the only common hypernym is `thing`
         ("dog", "unheard-of", None),
     ],
 )
-def test_each_relation(first, second, expected):
+def test_each_relation_is_found(first, second, expected):
     assert find_relation(LEXICON, first, second, edges=2) is expected
 
 
-def test_the_distance_is_the_shortest_way_up():
-    # dog - pet - animal, though dog - canine - carnivore - animal leads there too
+def test_distance_is_shortest_hypernym_path():
+    # dog - pet - animal, shorter than dog - canine - carnivore - animal
     assert compute_hyponym_distance(LEXICON, "dog", "animal") == 2
     assert compute_hyponym_distance(LEXICON, "poodle", "animal") == 3
     assert compute_hyponym_distance(LEXICON, "hound", "dog") == 0
     assert compute_hyponym_distance(LEXICON, "animal", "dog") is None
 
 
-def test_edges_say_how_far_above_either_the_common_ancestor_may_be():
+def test_edges_limit_distance_of_common_hypernym():
     # poodle - dog - canine - carnivore: 3 edges, cat - feline - carnivore: 2
     assert [are_co_hyponyms(LEXICON, "poodle", "cat", edges) for edges in (1, 2, 3)] == [False, False, True]
 
 
-def test_find_relation_symmetric_relations():
+def test_find_relation_is_symmetric():
     pairs = [(a, b) for a in ("dog", "cat", "poodle", "hot", "cold", "rose") for b in ("dog", "animal", "cold", "hot")]
     for a, b in pairs:
         assert are_synonyms(LEXICON, a, b) == are_synonyms(LEXICON, b, a)

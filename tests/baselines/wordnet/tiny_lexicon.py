@@ -1,4 +1,6 @@
-"""A small lexicon with the structure of WordNet: words have senses, and senses, which are names, have hypernyms."""
+"""A small lexicon with the structure of WordNet: words have senses, and senses have hypernyms.
+Senses are strings here.
+"""
 
 SENSES = {
     "dog": ["dog", "rogue"],
@@ -36,7 +38,7 @@ ANTONYMS = {"hot": ["cold"], "cold": ["hot"], "far": ["near"], "near": ["far"]}
 
 
 class TinyLexicon:
-    """Plural nouns in -s are the only inflection."""
+    """A lexicon in which the plural in -s is the only inflection."""
 
     def base_forms(self, phrase):
         return {form for form in (phrase, phrase.removesuffix("s")) if form in SENSES}

@@ -1,4 +1,4 @@
-"""The papers' figures: of the right shape, consistent with themselves, and some of them read off the paper by hand."""
+"""Tests of the published numbers: shape, consistency, and some values checked against the papers."""
 
 import json
 
@@ -25,7 +25,7 @@ def _row(short, number, *keys):
     return row[len(table.keys) :]
 
 
-def test_there_are_tables_of_every_set_and_they_are_named_once():
+def test_every_set_has_tables_with_unique_names():
     assert {table.set for table in TABLES} | {"negation", "recombined"} == set(scripts.names("dataset_scripts")), (
         "these sets are ours"
     )
@@ -33,7 +33,7 @@ def test_there_are_tables_of_every_set_and_they_are_named_once():
 
 
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
-def test_numbers_are_in_the_range_of_their_unit(table):
+def test_values_are_in_range_of_their_unit(table):
     limits = {"share": (0, 1), "percent": (0, 100), "points": (-100, 100), "count": (0, 10**6)}
     seen = 0
     for name in table.values:
@@ -45,7 +45,7 @@ def test_numbers_are_in_the_range_of_their_unit(table):
 
 
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
-def test_every_row_has_every_cell_and_comes_once(table):
+def test_rows_are_complete_and_unique(table):
     assert {len(row) for row in table.rows} == {len(table.keys) + len(table.values)}
     keys = [row[: len(table.keys)] for row in table.rows]
     assert len(set(keys)) == len(keys)
@@ -82,11 +82,11 @@ def test_every_row_has_every_cell_and_comes_once(table):
         ),
     ],
 )
-def test_figures_are_those_of_the_paper(short, number, keys, printed):
+def test_values_equal_those_of_paper(short, number, keys, printed):
     assert _row(short, number, *keys) == printed
 
 
-def test_the_means_of_sinhas_table_2_are_means():
+def test_means_of_sinha_table_2_are_consistent():
     table = papers.get_paper_table("Sinha et al. 2021", "2")
     assert len(table.rows) == 48
     for first in range(0, 48, 8):
@@ -96,7 +96,7 @@ def test_the_means_of_sinhas_table_2_are_means():
             assert sum(row[place] for row in rows) / 7 == pytest.approx(mean[place], abs=0.0006)
 
 
-def test_shares_of_labels_add_up():
+def test_label_proportions_sum_to_one():
     for number in ("2", "4"):
         table = papers.get_paper_table("Nie et al. 2019", number)
         for kind in ("SOSwap", "AddAmod"):
@@ -104,17 +104,17 @@ def test_shares_of_labels_add_up():
                 assert sum(three) == pytest.approx(100, abs=0.21)
 
 
-def test_glockners_totals_follow_from_the_categories():
+def test_glockner_totals_follow_from_categories():
     *rows, total = papers.get_paper_table("Glockner et al. 2018", "4").rows
     assert sum(row[1] for row in rows) == total[1] == 8193
     for place in range(2, 7):
         assert sum(row[1] * row[place] for row in rows) / 8193 == pytest.approx(total[place], abs=0.11)
     for row in papers.get_paper_table("Glockner et al. 2018", "3").rows:
-        if row[4] is not None and row[4] != -16.8:  # its row is printed so, and its remark says so
+        if row[4] is not None and row[4] != -16.8:  # the paper has this inconsistent row, as the remark explains
             assert row[3] - row[2] == pytest.approx(row[4], abs=0.051)
 
 
-def test_counts_of_sicck_add_up_to_all_modified_pairs():
+def test_sicck_counts_sum_to_all_modified_pairs():
     for number in ("5", "6"):
         assert sum(_numbers(papers.get_paper_table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
 
@@ -124,13 +124,15 @@ def beside(name, quantity, corpus):
     return list_published_scores(found.published_columns, corpus)
 
 
-def test_a_counterpart_is_of_the_same_corpus():
+def test_counterpart_is_of_same_corpus():
     found = {each.model: each.value for each in beside("permuted", "p_c_accepted", "snli test")}
     assert found["RoBERTa-Large"] == 0.760
     assert len(found) == 6
     assert beside("permuted", "p_c_accepted", "my pairs") == []
     assert {each.model for each in beside("permuted", "p_c_accepted", "ocnli validation")} >= {"ConvNet"}
-    assert beside("permuted", "p_c", "snli test") == []  # equation 3's, where the tables come from the code's
+    assert (
+        beside("permuted", "p_c", "snli test") == []
+    )  # the paper's equation 3 differs from the code that its tables come from
     [bert] = [each for each in beside("swapped", "accuracy_after_whole", "snli validation") if each.model == "BERT"]
     for corpus in ("snli_like validation", "my"):
         assert beside("swapped", "accuracy_after_whole", corpus) == []
@@ -141,13 +143,13 @@ def test_a_counterpart_is_of_the_same_corpus():
     assert beside("cs_lambda", "accuracy_cs_0.7", "snli validation")[0].value == pytest.approx(0.5273)
 
 
-def test_a_number_that_is_no_share_is_refused_as_one():
+def test_column_without_fractions_is_rejected():
     with pytest.raises(ValueError, match="Table 4: expected a column of shares"):
         papers.get_paper_table("Glockner et al. 2018", "4").read_shares("pairs")
 
 
 @pytest.mark.parametrize("table", TABLES, ids=IDS)
-def test_a_table_fits_a_terminal_and_loses_no_cell(table):
+def test_table_fits_terminal_and_keeps_all_cells(table):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         console.print(build_paper_view(table))
@@ -161,7 +163,7 @@ def test_a_table_fits_a_terminal_and_loses_no_cell(table):
     assert all("".join(cell.split()) in squeezed for row in numbers for cell in row)
 
 
-def test_the_command_prints_one_sets_tables_or_all():
+def test_command_prints_tables_of_one_or_all_sets():
     shown = CliRunner().invoke(cli.app, ["papers", "resnli"])
     assert shown.exit_code == 0
     assert "ReSNLI 2019, Table 3" in shown.output

@@ -1,4 +1,4 @@
-"""Fixtures of the perturbation tests: parses written by hand, and parses of real premises."""
+"""Fixtures of the perturbation tests: manually written parses, and parses of real premises."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -20,9 +20,9 @@ def real_parses(parser, real_premises):
 
 
 def parse_of(text):
-    """Read a parse from lines of word, lemma, POS, tag, head and dependency.
+    """Build a parse from lines with word, lemma, POS, tag, head and dependency.
 
-    A leading + joins a word to the previous one. Heads are counted from 1; the root is its own head.
+    A leading + joins a word to the previous one. Heads are counted from 1, and the root is its own head.
     """
     rows = [line.split() for line in text.strip().splitlines()]
     words, lemmas, pos, tags, heads, deps = zip(*rows, strict=True)

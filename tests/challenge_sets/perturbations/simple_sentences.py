@@ -1,4 +1,4 @@
-"""Sentences of one clause that are parsed by their form, so that no pipeline is needed: A man is riding a horse."""
+"""A rule-based parser for simple sentences, such as "A man is riding a horse.", so that tests need no pipeline."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,9 @@ DETERMINERS = {"a", "an", "the", "several"}
 
 
 def parse_simple(sentence: str) -> Parse:
-    """Parse a sentence of the form: phrase, is or are, verb in -ing, phrase or preposition and phrase, full stop."""
+    """Parse a sentence: noun phrase, "is" or "are", verb in -ing, noun phrase (possibly after a preposition), full
+    stop.
+    """
     ends = sentence.endswith(".")
     words = sentence.removesuffix(".").split()
     verb = next(i for i, word in enumerate(words) if word.endswith("ing"))
@@ -53,7 +55,7 @@ def _phrase(words: list[str], start: int, above: int, dep: str) -> list[tuple[st
 
 
 class SimpleParser:
-    """A parser of such sentences, in the place of `unbag.data.text.parses.Parser`."""
+    """A parser of simple sentences that replaces `unbag.data.text.parses.Parser`."""
 
     def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
         """Yield the parse of each sentence, in order."""

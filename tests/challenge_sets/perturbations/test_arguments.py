@@ -26,7 +26,7 @@ def _argument(role, noun, *, verb="", text="", is_plural=False):
     return Argument(role, text or f"a {noun}", noun, verb, is_plural, range(2))
 
 
-def test_find_claim_arguments_of_a_transitive_clause_finds_subject_and_object():
+def test_transitive_clause_has_subject_and_object():
     found = find_claim_arguments(parse_simple("A man is carrying a wooden ladder."))
     assert [(each.role, each.text, each.noun) for each in found] == [
         (SUBJECT, "a man", "man"),
@@ -34,7 +34,7 @@ def test_find_claim_arguments_of_a_transitive_clause_finds_subject_and_object():
     ]
 
 
-def test_find_claim_arguments_of_a_counted_noun_finds_the_number():
+def test_counted_noun_has_number_argument():
     found = find_claim_arguments(parse_simple("Two men are standing on a ladder."))
     assert [(each.role, each.text) for each in found] == [(SUBJECT, "two men"), (NUMBER, "two")]
 
@@ -42,20 +42,20 @@ def test_find_claim_arguments_of_a_counted_noun_finds_the_number():
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        ("A man is sleeping.", ClaimExclusion.VAGUE),  # nothing beside subject and verb
-        ("A man is standing on a street.", ClaimExclusion.VAGUE),  # a place that may be called otherwise
+        ("A man is sleeping.", ClaimExclusion.VAGUE),  # only subject and verb
+        ("A man is standing on a street.", ClaimExclusion.VAGUE),  # a place that may have another description
         ("A dog is doing a trick.", ClaimExclusion.VAGUE),
-        ("A person is performing.", ClaimExclusion.NO_ARGUMENT),  # nor is its subject specific
+        ("A person is performing.", ClaimExclusion.NO_ARGUMENT),  # the subject is not specific either
         ("A men are carrying a ladder.", ClaimExclusion.DETERMINER),
         ("A man are carrying a ladder.", ClaimExclusion.DISAGREES),
     ],
 )
-def test_find_claim_arguments_of_an_unfit_claim_names_the_reason(claim, reason):
+def test_unsuitable_claim_has_exclusion_reason(claim, reason):
     assert find_claim_arguments(parse_simple(claim)) is reason
 
 
 def _walk(bound, after=""):
-    """Parse "A man walks BOUND three blocks AFTER", with all words of the bound below the number."""
+    """Parse "A man walks BOUND three blocks AFTER", where all words of the bound depend on the number."""
     before, behind = bound.split(), after.split()
     number = 3 + len(before)
     lines = ["A a DET DT 2 det", "man man NOUN NN 3 nsubj", "walks walk VERB VBZ 3 ROOT"]
@@ -80,16 +80,16 @@ def _walk(bound, after=""):
         ("", "at most"),
     ],
 )
-def test_find_claim_arguments_of_a_number_with_a_bound_leaves_the_number(bound, after):
+def test_bounded_number_is_not_exchanged(bound, after):
     found = find_claim_arguments(_walk(bound, after))
-    # "no" negates the claim, and "more" or "most" refer to something: then nothing of the claim is exchanged.
+    # "no" negates the claim, and "more" or "most" refer to the context, so no argument of the claim is exchanged.
     refers = {"no", "more", "most"} & set(f"{bound} {after}".split())
     assert isinstance(found, ClaimExclusion) if refers else [each.role for each in found] == [SUBJECT]
     assert NUMBER not in {each.role for each in iter_donor_arguments(_walk(bound, after))}
 
 
 @pytest.mark.parametrize("period", ["last", "past", "next"])
-def test_find_claim_arguments_of_the_number_of_a_period_leaves_the_number(period):
+def test_number_of_time_period_is_not_exchanged(period):
     parse = _walk(f"the {period}")
     found = find_claim_arguments(parse)
     assert isinstance(found, ClaimExclusion) or [each.role for each in found] == [SUBJECT]
@@ -97,11 +97,11 @@ def test_find_claim_arguments_of_the_number_of_a_period_leaves_the_number(period
 
 
 @pytest.mark.parametrize("before", ["", "only", "exactly"])
-def test_find_claim_arguments_of_a_number_without_a_bound_finds_it(before):
+def test_number_without_bound_is_exchanged(before):
     assert (NUMBER, "three") in {(each.role, each.text) for each in find_claim_arguments(_walk(before))}
 
 
-def test_find_claim_arguments_of_a_negated_claim_is_excluded():
+def test_negated_claim_is_excluded():
     parse = parse_of("""
         A      a     DET  DT  2 det
         man    man   NOUN NN  5 nsubj
@@ -114,7 +114,7 @@ def test_find_claim_arguments_of_a_negated_claim_is_excluded():
     assert find_claim_arguments(parse) is ClaimExclusion.NEGATED
 
 
-def test_find_claim_arguments_keeps_a_subject_that_a_pronoun_refers_to():
+def test_subject_with_pronoun_reference_is_kept():
     parse = parse_of("""
         A      a     DET  DT   2 det
         man    man   NOUN NN   4 nsubj
@@ -126,7 +126,7 @@ def test_find_claim_arguments_keeps_a_subject_that_a_pronoun_refers_to():
     assert find_claim_arguments(parse) is ClaimExclusion.NO_ARGUMENT
 
 
-def test_donor_arguments_are_plain_phrases_without_the_capital_of_the_sentence():
+def test_donor_arguments_are_lowercase_plain_phrases():
     assert _found("A young woman is carrying three ladders.") == {
         (SUBJECT, "a young woman"),
         (OBJECT, "three ladders"),
@@ -137,7 +137,7 @@ def test_donor_arguments_are_plain_phrases_without_the_capital_of_the_sentence()
     assert _found("A mans is holding a flag.") == set(), "the determiner does not fit"
 
 
-def test_donor_arguments_of_a_caption_have_its_subject():
+def test_donor_arguments_include_caption_subject():
     parse = parse_of("""
         A      a     DET  DT  2 det
         man    man   NOUN NN  2 ROOT
@@ -155,27 +155,27 @@ def test_donor_arguments_of_a_caption_have_its_subject():
         ("man", "girl", True),
         ("boy", "woman", True),
         ("child", "man", True),
-        ("woman", "girl", False),  # a young woman may be called a girl
+        ("woman", "girl", False),  # a young woman can be called a girl
         ("boy", "child", False),
         ("child", "boy", False),
         ("man", "person", False),
         ("man", "guy", False),
-        ("man", "chef", False),  # he may be one
+        ("man", "chef", False),  # a man can be a chef
         ("chef", "soldier", True),
         ("soldier", "officer", False),
         ("dog", "cat", True),
         ("dog", "animal", False),
-        ("dog", "man", False),  # of another kind
-        ("car", "boat", False),  # what the one does, the other need not do
+        ("dog", "man", False),  # a different kind of subject
+        ("car", "boat", False),  # boats do not do everything that cars do
         ("car", "vehicle", False),
-        ("ladder", "flag", False),  # neither acts
+        ("ladder", "flag", False),  # things that do not act
     ],
 )
-def test_can_replace_takes_subjects_that_exclude_each_other(old, new, fits):
+def test_can_replace_accepts_mutually_exclusive_subjects(old, new, fits):
     assert can_replace(_argument(SUBJECT, old), _argument(SUBJECT, new)) is fits
 
 
-def test_can_replace_keeps_the_grammatical_number():
+def test_can_replace_requires_same_grammatical_number():
     assert not can_replace(_argument(SUBJECT, "man"), _argument(SUBJECT, "woman", is_plural=True))
 
 
@@ -183,17 +183,17 @@ def test_can_replace_keeps_the_grammatical_number():
     ("old", "new", "objects", "fits"),
     [
         ("ladder", "flag", {("carry", "flag")}, True),
-        ("ladder", "flag", {("wave", "flag")}, False),  # the verb is never met with it
+        ("ladder", "flag", {("wave", "flag")}, False),  # the verb never occurs with this object
         ("ball", "football", {("carry", "football")}, False),
         ("bicycle", "bike", {("carry", "bike")}, False),
         ("guitar", "instrument", {("carry", "instrument")}, False),
     ],
 )
-def test_can_replace_takes_objects_of_the_same_verb_that_exclude_each_other(old, new, objects, fits):
+def test_can_replace_accepts_exclusive_objects_of_same_verb(old, new, objects, fits):
     assert can_replace(_argument(OBJECT, old, verb="carry"), _argument(OBJECT, new), objects) is fits
 
 
-def test_can_replace_takes_objects_of_a_verb_that_takes_their_kind():
+def test_can_replace_requires_object_type_of_verb():
     assert can_replace(_argument(OBJECT, "guitar", verb="play"), _argument(OBJECT, "piano"))
     assert not can_replace(_argument(OBJECT, "guitar", verb="carry"), _argument(OBJECT, "piano"))
     worn = _argument(OBJECT, "hat", verb="wear")
@@ -202,7 +202,7 @@ def test_can_replace_takes_objects_of_a_verb_that_takes_their_kind():
 
 
 @pytest.mark.parametrize(("old", "new", "fits"), [("two", "three", True), ("three", "two", False), ("2", "five", True)])
-def test_can_replace_takes_larger_numbers_alone(old, new, fits):
+def test_can_replace_requires_larger_number(old, new, fits):
     numbers = [_argument(NUMBER, noun, text=text, is_plural=True) for noun, text in (("man", old), ("dog", new))]
     assert can_replace(*numbers) is fits
 
@@ -229,14 +229,14 @@ def test_is_counted_once_rejects_further_members(sentence, once):
         ("Two men are carrying a ladder.", "Four dogs are sleeping.", NUMBER, "Four men are carrying a ladder."),
     ],
 )
-def test_exchange_argument_changes_the_argument_alone(claim, donor, role, expected):
+def test_exchange_argument_changes_only_argument(claim, donor, role, expected):
     parse = parse_simple(claim)
     [old] = [each for each in find_claim_arguments(parse) if each.role is role]
     [new] = [each for each in iter_donor_arguments(parse_simple(donor)) if each.role is role]
     assert exchange_argument(parse, old, new) == expected
 
 
-def test_exchange_argument_capitalizes_a_word_in_the_place_of_an_initial_digit():
+def test_exchange_argument_capitalizes_word_for_initial_digit():
     parse = parse_of("""
         2    2    NUM  CD  2 nummod
         dogs dog  NOUN NNS 3 nsubj
@@ -246,7 +246,7 @@ def test_exchange_argument_capitalizes_a_word_in_the_place_of_an_initial_digit()
     assert exchange_argument(parse, old._replace(span=range(1)), new) == "Four dogs run"
 
 
-def test_implied_stems_hold_words_above_and_beside_but_not_below():
+def test_implied_stems_include_hypernyms_but_not_hyponyms():
     def implied(word):
         return expand_stems(collect_content_stems(word))
 
@@ -257,8 +257,8 @@ def test_implied_stems_hold_words_above_and_beside_but_not_below():
     assert collect_content_stems("2") <= implied("two")
 
 
-def test_every_exchange_of_real_claims_changes_one_phrase(real_parses):
-    """The words before and after the argument stay; the new phrase is the donor's, but for its capital."""
+def test_real_exchange_changes_one_phrase(real_parses):
+    """The words around the argument are unchanged, and the new phrase is the donor's except for capitalization."""
     donors = {role: [] for role in ArgumentRole}
     for parse in real_parses:
         for argument in iter_donor_arguments(parse):

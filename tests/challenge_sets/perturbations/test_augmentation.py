@@ -1,4 +1,4 @@
-"""Sampling from pair generators, and the separation of training pairs from the held-out half of the vocabulary."""
+"""Tests of sampling from pair generators, and of the separation of training and held-out vocabulary."""
 
 from collections import Counter
 
@@ -43,7 +43,7 @@ def _labels(labels, pairs, *, balanced):
     return Counter(pair.label for pair in made), counts
 
 
-def test_sample_epoch_prefers_the_rarest_label():
+def test_sample_epoch_prefers_rarest_label():
     assert _labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
 
 
@@ -54,7 +54,7 @@ def test_sample_epoch_balanced_limits_each_label_to_half():
     assert _labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
 
 
-def test_kind_of_parses_the_id():
+def test_kind_of_parses_id():
     made = list(sample_epoch(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
     assert len({pair.source_id for pair in made}) == 7
     assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
@@ -70,7 +70,7 @@ def adjectives(real_parses):
 
 @pytest.fixture(scope="module")
 def of_half(parser, real_premises, adjectives):
-    """Collect the words that the pairs of each half depend on, by kind."""
+    """Return the words that the pairs of each half depend on, by pair type."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     counts = count_corpus(examples)
     words = {}
@@ -102,7 +102,7 @@ def _difference(premise, hypothesis):
 
 
 @pytest.mark.nightly
-def test_training_pairs_share_no_word_with_the_held_out_half(of_half):
+def test_training_pairs_share_no_word_with_held_out_half(of_half):
     for kind in ("soswap", "addamod", "substituted"):
         training, held_out = of_half[TRAINING, kind], of_half[HELD_OUT, kind]
         assert training
@@ -112,7 +112,7 @@ def test_training_pairs_share_no_word_with_the_held_out_half(of_half):
         assert training.isdisjoint(held_out)
 
 
-def test_pairs_of_a_half_are_some_of_all(parser, real_premises):
+def test_pairs_of_half_are_subset_of_all(parser, real_premises):
     [*parses] = parser.parses(real_premises)
     every = {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse), str)}
     halves = [
@@ -124,7 +124,7 @@ def test_pairs_of_a_half_are_some_of_all(parser, real_premises):
     assert 0 < len(halves[0]) + len(halves[1]) < len(every)
 
 
-def test_premises_that_make_no_swap_are_parsed_once(parser):
+def test_premise_without_swap_is_parsed_once(parser):
     asked = []
 
     class Counting:

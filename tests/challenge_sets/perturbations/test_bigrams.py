@@ -8,7 +8,7 @@ from unbag.data.sources import Example
 from unbag.utils.safe_io import DataError
 
 
-def test_bigrams_of_pairs():
+def test_bigrams_are_counted_with_sentence_ends():
     found = count_bigrams([Example("a", "A red dog.", "A dog.", "neutral")])
     assert found.counts["a", "red"] == found.counts["a", "dog"] == 1
     assert found.counts["dog", EDGE] == 2
@@ -25,17 +25,17 @@ def test_read_bigrams_text_counts_each_line(tmp_path):
     assert not found.is_attested(("runs", "too"), 1)  # a comma between
 
 
-def test_read_bigrams_table_has_no_ends(tmp_path):
+def test_read_bigrams_table_has_no_sentence_ends(tmp_path):
     table = tmp_path / "bigrams.txt.gz"
     with gzip.open(table, "wt") as file:
         file.write("red dog\t12\nRed\tDog\t3\ndog runs\t1\n")
     found = read_bigrams(table)
     assert found.counts == {("red", "dog"): 15, ("dog", "runs"): 1}
-    assert found.is_attested(("dog", EDGE), 10)  # it does not know, so it does not say no
+    assert found.is_attested(("dog", EDGE), 10)  # sentence ends are unknown, so they count as attested
     assert not found.is_attested(("dog", "runs"), 2)
 
 
-def test_read_bigrams_invalid_line_error_names_the_line(tmp_path):
+def test_read_bigrams_invalid_line_error_names_line(tmp_path):
     table = tmp_path / "bigrams.txt"
     table.write_text("red dog\t12\na sentence\n")
     with pytest.raises(
@@ -46,7 +46,7 @@ def test_read_bigrams_invalid_line_error_names_the_line(tmp_path):
         read_bigrams(tmp_path / "other.txt")
 
 
-def test_merge_bigrams_adds_counts_and_keeps_ends_only_if_all_have_them():
+def test_merge_bigrams_adds_counts_and_combines_ends():
     one = Bigrams(Counter({("a", "dog"): 2}))
     table = Bigrams(Counter({("a", "dog"): 3}), has_sentence_ends=False)
     assert merge_bigrams([one, one]) == Bigrams(Counter({("a", "dog"): 4}))

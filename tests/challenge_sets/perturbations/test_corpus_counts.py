@@ -9,17 +9,17 @@ EXAMPLES = [
 ]
 
 
-def test_words_and_bigrams_are_counted_and_a_shared_premise_once():
+def test_words_and_bigrams_count_shared_premise_once():
     found = count_corpus(EXAMPLES)
-    assert found.words["red"] == 2  # one premise, one hypothesis
+    assert found.words["red"] == 2  # one premise and one hypothesis
     assert found.bigrams["red", "dog"] == 2
-    assert found.bigrams["dog", EDGE] == 1  # the comma
-    assert found.bigrams["run", EDGE] == 1  # the sentence's end
+    assert found.bigrams["dog", EDGE] == 1  # before the comma
+    assert found.bigrams["run", EDGE] == 1  # at the end of the sentence
     assert found.bigrams[EDGE, "a"] == 6
     assert not found.bigrams["dog", "cat"]
 
 
-def test_pairs_of_words_are_counted_in_contradictions():
+def test_word_pairs_are_counted_in_contradictions():
     found = count_corpus(EXAMPLES, {"dog", "cat", "red"})
     assert found.pairs == {("dog", "cat"): 1, ("red", "dog"): 1, ("red", "cat"): 1}
 
@@ -28,7 +28,7 @@ def test_count_corpus_accepts_an_iterator():
     assert count_corpus(iter(EXAMPLES), {"dog", "cat"}) == count_corpus(EXAMPLES, {"dog", "cat"})
 
 
-def test_edges():
+def test_split_with_edges_marks_punctuation_and_ends():
     assert split_with_edges("A dog") == [EDGE, "a", "dog", EDGE]
     assert split_with_edges('"A dog!"') == [EDGE, EDGE, "a", "dog", EDGE, EDGE]
     assert split_with_edges("") == [EDGE, EDGE]

@@ -4,7 +4,7 @@ import sys
 from unbag.challenge_sets.perturbations.swapped import iter_distinct
 
 
-def test_the_first_item_with_each_sentence_is_kept():
+def test_first_item_of_each_sentence_is_kept():
     items = [("A dog runs.", 0), ("A cat runs.", 1), ("A dog runs.", 2), ("a dog runs.", 3), ("A cat runs.", 4)]
     assert [number for _, number in iter_distinct(items, lambda item: item[0])] == [0, 1, 3]
 
@@ -22,7 +22,7 @@ def test_iter_distinct_is_lazy():
     assert len(taken) == 3
 
 
-def test_a_hundred_thousand_sentences_take_a_few_megabytes():
+def test_hundred_thousand_sentences_need_little_memory():
     code = (
         "import tracemalloc; from unbag.challenge_sets.perturbations.swapped import iter_distinct\n"
         "tracemalloc.start()\n"

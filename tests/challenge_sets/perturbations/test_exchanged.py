@@ -1,5 +1,5 @@
+from unbag.baselines.natlog.labeler import NatlogVerdict
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.sentences import NatlogVerdict
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
@@ -19,7 +19,7 @@ PAIRS = [
 ]
 
 
-def test_only_labels_that_survive_the_exchange_are_taken(parser):
+def test_swapped_pairs_keep_only_symmetric_labels(parser):
     made = list(SwappedPairs(PAIRS, parser).generate([0, 1, 2, 3], seed=1))
     assert made == [
         [("A man is awake.", "A man sleeps in a bed.", "contradiction")],
@@ -43,22 +43,22 @@ class Labels:
             yield NatlogVerdict(None, relation)
 
 
-def test_only_labels_that_are_proved_in_both_orders_are_taken():
+def test_reversed_pairs_require_proof_in_both_orders():
     forward, independence = Relation.FORWARD_ENTAILMENT, Relation.INDEPENDENCE
-    known = {(pair.premise, pair.hypothesis): forward for pair in PAIRS}  # as d is labelled, and the others are not
+    known = {(pair.premise, pair.hypothesis): forward for pair in PAIRS}  # as d is labelled, unlike the others
     known |= {(pair.hypothesis, pair.premise): forward.converse for pair in PAIRS}
     labeller = Labels(known)
     maker = ReversedPairs(PAIRS, labeller)
     expected = [NO_PROOF, NO_PROOF, NO_PROOF, [("A dog barks.", "A poodle barks.", "neutral")]]
     assert list(maker.generate(range(4), seed=1)) == expected
-    assert labeller.asked == 5  # the other order only of d
+    assert labeller.asked == 5  # the reverse order only for d
     assert list(maker.generate([3, 2], seed=2)) == expected[:1:-1]
     assert labeller.asked == 5
     known["A dog barks.", "A poodle barks."] = independence
     assert list(ReversedPairs(PAIRS, Labels(known)).generate([3], seed=1)) == [NO_PROOF]
 
 
-def test_proved_label_independence_is_none():
+def test_proved_label_of_independence_is_none():
     labels = {relation: get_proved_label(NatlogVerdict("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {
@@ -69,8 +69,8 @@ def test_proved_label_independence_is_none():
     assert get_proved_label(NatlogVerdict(None, None)) is None
 
 
-def test_real_pairs_reversed(parser, wordnet):
-    from unbag.baselines.natlog.sentences import NatlogLabeler
+def test_real_reversed_pairs_have_proved_labels(parser, wordnet):
+    from unbag.baselines.natlog.labeler import NatlogLabeler
 
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
     kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]

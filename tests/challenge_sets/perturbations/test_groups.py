@@ -1,4 +1,4 @@
-"""Added pairs that come in groups: mirrors with a negation, and contrast sets."""
+"""Tests of added pairs in groups: negation mirrors and contrast sets."""
 
 import re
 from collections import Counter
@@ -43,14 +43,14 @@ def bag(text):
 
 @pytest.fixture(scope="module")
 def small(parser):
-    """Return the adjective counts and the substituter of a few sentences."""
+    """Return the adjective counts and the substituter of a small corpus."""
     examples = [Example(str(i), text, text, "neutral") for i, text in enumerate(CORPUS)]
     return AdjectiveCounts(list(parser.parses(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
 
 
 @pytest.fixture(scope="module")
 def contrast_sets(parser, real_premises, real_parses):
-    """Build a function that makes contrast sets of real premises with one half of the vocabulary."""
+    """Return a function that builds contrast sets of real premises with half of the vocabulary."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     adjectives, counts = AdjectiveCounts(real_parses), count_corpus(examples)
 
@@ -68,7 +68,7 @@ def groups_of(pairs):
     return groups
 
 
-def test_contrast_set_of_a_sentence_with_two_nouns_is_the_one_by_hand(parser, small):
+def test_contrast_set_of_two_nouns_equals_manual_example(parser, small):
     [parse] = parser.parses(["A man in a hat is near a dog."])
     made = [build_contrast_set(parse, small[0], _seeded(small[1], seed)) for seed in range(30)]
     white, other, black = (
@@ -84,7 +84,7 @@ def test_contrast_set_of_a_sentence_with_two_nouns_is_the_one_by_hand(parser, sm
     ] in made
 
 
-def test_contrast_set_of_a_clause_with_subject_and_object_exchanges_them(parser, small):
+def test_contrast_set_of_clause_swaps_subject_and_object(parser, small):
     [parse] = parser.parses(["A man chases a dog."])
     made = [build_contrast_set(parse, small[0], _seeded(small[1], seed)) for seed in range(30)]
     white, swapped, other, black = (
@@ -105,7 +105,7 @@ def _seeded(substituter, seed):
     return replace(substituter, seed=seed)
 
 
-def test_contrast_set_without_an_exclusive_adjective_is_a_reason(parser, small):
+def test_contrast_set_without_exclusive_adjective_has_reason(parser, small):
     [parse] = parser.parses(["A man in a hat is near a dog."])
     assert build_contrast_set(parse, small[0], Substituter(small[1].counts, lists=(), q=100)) == NO_EXCLUSIVE
     [parse] = parser.parses(["A man in a hat is near the dog."])
@@ -121,11 +121,11 @@ def test_contrast_set_without_an_exclusive_adjective_is_a_reason(parser, small):
     [
         ("man", "old", "An old man rides a big horse."),
         ("horse", "old", "A man rides a big old horse."),
-        ("horse", "small", None),  # of the same class as big
-        ("park", "old", None),  # no noun of the sentence
+        ("horse", "small", None),  # the same class as "big"
+        ("park", "old", None),  # not in the sentence
     ],
 )
-def test_modify_noun_inserts_the_adjective_where_it_fits(parser, noun, adjective, expected):
+def test_modify_noun_inserts_suitable_adjective(parser, noun, adjective, expected):
     [parse] = parser.parses(["A man rides a big horse."])
     modified = modify_noun(parse, noun, adjective)
     assert (modified and str(modified)) == expected
@@ -147,7 +147,7 @@ def test_modify_noun_equals_addamod_on_real_premises(real_parses):
         assert str(modify_noun(parse, made.premise_noun, made.adjective)) == made.premise.rstrip()
 
 
-def test_contrast_sets_of_real_premises_are_not_solved_by_a_bag_of_words(contrast_sets):
+def test_bag_of_words_does_not_solve_contrast_sets(contrast_sets):
     pairs = list(sample_epoch(contrast_sets("all"), epoch=0, pairs=203))
     groups = groups_of(pairs)
     assert len(pairs) == 200, "whole groups"
@@ -171,7 +171,7 @@ def _key(text):
     ("words", "premise", "colors"),
     [(TRAINING, "A hat is near a car.", {"black", "white"}), (HELD_OUT, "A bike is near a van.", {"blue", "green"})],
 )
-def test_contrast_sets_of_a_half_use_no_word_of_the_other_half(parser, words, premise, colors):
+def test_contrast_sets_use_only_words_of_their_half(parser, words, premise, colors):
     corpus = [f"A {color} {noun} is near a thing." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
     adjectives = AdjectiveCounts(list(parser.parses(corpus)) * 2)
     corpus += [f"Something is near a {color} {noun}." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
@@ -189,7 +189,7 @@ _COLORS = ("black", "white", "blue", "green")
 
 @pytest.fixture(scope="module")
 def mirrors(parser, real_premises):
-    """Return the mirrors of real premises and two more sentences, in an epoch with one half of the vocabulary."""
+    """Return negation mirrors of real premises and two more sentences, in an epoch with half of the vocabulary."""
     premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
     return {
         words: list(sample_epoch(NegationMirrors(premises, parser, words=words), epoch=1, pairs=81))
@@ -197,7 +197,7 @@ def mirrors(parser, real_premises):
     }
 
 
-def test_negation_mirrors_come_whole_and_a_bag_of_words_does_not_solve_them(mirrors):
+def test_bag_of_words_does_not_solve_negation_mirrors(mirrors):
     for pairs in mirrors.values():
         groups = groups_of(pairs)
         assert len(pairs) == 80
@@ -211,7 +211,7 @@ def test_negation_mirrors_come_whole_and_a_bag_of_words_does_not_solve_them(mirr
     assert {pair.label for pair in mirrors["all"]} == {ENTAILMENT, NEUTRAL, CONTRADICTION}
 
 
-def test_negation_mirrors_of_the_training_half_use_no_held_out_word(mirrors):
+def test_training_mirrors_use_no_held_out_word(mirrors):
     held_out = [each for each in COMPANIONS if get_vocabulary_half(each.noun) == HELD_OUT]
     determiners = {
         each.negative for each in (*QUANTIFIERS, *DOWNWARD) if get_vocabulary_half(each.negative) == HELD_OUT
@@ -224,7 +224,7 @@ def test_negation_mirrors_of_the_training_half_use_no_held_out_word(mirrors):
     assert of_set.isdisjoint(pair[1:3] for pair in mirrors[TRAINING])
 
 
-def test_negation_mirrors_are_pairs_of_the_set_with_three_labels(parser):
+def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     sentence = "The man is sleeping in a tent."
     [parse] = parser.parses([sentence])
     of_set = {(pair.premise, pair.hypothesis): pair for pair in build_negation_pairs(parse, seed=5)}
@@ -234,7 +234,7 @@ def test_negation_mirrors_are_pairs_of_the_set_with_three_labels(parser):
     assert NO_LABEL != group
 
 
-def test_groups_are_skipped_whole_if_one_sentence_is_official(mirrors, parser, real_premises, monkeypatch):
+def test_group_with_official_sentence_is_skipped(mirrors, parser, real_premises, monkeypatch):
     official = mirrors["all"][3].premise
     monkeypatch.setattr("unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == official)
     made = list(sample_epoch(NegationMirrors(real_premises, parser), epoch=1, pairs=80))

@@ -14,7 +14,7 @@ from unbag.data.text.grammar import pluralize_noun
 
 
 def test_vocabulary_half_is_stable():
-    """The halves must stay the same, because a model may be tested years later and on another machine."""
+    """The halves must not change, because a model may be tested years later and on another machine."""
     some = "dog woman man person red blue hold ride wear".split()
     assert [word for word in some if get_vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
     assert {get_vocabulary_half("it is not true that"), get_vocabulary_half("no")} == {TRAINING}
@@ -29,11 +29,11 @@ def test_vocabulary_half_is_stable():
         *("child children", "hug hugs hugging", "shoe shoes", "horse horses", "watch watches watching"),
     ],
 )
-def test_the_forms_of_a_word_have_one_stem(forms):
+def test_inflected_forms_have_same_stem(forms):
     assert len({stem_phrase(form) for form in forms.split()}) == 1
 
 
-def test_a_list_entry_and_its_plural_are_in_one_half():
+def test_noun_and_plural_are_in_same_half():
     some = ("animals", "vehicles", "fruits", "rooms")
     nouns = [old for each in WORD_LISTS if each.category in some for old in each.old]
     assert len(nouns) > 80
@@ -44,7 +44,7 @@ def test_a_list_entry_and_its_plural_are_in_one_half():
     )
 
 
-def test_both_halves_have_words_of_every_kind():
+def test_both_halves_have_all_word_classes():
     for chosen in (TRAINING, HELD_OUT):
         assert any(are_in_half(chosen, [template]) for template in TEMPLATES)
         pairs = [

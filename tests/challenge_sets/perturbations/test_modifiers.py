@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
-from unbag.baselines.natlog.relations import Relation, three_way
-from unbag.baselines.natlog.seeds import parts
+from unbag.baselines.natlog.relations import Relation, to_three_way_label
+from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import (
     BOTH,
     MODIFIERS,
@@ -22,7 +22,7 @@ SEED = SeedPair.from_pair("A black cat is eating a fish.", "A cat is eating a fi
 
 
 def _said(text, part, modifier, tags=None):
-    return build_modified_sentence(parts(text, tags), ((part, MODIFIERS_BY_NAME[modifier]),))
+    return build_modified_sentence(split_constituents(text, tags), ((part, MODIFIERS_BY_NAME[modifier]),))
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def _said(text, part, modifier, tags=None):
         ("a cat can swim", VERB, "not", "a cat can not swim"),
     ],
 )  # fmt: skip
-def test_sentences_by_hand(text, part, modifier, expected):
+def test_modified_sentences_equal_manual_examples(text, part, modifier, expected):
     assert _said(text, part, modifier) == expected
 
 
-def test_a_verb_without_auxiliary_takes_do():
+def test_verb_without_auxiliary_gets_do():
     one = [("a", "DET"), ("cat", "NOUN"), ("watches", "VERB"), ("a", "DET"), ("fish", "NOUN")]
     two = [("two", "NUM"), ("cats", "NOUN"), ("watch", "VERB"), ("a", "DET"), ("fish", "NOUN")]
     assert _said("a cat watches a fish", VERB, "not", one) == "a cat does not watch a fish"
@@ -65,7 +65,7 @@ def test_a_verb_without_auxiliary_takes_do():
     assert _said("two cats watch a fish", SUBJECT, "every one of", two) == "every one of the two cats watches a fish"
 
 
-def test_all_modifiers_at_all_positions():
+def test_all_modifiers_occur_at_all_positions():
     pairs = list(modify_seed(SEED))
     per_position = sum(len(modifier.parts) for modifier in MODIFIERS)
     assert len(pairs) == 1 + 3 * per_position == 1 + 3 * (13 + 5 + 12)
@@ -74,23 +74,23 @@ def test_all_modifiers_at_all_positions():
     assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
 
 
-def test_a_position_changes_that_sentence_only():
+def test_position_changes_only_that_sentence():
     plain, *pairs = modify_seed(SEED)
     for pair in pairs:
         assert (pair.premise == plain.premise) == (pair.position == "hypothesis")
         assert (pair.hypothesis == plain.hypothesis) == (pair.position == "premise")
 
 
-def test_the_seed_keeps_its_label():
+def test_seed_keeps_its_label():
     for premise, hypothesis, label in [
         ("a cat is eating", "an animal is eating", "entailment"),
         ("a cat is eating", "a cat is sleeping", "contradiction"),
         ("a cat is eating", "a cat is purring", "neutral"),
     ]:
-        assert three_way(next(modify_seed(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
+        assert to_three_way_label(next(modify_seed(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
 
 
-def test_labels_by_hand():
+def test_labels_equal_manual_examples():
     labels = {(pair.modifier, pair.part, pair.position): pair.relation for pair in modify_seed(SEED)}
     assert labels["every", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
     assert labels["no", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
@@ -99,7 +99,7 @@ def test_labels_by_hand():
     assert labels["no", SUBJECT, "hypothesis"] is Relation.ALTERNATION
 
 
-def test_combinations():
+def test_modifiers_are_combined():
     pairs = [pair for pair in modify_seed(SEED, combinations=True) if "+" in pair.part]
     assert Counter(pair.part for pair in pairs) == {"subject+object": 3 * 10, "verb+object": 3 * (2 + 1 + 2 * 7)}
     found = {pair.premise for pair in pairs if pair.position == "premise"}
@@ -118,7 +118,7 @@ def test_modify_skips_ungrammatical_modifications():
     assert SeedPair.from_pair("the cat's bowl is empty", "the bowl is empty", "entailment") is None
 
 
-def test_plurals_stay_plurals_whatever_their_determiner():
+def test_plurals_stay_plural_for_any_determiner():
     cats = "the cats are chasing some mice"
     made = {pair.premise for pair in modify_seed(SeedPair.from_pair(cats, cats, "entailment"))}
     assert {cats, "not all cats are chasing some mice", "the cats are chasing all mice"} <= made

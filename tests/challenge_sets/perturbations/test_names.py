@@ -29,10 +29,10 @@ LEMMAS = {"nodded": "nod", "walked": "walk", "arrived": "arrive", "was": "be", "
 
 
 def annotate(text, label="PERSON"):
-    """Annotate a sentence `[Name] verb [preposition Name] word … .`, with names in brackets, without a pipeline.
+    """Annotate a sentence `[Name] verb [preposition Name] word … .` with names in brackets.
 
     The first name is the subject of the verb. The other words depend on the verb, and a second name on the word before
-    it. The verb is the first word that `LEMMAS` has.
+    it. The verb is the first word in `LEMMAS`.
     """
     words, entities = [], []
     for token in text.removesuffix(".").split():
@@ -73,7 +73,7 @@ def _reasons(sentence, text=TEXT):
 
 
 @pytest.mark.parametrize(("group", "start"), [(PERSONS, 0), (CITIES, 3), (AGENCIES, 0), (FULL, 0)])
-def test_exchange_name_each_kind_gives_another_name_of_its_class(group, start):
+def test_exchange_name_uses_name_of_same_class(group, start):
     words = {str(parse).split()[start] for parse, _ in group}
     for parse, entities in group:
         edit = exchange_name(parse, entities, collect_names(TEXT))
@@ -82,7 +82,7 @@ def test_exchange_name_each_kind_gives_another_name_of_its_class(group, start):
         assert edit.hypothesis == str(parse).replace(edit.old, edit.new)
 
 
-def test_name_pairs_other_order_of_sentences_gives_the_same_pairs():
+def test_name_pairs_do_not_depend_on_sentence_order():
     pairs = build_name_pairs(lambda: TEXT)
     assert len(pairs) == len(TEXT)
     for seed in range(3):
@@ -90,7 +90,7 @@ def test_name_pairs_other_order_of_sentences_gives_the_same_pairs():
         assert build_name_pairs(lambda order=shuffled: order) == pairs
 
 
-def test_name_pairs_other_seed_draws_other_names_and_a_repeated_seed_the_same():
+def test_name_pairs_depend_on_seed():
     by_seed = [str(build_name_pairs(lambda: TEXT, seed)) for seed in range(5)]
     assert len(set(by_seed)) > 1
     assert by_seed == [str(build_name_pairs(lambda: TEXT, seed)) for seed in range(5)]
@@ -101,7 +101,7 @@ def test_name_pairs_are_contradictions_of_co_hyponyms():
         assert (pair.category, pair.relation, pair.label) == (NAMES, WordNetRelation.CO_HYPONYM, "contradiction")
 
 
-def test_name_pairs_of_four_persons_draw_every_other_name():
+def test_name_pairs_sample_all_other_persons():
     drawn = {exchange_name(*PERSONS[0], collect_names(TEXT), seed).new for seed in range(100)}
     assert drawn == {"Smith", "Baker", "Carter"}
 
@@ -109,7 +109,7 @@ def test_name_pairs_of_four_persons_draw_every_other_name():
 @pytest.mark.parametrize(
     ("sentence", "reason"),
     [
-        (annotate("[Jones] was there."), ROLE),  # a state
+        (annotate("[Jones] was there."), ROLE),  # a stative verb
         (annotate("They arrived with [Jones] today."), ROLE),
         (annotate("[Jones] nodded to [Jones]."), REPEATED),
         (annotate("[Jones] never nodded slowly."), SCOPE),
@@ -117,23 +117,23 @@ def test_name_pairs_of_four_persons_draw_every_other_name():
         (annotate("[Jones] walked to her slowly."), PRONOUN),
         (annotate("They arrived in [Atlantis] today.", "GPE"), NOT_LISTED),
         (annotate("They arrived in [Paris] from [Spain].", "GPE"), OTHER_PLACE),
-        (annotate("[Chief Jones] nodded slowly.", "ORG"), JOINED),  # no form of an organization
+        (annotate("[Chief Jones] nodded slowly.", "ORG"), JOINED),  # not the form of an organization
     ],
 )
-def test_exchange_name_doubtful_sentence_is_left_out_with_its_reason(sentence, reason):
+def test_exchange_name_excludes_unclear_sentence_with_reason(sentence, reason):
     assert reason in _reasons(sentence)
     assert set(_reasons(sentence)) <= set(REASONS)
 
 
 @pytest.mark.parametrize(("before", "is_apart"), [("old", True), ("ex-", False)])
-def test_exchange_name_modified_or_joined_name_is_left_out(before, is_apart):
+def test_exchange_name_excludes_modified_or_joined_name(before, is_apart):
     words, heads, deps = (before, "Jones", "nodded", "."), (1, 2, 2, 2), ("amod", "nsubj", "ROOT", "punct")
     lemmas, pos, tags = (before, "Jones", "nod", "."), ("ADJ", "PROPN", "VERB", "PUNCT"), ("JJ", "NNP", "VBD", ".")
     parse = Parse(words, (is_apart, True, False, False), lemmas, pos, tags, heads, deps)
     assert _reasons((parse, [Entity(1, 2, "PERSON")])) == {JOINED: 1}
 
 
-def test_exchange_name_used_for_two_kinds_or_as_a_common_word_is_left_out():
+def test_exchange_name_excludes_ambiguous_or_common_name():
     two_kinds = [annotate("They walked in [Jones] today.", "GPE")]
     common = [annotate("They walked to jones today.")]
     for others in (two_kinds, common):
@@ -141,13 +141,13 @@ def test_exchange_name_used_for_two_kinds_or_as_a_common_word_is_left_out():
         assert all(pair.new != "Jones" for pair in build_name_pairs(lambda more=others: [*TEXT, *more]).values())
 
 
-def test_exchange_name_too_few_names_of_the_class_gives_none():
+def test_exchange_name_requires_enough_names():
     assert MIN_NAMES == 3
     assert _reasons(PERSONS[0], PERSONS[:2]) == {FEW: 1}
     assert build_name_pairs(lambda: PERSONS[:3])
 
 
-def test_exchange_name_title_stays_with_names_of_that_title():
+def test_exchange_name_keeps_title():
     titled = [annotate(f"Mr. [{name}] nodded slowly.") for name in ("Hall", "King", "Wood")]
     for parse, entities in titled:
         parse_with_title = _attach_title(parse)
@@ -164,25 +164,25 @@ def _attach_title(parse):
     return Parse(parse.words, parse.spaces, parse.lemmas, tuple(pos), tuple(tags), tuple(heads), tuple(deps))
 
 
-def test_may_denote_same_longer_name_links_its_words():
+def test_longer_name_makes_its_words_coreferent():
     names = collect_names([annotate("[John Smith] nodded slowly.")])
     assert is_possibly_coreferent("John", "Smith", names)
     assert is_possibly_coreferent("Smith", "John", names)
     assert not is_possibly_coreferent("John", "Baker", names)
 
 
-def test_exchange_name_all_others_may_denote_the_same_gives_none():
+def test_exchange_name_excludes_possibly_coreferent_names():
     text = [annotate(f"[{name}] nodded slowly.") for name in ("Tom", "Tommy", "Tomas")]
     assert _reasons(text[0], text) == {SAME: 1}
 
 
-def test_exchange_name_city_is_never_exchanged_with_a_country():
+def test_city_is_not_exchanged_with_country():
     countries = [annotate(f"They arrived in [{name}] today.", "GPE") for name in ("France", "Italy", "Norway")]
     for premise, pair in build_name_pairs(lambda: [*CITIES, *countries]).items():
         assert PLACE_LEVELS[pair.old] is PLACE_LEVELS[pair.new], premise
 
 
-def test_level_of_lists_no_place_twice():
+def test_place_levels_are_unambiguous():
     counts = Counter(PLACE_LEVELS.values())
-    assert counts[PlaceLevel.STATE] == 47  # without Georgia, New York and Washington
+    assert counts[PlaceLevel.STATE] == 47  # except Georgia, New York and Washington
     assert {"Georgia", "New York", "Washington", "Singapore", "Mexico"}.isdisjoint(PLACE_LEVELS)

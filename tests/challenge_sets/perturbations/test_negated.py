@@ -1,10 +1,10 @@
-"""Negations and iter_shortened_parses by hand, and the laws of the generated pairs."""
+"""Tests of negations and iter_shortened_parses with manual examples, and of properties of the generated pairs."""
 
 import re
 
 import pytest
 
-from unbag.baselines.natlog.sentences import NatlogLabeler
+from unbag.baselines.natlog.labeler import NatlogLabeler
 from unbag.challenge_sets.perturbations.augmentation import get_proved_label, sample_epoch
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
@@ -32,7 +32,7 @@ def parsed(parser, sentence):
     return parse
 
 
-def test_negations_nobody_is_skipped_with_a_pronoun(parser):
+def test_negation_nobody_requires_sentence_without_pronoun(parser):
     parse = parsed(parser, "A girl is washing her hands.")
     assert NOBODY not in build_negations(parse, find_plain_clause(parse))
 
@@ -71,7 +71,7 @@ def test_negations_nobody_is_skipped_with_a_pronoun(parser):
         ),
     ],
 )
-def test_a_sentence_by_every_template(parser, sentence, expected):
+def test_each_template_negates_sentence(parser, sentence, expected):
     parse = parsed(parser, sentence)
     assert build_negations(parse, find_plain_clause(parse)) == expected
 
@@ -101,16 +101,16 @@ def test_plain_clause_other_sentences_are_none(parser, sentence):
             ["A man is riding a horse in a field.", "A young man is riding a horse."],
         ),
         ("An old dog quickly eats a bone", ["A dog quickly eats a bone", "An old dog eats a bone"]),
-        ("A man is looking at a hot dog.", []),  # what it looks at, and one thing
-        ("Two boys sit on a bench.", []),  # to sit is more than what is left
-        ("A martial artist rides a bike.", []),  # who is no artist
+        ("A man is looking at a hot dog.", []),  # an object of "look at", and a compound noun
+        ("Two boys sit on a bench.", []),  # "sit" says more than the remaining sentence
+        ("A martial artist rides a bike.", []),  # a martial artist is no artist
     ],
 )
 def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
     assert [str(each) for each in iter_shortened_parses(parsed(parser, sentence))] == expected
 
 
-def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premises, labeller):
+def test_labels_are_proved_and_templates_match_half(parser, real_premises, labeller):
     for words in (TRAINING, HELD_OUT):
         pairs = list(sample_epoch(NegatedPairs(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
         labels = [pair.label for pair in pairs]
@@ -132,7 +132,7 @@ def _templates(text):
         yield THERE_IS_NO
 
 
-def test_negation_position_does_not_reveal_the_label(parser, real_premises, labeller):
+def test_negation_position_does_not_reveal_label(parser, real_premises, labeller):
     """Each position of the negation (premise, hypothesis, both) occurs with at least two labels."""
     made = {}
     for pair in sample_epoch(NegatedPairs(real_premises, parser, labeller), epoch=0, pairs=120):

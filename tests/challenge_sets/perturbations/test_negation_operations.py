@@ -1,4 +1,4 @@
-"""Pairs of the negation set: an independent reader proves the labels, and no order-blind model is above one half."""
+"""Tests of the negation pairs: an independent reader proves the labels, order-blind models score at most one half."""
 
 import re
 from collections import Counter
@@ -65,8 +65,8 @@ def pairs(parser):
     return [pair for parse in parses for seed in range(12) for pair in build_negation_pairs(parse, seed=seed)]
 
 
-# A reader of the sentences that shares no code with the operations: it splits a premise into its statements, and
-# enumerates all situations in which they are true.
+# A reader that shares no code with the operations. It splits a premise into statements, and enumerates all situations
+# in which they are true.
 
 _FRAME = re.compile(r"It is (not |)(?:true|the case|false|a fact|untrue|correct) that ")
 _DETERMINER = re.compile(
@@ -80,7 +80,7 @@ _OPPOSITES = {
 
 
 def _statements(text):
-    """Split a premise into its statements, without full stops."""
+    """Split a premise into statements without full stops."""
     if text.startswith("Although "):
         return text.removeprefix("Although ").rstrip(".").split(", ")
     parts = []
@@ -91,7 +91,7 @@ def _statements(text):
 
 
 def _literal(statement):
-    """Read a statement as (atom, truth)."""
+    """Parse a statement as (atom, truth value)."""
     truth = True
     if frame := _FRAME.match(statement):
         truth ^= bool(frame[1]) or "false" in frame[0] or "untrue" in frame[0]
@@ -125,7 +125,7 @@ def _read(premise, hypothesis):
 
 
 def _quantified(statement, nouns):
-    """Read a statement as (determiner, whether its noun is the narrow one, predicate, whether *not* is in it)."""
+    """Parse a statement as (determiner, whether the noun is the narrow one, predicate, whether it contains *not*)."""
     determiner = _DETERMINER.match(statement)
     rest = statement[determiner.end() :].rstrip(".")
     noun = max((each for each in nouns if rest.startswith(f"{each} ")), key=len)
@@ -134,7 +134,7 @@ def _quantified(statement, nouns):
 
 
 def _is_true(determiner, inside, outside):
-    """Interpret a determiner, where some of the noun are inside the predicate and the others are outside."""
+    """Evaluate a determiner, given how many of the noun are inside and outside the predicate."""
     words = determiner.split()
     if determiner in ("No", "None of the", "Not a single"):
         return inside == 0
@@ -149,7 +149,7 @@ def _is_true(determiner, inside, outside):
 
 @cache
 def _situations():
-    """Numbers of narrow things inside and outside a predicate, and of other wide things; there are narrow things."""
+    """Generate counts of narrow things inside and outside the predicate (at least one), and of other wide things."""
     return [each for each in product(range(8), range(2), range(8), range(2)) if each[0] + each[1]]
 
 
@@ -172,7 +172,7 @@ def _read_quantified(premise, hypothesis, nouns, narrow):
 _SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
 
 
-def test_labels_are_those_of_an_independent_reader(pairs):
+def test_labels_equal_independent_reader(pairs):
     checked = Counter()
     companions = {each.inflect_noun(is_plural=many) for each in COMPANIONS for many in (False, True)}
     above = {"person", "people", "animal"}
@@ -180,7 +180,7 @@ def test_labels_are_those_of_an_independent_reader(pairs):
     modified = {f"{adjective} {noun}" for adjective in ADJECTIVES for noun in plain}
     for pair in pairs:
         if pair.operation in ("quantifier", "hypernym", "modifier"):
-            # Of two nouns the narrow one is the noun itself with `hypernym`, and the one with an adjective elsewhere.
+            # The narrow noun is the noun itself for `hypernym`, and the noun with an adjective otherwise.
             narrow = plain if pair.operation == "hypernym" else modified
             label = _read_quantified(pair.premise, pair.hypothesis, plain | modified | above, narrow)
         else:
@@ -194,7 +194,7 @@ def test_labels_are_those_of_an_independent_reader(pairs):
     assert min(checked.values()) >= 12
 
 
-def test_premises_of_a_mirror_have_the_same_words(pairs):
+def test_premises_of_mirror_have_same_words(pairs):
     assert len(pairs) > 500
     for entailed, other in zip(pairs[::2], pairs[1::2], strict=True):
         assert entailed.hypothesis == other.hypothesis
@@ -215,12 +215,12 @@ def test_each_premise_entails_half_of_its_hypotheses(pairs):
 
 
 @pytest.mark.parametrize("sentence", NO_CLAIMS)
-def test_negation_pairs_of_negated_coordinated_or_other_sentences_are_none(parser, sentence):
+def test_unsuitable_sentence_has_no_negation_pairs(parser, sentence):
     [parse] = parser.parses([sentence])
     assert build_negation_pairs(parse) == NO_CLAIM
 
 
-def test_negation_pairs_of_a_sentence_without_full_stop_are_those_with_one(parser):
+def test_missing_full_stop_does_not_change_pairs(parser):
     one, other = parser.parses([CLAIMS[0], CLAIMS[0].removesuffix(".")])
     hypotheses, others = (
         {(pair.operation, pair.mirror) for pair in build_negation_pairs(each)} for each in (one, other)
@@ -229,19 +229,19 @@ def test_negation_pairs_of_a_sentence_without_full_stop_are_those_with_one(parse
     assert all(pair.premise.endswith(".") for pair in build_negation_pairs(other))
 
 
-def test_negation_pairs_of_an_indefinite_subject_have_no_double_negation(parser):
+def test_indefinite_subject_has_no_double_negation(parser):
     [parse] = parser.parses(["A man is sleeping in a tent."])
     operations = {pair.operation for pair in build_negation_pairs(parse)}
     assert operations == set(OPERATIONS) - {"double"}
 
 
-def test_negation_pairs_of_a_pronoun_have_the_claim_before_the_companion(parser):
+def test_pronoun_claim_precedes_companion_claim(parser):
     [parse] = parser.parses(["It was important to the lawyer."])
     premises = [pair.premise for seed in range(20) for pair in build_negation_pairs(parse, seed=seed)]
     assert all(premise.startswith("It ") for premise in premises)
 
 
-def test_rows_of_the_two_halves_share_no_premise_noun_and_negation(parser):
+def test_halves_share_no_premise_noun_or_negation(parser):
     halves = {}
     for words in (TRAINING, HELD_OUT):
         counts = Counter()
@@ -257,7 +257,7 @@ def test_rows_of_the_two_halves_share_no_premise_noun_and_negation(parser):
     assert trained.isdisjoint(row["negation"] for row in halves[HELD_OUT])
 
 
-def test_negation_tables_count_premises_operations_and_exclusions(parser):
+def test_negation_counts_include_premises_operations_and_exclusions(parser):
     counts = Counter()
     rows = _rows(parser, [*CLAIMS, *NO_CLAIMS, CLAIMS[0]], counts=counts)
     assert counts["premises"] == len(CLAIMS) + len(NO_CLAIMS), "a repeated premise counts once"

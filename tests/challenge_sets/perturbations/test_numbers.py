@@ -40,12 +40,12 @@ SENTENCES = {
         ("It is an 18th-century palace.", "It is an eighteenth-century palace."),
     ],
 )
-def test_rewrite_number_gives_the_other_notation(premise, hypothesis):
+def test_rewrite_number_gives_other_notation(premise, hypothesis):
     assert rewrite_number(premise).hypothesis == hypothesis
 
 
 @pytest.mark.parametrize("kind", SENTENCES)
-def test_change_number_of_each_kind_changes_the_value_and_nothing_else(kind):
+def test_change_number_changes_only_value(kind):
     sentence = SENTENCES[kind]
     for seed in range(20):
         edit = change_number(sentence, seed)
@@ -84,7 +84,7 @@ def test_change_number_of_each_kind_changes_the_value_and_nothing_else(kind):
         "They can live to an age of 100 years.",
     ],
 )
-def test_change_number_under_a_bound_or_in_a_range_is_left_out(sentence):
+def test_change_number_excludes_bounds_and_ranges(sentence):
     assert change_number(sentence) is None
 
 
@@ -108,13 +108,13 @@ def test_change_number_under_a_bound_or_in_a_range_is_left_out(sentence):
         "It is a twelve-year-old whisky.",
     ],
 )
-def test_find_numbers_names_labels_fractions_and_idioms_are_no_numbers(sentence):
+def test_find_numbers_ignores_names_fractions_and_idioms(sentence):
     assert find_numbers(sentence) == []
     assert substitute_numbers(sentence) == []
 
 
 @pytest.mark.parametrize("sentence", SENTENCES.values())
-def test_rewrite_number_keeps_the_value_however_often(sentence):
+def test_repeated_rewrite_number_keeps_value(sentence):
     values = [(n.kind, n.value) for n in find_numbers(sentence)]
     once = rewrite_number(sentence)
     if once is None:
@@ -126,7 +126,7 @@ def test_rewrite_number_keeps_the_value_however_often(sentence):
         assert [(n.kind, n.value) for n in find_numbers(twice.hypothesis)] == values
 
 
-def test_substitute_numbers_labels_follow_the_operation_and_the_seed_decides():
+def test_substitute_numbers_labels_follow_operation():
     sentence = SENTENCES[NumberKind.QUANTITY]
     pairs = {each.category: each for each in substitute_numbers(sentence)}
     assert (pairs[VALUES].label, pairs[NOTATIONS].label) == ("contradiction", "entailment")
@@ -134,17 +134,17 @@ def test_substitute_numbers_labels_follow_the_operation_and_the_seed_decides():
     assert len({change_number(sentence, seed).new for seed in range(40)}) == 4
 
 
-def test_change_number_first_word_keeps_its_capital():
+def test_change_number_of_first_word_keeps_capital():
     edit = change_number("Twelve goats sleep in the barn.")
     assert re.fullmatch(r"[A-Z][a-z-]+ goats sleep in the barn\.", edit.hypothesis)
     assert rewrite_number("Twelve goats sleep in the barn.") is None
 
 
-def test_rewrite_number_beside_another_number_of_the_kind_is_left_out():
+def test_rewrite_number_next_to_similar_number_is_excluded():
     assert rewrite_number("The city gave 60 percent and the state 10 percent.") is None
 
 
-def test_parse_numeral_words_equal_their_digits():
+def test_numeral_words_equal_digits():
     assert [int(parse_numeral(text)) for text in ("two", "Ninety-nine", "1,234,567", "3rd", "twentieth")] == [
         *(2, 99, 1_234_567, 3, 20)
     ]

@@ -6,7 +6,7 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sen
 
 
 @pytest.mark.nightly
-def test_the_hashes_are_those_of_the_authors_files(shared):
+def test_hashes_match_official_files(shared):
     from tools.official_sentences import sentences
 
     data = shared / "data"
@@ -39,7 +39,7 @@ class Three:
             yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
 
 
-def test_no_pair_has_an_official_sentence(monkeypatch):
+def test_pairs_contain_no_official_sentence(monkeypatch):
     monkeypatch.setattr(
         "unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == "A dog number 1."
     )

@@ -27,12 +27,12 @@ TWELVE = tokenize("zero one two three four five six seven eight nine ten eleven.
 
 
 def _word_places(tokens, text):
-    """Find the original word at each position of a permuted text, for sentences without repeated words."""
+    """Return the original position of the word at each position of a permuted text without repeated words."""
     permuted = text.split(" ")
     return [tokens.texts.index(permuted[place]) for place in tokens.words]
 
 
-def test_every_word_leaves_its_place_and_punctuation_keeps_it():
+def test_every_word_moves_and_punctuation_stays():
     tokens = tokenize("One two, three four; five six seven (eight) nine!")
     assert len(set(tokens.texts)) == len(tokens.texts), "a repeated token would hide who moved where"
     premise, _ = Permuter(q=50).permute_pair("a", tokens, HYPOTHESIS)
@@ -43,13 +43,13 @@ def test_every_word_leaves_its_place_and_punctuation_keeps_it():
             assert (before == after) == (place not in tokens.words)
 
 
-def test_the_pairs_of_an_example_are_pairwise_different():
-    short = tokenize("a b c d"), tokenize("e f g h")  # 9 derangements each, 81 pairs: draws collide often
+def test_permutations_of_example_are_distinct():
+    short = tokenize("a b c d"), tokenize("e f g h")  # only 9 × 9 = 81 pairs of derangements, so samples often collide
     premise, hypothesis = Permuter(q=81).permute_pair("a", *short)
     assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 81
 
 
-def test_repeated_words_do_not_make_equal_pairs():
+def test_repeated_words_give_distinct_pairs():
     tokens = tokenize("the dog the cat the bird"), tokenize("the cow the pig the hen")
     premise, hypothesis = Permuter(q=100).permute_pair("a", *tokens)
     assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 100
@@ -59,19 +59,19 @@ def test_permuter_too_few_permutations_raises():
     short = tokenize("a b c d"), tokenize("e f g h")
     with pytest.raises(TooFewPermutationsError, match="fewer than 82"):
         Permuter(q=82).permute_pair("a", *short)
-    with pytest.raises(TooFewPermutationsError):  # 44 derangements each by index, but only one text
+    with pytest.raises(TooFewPermutationsError):  # 44 derangements of the positions, but only one text
         Permuter(q=2).permute_pair("a", tokenize("x x x x x"), tokenize("y y y y y"))
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_permutation_is_rebuilt_alone(mode):
+def test_permutation_is_reproduced_by_index(mode):
     many = Permuter(q=40, mode=mode).permute_pair("a", TWELVE, HYPOTHESIS)
     for k in (0, 1, 17, 39):
         alone = Permuter(q=1, mode=mode).permute_once("a", TWELVE, HYPOTHESIS, k)
         assert alone == (many[0].texts[k], many[1].texts[k])
 
 
-def test_a_collision_changes_no_earlier_permutation():
+def test_collision_does_not_change_earlier_permutations():
     short = tokenize("a b c d"), tokenize("e f g h")
     few, many = (Permuter(q=q).permute_pair("a", *short) for q in (20, 60))
     assert [side.texts for side in few] == [side.texts[:20] for side in many]
@@ -89,14 +89,14 @@ def test_permuter_depends_on_seed_and_mode(change):
     )
 
 
-def test_each_example_is_permuted_its_own_way():
+def test_examples_have_different_permutations():
     assert (
         Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[0].texts
         != Permuter(q=5).permute_pair("b", PREMISE, HYPOTHESIS)[0].texts
     )
 
 
-def test_premise_and_hypothesis_move_independently():
+def test_premise_and_hypothesis_are_permuted_independently():
     same = tokenize("one two three four five six seven eight")
     premise, hypothesis = Permuter(q=20).permute_pair("a", same, same)
     assert not set(premise.texts) & set(hypothesis.texts)
@@ -104,14 +104,14 @@ def test_premise_and_hypothesis_move_independently():
 
 @pytest.fixture(scope="module")
 def snli(shared):
-    """Load id, premise and hypothesis of the used examples of SNLI dev, as tokens."""
+    """Return id, premise and hypothesis of the usable examples of SNLI dev, as tokens."""
     [path] = (shared / "hub/datasets" / CORPORA["snli"].hub_id).glob("*/validation-*.parquet")
     examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).examples()
     pairs = [(example.source_id, tokenize(example.premise), tokenize(example.hypothesis)) for example in examples]
     return [pair for pair in pairs if min(side.length for side in pair[1:]) >= DEFAULT_MIN_WORDS]
 
 
-def test_hypothesis_only_leaves_the_premise():
+def test_hypothesis_mode_keeps_premise():
     premise, hypothesis = Permuter(q=5, mode="hypothesis").permute_pair("a", PREMISE, HYPOTHESIS)
     assert set(premise.texts) == {"Two young dogs, and a cat, chase a red ball in the park."}
     assert (premise.bleu == 1).all()
@@ -121,13 +121,13 @@ def test_hypothesis_only_leaves_the_premise():
 @pytest.mark.parametrize(
     "odd", ["two  spaces", " around ", "no-break\u00a0space", "tab\t.", "e\u0301 is not \u00e9", "x ,y"]
 )
-def test_hypothesis_only_leaves_white_space_and_composition_too(odd):
+def test_hypothesis_mode_keeps_whitespace_and_unicode(odd):
     premise, _ = Permuter(q=3, mode="hypothesis").permute_pair("a", tokenize(odd), HYPOTHESIS)
     assert premise.texts == [odd] * 3
     assert Permuter(mode="hypothesis").permute_once("a", tokenize(odd), HYPOTHESIS, 2)[0] == odd
 
 
-def test_hypothesis_only_leaves_every_premise_of_snli(snli):
+def test_hypothesis_mode_keeps_snli_premises(snli):
     assert len(snli) == 3697
     verbatim = [
         Permuter(q=1, mode="hypothesis").permute_once(source_id, premise, hypothesis, 0)[0] == premise.sentence
@@ -138,7 +138,7 @@ def test_hypothesis_only_leaves_every_premise_of_snli(snli):
 
 
 @pytest.mark.parametrize(("mode", "run"), [("clumped_25", 3), ("clumped_50", 6), ("clumped_75", 9)])
-def test_a_clump_moves_as_one_and_every_word_leaves_its_place(mode, run):
+def test_clump_stays_together_and_every_word_moves(mode, run):
     assert run == int(CLUMPS[mode] * 13)
     premise, _ = Permuter(q=30, mode=mode).permute_pair("a", TWELVE, TWELVE)
     starts = set()
@@ -158,10 +158,10 @@ def test_a_clump_moves_as_one_and_every_word_leaves_its_place(mode, run):
     [
         ("a b c d e f g h", 4),  # 8 tokens
         ("a b c d e f g h .", 4),  # int(4.5)
-        ("a , b , c d e f g h", 5),  # 10 tokens, of which 8 are words: punctuation counts
+        ("a , b , c d e f g h", 5),  # 10 tokens including punctuation, of which 8 are words
     ],
 )
-def test_a_clump_is_as_long_as_its_share_of_all_tokens_says(sentence, longest):
+def test_clump_length_is_fraction_of_all_tokens(sentence, longest):
     tokens = tokenize(sentence)
     premise, _ = Permuter(q=20, mode="clumped_50").permute_pair("a", tokens, tokens)
     together = []
@@ -170,7 +170,7 @@ def test_a_clump_is_as_long_as_its_share_of_all_tokens_says(sentence, longest):
         order = [tokens.words.index(word) for word in order]
         lengths = [len(list(run)) for _, run in itertools.groupby(enumerate(order), lambda pair: pair[1] - pair[0])]
         together.append(max(lengths))
-    assert min(together) == longest  # words beside the run may follow it by chance
+    assert min(together) == longest  # words next to the run can follow it by chance
 
 
 def test_permuter_clump_of_all_words_raises():
@@ -180,7 +180,7 @@ def test_permuter_clump_of_all_words_raises():
             Permuter(q=q, mode="clumped_75").permute_pair("a", dotted, HYPOTHESIS)
 
 
-def test_a_quarter_of_few_tokens_is_no_clump():
+def test_short_sentence_has_no_clump():
     few = tokenize("a b c d e f g")  # int(.25 × 7) = 1
     premise, _ = Permuter(q=200, mode="clumped_25").permute_pair("a", few, HYPOTHESIS)
     assert all(place != word for text in premise.texts for place, word in enumerate(_word_places(few, text)))
@@ -188,7 +188,7 @@ def test_a_quarter_of_few_tokens_is_no_clump():
 
 
 @pytest.mark.parametrize("mode", CLUMPS)
-def test_no_word_of_snli_stays_where_it_was(snli, mode):
+def test_every_word_of_snli_moves(snli, mode):
     moved = dropped = 0
     for source_id, *sentences in snli[::16]:
         try:
@@ -205,7 +205,7 @@ def test_no_word_of_snli_stays_where_it_was(snli, mode):
 
 
 def _clumped_orders(n, run):
-    """Enumerate by brute force the ways to choose a run of words and to move the run and the other words."""
+    """Generate by brute force all choices of a run, and all ways to move the run and the other words."""
     for start in range(n - run + 1):
         units = [(word,) for word in range(start)] + [tuple(range(start, start + run))]
         units += [(word,) for word in range(start + run, n)]
@@ -216,14 +216,14 @@ def _clumped_orders(n, run):
 
 
 @pytest.mark.parametrize(("n", "run"), [(n, run) for n in range(1, 7) for run in range(1, 8)])
-def test_clumped_orders_are_counted(n, run):
+def test_clumped_order_count_equals_enumeration(n, run):
     assert _clumped_count(n, run) == sum(1 for _ in _clumped_orders(n, run))
     assert _placements(n, n) == sum(1 for _ in _clumped_orders(n, 1)) / n
 
 
 @pytest.mark.slow
-def test_clumped_orders_are_uniform_given_the_run():
-    """Each way to move a run of 3 of 5 words: chi-square, within each of its three beginnings."""
+def test_clumped_orders_are_uniform_given_run():
+    """Chi-square test for a run of 3 of 5 words, separately for each of its three starts."""
     tokens = tokenize("a b c d e .")  # int(.5 × 6) = 3
     ways = Counter(order for _, order in _clumped_orders(5, 3))
     shares = Counter()
@@ -242,7 +242,7 @@ def test_clumped_orders_are_uniform_given_the_run():
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_the_orders_of_a_document_are_not_counted_to_draw_one(monkeypatch):
+def test_long_document_is_permuted_without_counting_orders(monkeypatch):
     def count(*_):
         raise AssertionError("their number has 60,000 digits, and took minutes")
 
@@ -254,7 +254,7 @@ def test_the_orders_of_a_document_are_not_counted_to_draw_one(monkeypatch):
 
 
 def test_derangements_are_uniform():
-    """Each of the 9 derangements of 4 words is drawn equally often: chi-square with 8 degrees of freedom."""
+    """Chi-square test with 8 degrees of freedom for the 9 derangements of 4 words."""
     tokens, other = tokenize("a b c d"), HYPOTHESIS
     seen = Counter(Permuter(q=1, seed=seed).permute_pair("x", tokens, other)[0].texts[0] for seed in range(3600))
     assert len(seen) == 9
@@ -269,7 +269,7 @@ def test_derangements_are_uniform():
     ),
     st.sampled_from(MODES),
 )
-def test_words_are_neither_lost_nor_made(words, mode):
+def test_permutation_keeps_all_words(words, mode):
     tokens = tokenize(" ".join(words))
     try:
         premise, hypothesis = Permuter(q=3, mode=mode).permute_pair("a", tokens, tokens)
@@ -289,12 +289,12 @@ def test_chinese_is_joined_without_spaces(characters):
 @pytest.mark.parametrize(
     ("options", "words"), [({"q": 0}, "q: expected at least 1"), ({"mode": "upside_down"}, "'upside_down'")]
 )
-def test_what_cannot_be_is_refused(options, words):
+def test_invalid_options_are_rejected(options, words):
     with pytest.raises(ValueError, match=words):
         Permuter(**options)
 
 
-def test_bleu_is_that_of_the_texts():
+def test_bleu_is_computed_from_texts():
     premise, _ = Permuter(q=20, mode="clumped_50").permute_pair("a", PREMISE, HYPOTHESIS)
     original = list(PREMISE.texts)
     for text, bleu in zip(premise.texts, premise.bleu, strict=True):

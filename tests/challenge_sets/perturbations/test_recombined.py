@@ -77,8 +77,8 @@ def real_rows(real_examples, real_pool, parser):
     return rows
 
 
-def test_rows_of_one_claim_by_hand():
-    """The claim with two sentences: the evidence, and the one that has the words that come in."""
+def test_rows_of_one_claim_equal_manual_example():
+    """The documents have two sentences: the evidence, and the source of the exchanged words."""
     rows = _rows([CLAIM], _pairs(OTHERS[0], *OTHERS[4:6]), sizes=(1, 2))
     assert [row["id"] for row in rows] == [
         "claim#1#supported",
@@ -113,11 +113,11 @@ def test_rows_of_one_claim_by_hand():
         (CLAIM, None),
     ],
 )
-def test_find_exclusion_names_the_reason(example, reason):
+def test_find_exclusion_returns_reason(example, reason):
     assert find_exclusion(example) == reason
 
 
-def test_claims_without_donor_or_sentences_are_counted_by_reason():
+def test_claims_without_donor_or_sentences_are_counted():
     counts = Counter()
     assert not _rows([CLAIM], _pairs(*OTHERS[4:6]), counts=counts)
     assert counts == {f"excluded: {NO_DONOR}": 1}
@@ -126,12 +126,12 @@ def test_claims_without_donor_or_sentences_are_counted_by_reason():
     assert counts == {f"excluded: {FEW_SENTENCES}": 1}
 
 
-def test_documents_that_the_pool_cannot_fill_are_not_made():
+def test_documents_larger_than_pool_are_skipped():
     rows = _rows([CLAIM], _pairs(*OTHERS), sizes=(1, 4, 16))
     assert {row["k"] for row in rows} == {1, 4}
 
 
-def test_sentence_that_says_the_claim_in_other_words_is_in_no_document():
+def test_paraphrase_of_claim_is_in_no_document():
     rows = _rows([CLAIM], _pairs(*OTHERS, "A guy is waiting.", "A man is sleeping."), sizes=(4,))
     assert rows
     assert not any("guy" in row["premise"] or "man is sleeping" in row["premise"] for row in rows)
@@ -148,7 +148,7 @@ def test_join_sentences_ends_each_with_one_mark(sentences, document):
     assert join_sentences(sentences) == document
 
 
-def test_draw_pool_texts_depends_on_neither_order_nor_repetition():
+def test_pool_does_not_depend_on_order_or_duplicates():
     examples = _pairs(*OTHERS)
     drawn = draw_pool_texts(examples, size=5)
     assert len(drawn) == 5
@@ -159,7 +159,7 @@ def test_draw_pool_texts_depends_on_neither_order_nor_repetition():
     assert [text for _, text in draw_pool_texts(examples, seed=1, size=5)] != [text for _, text in drawn]
 
 
-def test_rows_of_real_claims_have_the_columns_and_unique_ids(real_rows):
+def test_real_rows_have_columns_and_unique_ids(real_rows):
     assert all(list(row) == SCHEMA.names for row in real_rows)
     assert len({row["id"] for row in real_rows}) == len(real_rows)
     for row in real_rows:
@@ -169,7 +169,7 @@ def test_rows_of_real_claims_have_the_columns_and_unique_ids(real_rows):
         assert row["donor_position"] != row["position"]
 
 
-def test_each_group_has_a_supported_claim_and_another(real_rows):
+def test_each_group_has_supported_and_other_claims(real_rows):
     groups = defaultdict(list)
     for row in real_rows:
         groups[row["group"]].append(row)
@@ -182,7 +182,7 @@ def test_each_group_has_a_supported_claim_and_another(real_rows):
         assert [TWO_WAY[row["label"]] for row in rows] == ["entailment"] + ["not_entailment"] * (len(rows) - 1)
 
 
-def test_document_has_all_content_words_of_its_claims_and_none_without_the_evidence(real_rows):
+def test_document_contains_claim_words_unless_evidence_is_removed(real_rows):
     for row in real_rows:
         claim, document = collect_content_stems(row["hypothesis"]), collect_content_stems(row["premise"])
         if row["operation"] == REMOVED:
@@ -191,7 +191,7 @@ def test_document_has_all_content_words_of_its_claims_and_none_without_the_evide
             assert claim <= document, row["id"]
 
 
-def test_documents_of_a_claim_are_nested(real_rows, real_examples):
+def test_documents_of_claim_are_nested(real_rows, real_examples):
     texts = {join_sentences([example.premise]) for example in real_examples}
     documents = {(row["source_id"], row["k"]): row for row in real_rows if row["operation"] == SUPPORTED}
     compared = 0
@@ -205,7 +205,7 @@ def test_documents_of_a_claim_are_nested(real_rows, real_examples):
     assert compared
 
 
-def test_evidence_and_donor_stand_where_the_columns_say(real_rows, real_examples):
+def test_evidence_and_donor_positions_match_columns(real_rows, real_examples):
     premises = {example.source_id: join_sentences([example.premise]) for example in real_examples}
     for row in real_rows:
         evidence = premises[row["source_id"]]
@@ -222,14 +222,14 @@ def test_evidence_and_donor_stand_where_the_columns_say(real_rows, real_examples
             )
 
 
-def test_positions_are_drawn_from_start_to_end(real_rows):
+def test_positions_are_uniform(real_rows):
     positions = Counter(row["position"] for row in real_rows if row["operation"] == SUPPORTED and row["k"] == 4)
     assert set(positions) == {0, 1, 2, 3}
     assert min(positions.values()) > sum(positions.values()) / 12
 
 
-def test_every_row_depends_on_its_own_example_and_the_pool_alone(real_rows, real_examples, real_pool, parser):
-    """Other examples, their order and how they are shared out decide nothing; the seed does."""
+def test_row_depends_only_on_example_and_pool(real_rows, real_examples, real_pool, parser):
+    """Other examples, their order and their distribution to processes have no effect, but the seed does."""
     shuffled = list(real_examples)
     random.Random(3).shuffle(shuffled)
     halves = [shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]]
@@ -241,8 +241,8 @@ def test_every_row_depends_on_its_own_example_and_the_pool_alone(real_rows, real
     assert [row["premise"] for row in again] != [row["premise"] for row in other]
 
 
-def test_memory_is_bounded_by_the_size_of_the_pool(monkeypatch):
-    """However many premises there are, no more than the pool's are held."""
+def test_memory_is_limited_by_pool_size(monkeypatch):
+    """At most the sentences of the pool are in memory, for any number of premises."""
     held = []
     monkeypatch.setattr(recombined, "heappush", lambda heap, entry: (heap.append(entry), held.append(len(heap))))
     monkeypatch.setattr(recombined, "heappushpop", lambda heap, entry: entry)

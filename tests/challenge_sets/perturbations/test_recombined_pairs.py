@@ -1,4 +1,4 @@
-"""Pairs of the recombined set with three labels, for training."""
+"""Tests of the training pairs of the recombined set, which have three labels."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ def generator(examples, parser):
 
 
 def test_recombined_pairs_are_rows_of_the_set(generator, examples, parser):
-    """An entailed pair is a supported claim; exchanged claims and removed evidence are neutral."""
+    """A supported claim is entailed. Exchanged claims and removed evidence are neutral."""
     seed = 5
     made = list(generator.generate(range(len(examples)), seed))
     assert len(made) == len(examples)
@@ -56,14 +56,14 @@ def test_recombined_pairs_consist_of_training_premises(generator, examples):
         assert len(found) >= min(SIZES)
 
 
-def test_recombined_pairs_of_other_epochs_and_seeds_differ(generator):
+def test_recombined_pairs_depend_on_epoch_and_seed(generator):
     first = [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=1)]
     assert first == [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=1)]
     assert first != [pair[1:3] for pair in sample_epoch(generator, epoch=1, pairs=12, seed=1)]
     assert first != [pair[1:3] for pair in sample_epoch(generator, epoch=0, pairs=12, seed=2)]
 
 
-def test_recombined_pairs_have_no_official_sentence_in_a_document(examples, parser, monkeypatch):
+def test_recombined_documents_have_no_official_sentence(examples, parser, monkeypatch):
     official = set(sorted({example.premise for example in examples})[::2])
     module = "unbag.challenge_sets.perturbations.recombined_pairs"
     monkeypatch.setattr(f"{module}.is_official", official.__contains__)

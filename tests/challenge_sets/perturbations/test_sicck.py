@@ -21,7 +21,7 @@ def _file(tmp_path, *rows, header=HEADER):
     return path
 
 
-def test_values_are_normalised_and_counted(tmp_path):
+def test_values_are_normalized_and_counted(tmp_path):
     rows = [
         PLAIN,
         ["1", "7", " a cat", "b\n", "everyone of", "premise", "subject", "Universal", "Negation|Alternation",
@@ -39,7 +39,7 @@ def test_values_are_normalised_and_counted(tmp_path):
     assert [row.label for row in found] == ["entailment", "contradiction", "neutral", "neutral"]
 
 
-def test_four_way_excluded_by_the_paper_is_none(tmp_path):
+def test_four_way_label_excluded_by_paper_is_none(tmp_path):
     rows = [[*PLAIN[:8], "Equivalence", "Equivalence"], [*PLAIN[:8], "Cover|FE", "x"]]
     found, _ = read_sicck(_file(tmp_path, *rows))
     assert [row.four_way for row in found] == [None, None]
@@ -60,20 +60,20 @@ def test_four_way_excluded_by_the_paper_is_none(tmp_path):
         ),
     ],
 )
-def test_unknown_values_are_named(tmp_path, column, value, words):
+def test_unknown_value_error_names_value(tmp_path, column, value, words):
     row = [*PLAIN[:column], value, *PLAIN[column + 1 :]]
     with pytest.raises(ValueError, match=words):
         read_sicck(_file(tmp_path, row))
 
 
-def test_missing_columns_are_named(tmp_path):
+def test_missing_column_error_names_column(tmp_path):
     with pytest.raises(ValueError, match=r"expected the columns \['CompressedGT'\]"):
         read_sicck(_file(tmp_path, PLAIN[:-1], header=HEADER[:-1]))
 
 
-def test_the_official_file(shared):
-    """Spec, section 9, and Tables 5 and 6 of the paper."""
-    path = fetch_pinned_file(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
+def test_official_file_has_known_counts(shared):
+    """The counts are those of section 9 of the specification and of Tables 5 and 6 of the paper."""
+    path = fetch_pinned_file(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # verifies the hash
     rows, counts = read_sicck(path)
     assert len(rows) == 1304 == PAIRS
     assert len({row.seed for row in rows}) == SEED_PAIRS
@@ -92,13 +92,13 @@ def test_the_official_file(shared):
 SEEDS = [f"seed {i % 7}" for i in range(100)]
 
 
-def test_contiguous_folds_are_blocks_of_the_rows_sorted_by_seed():
-    # By hand: seed b comes first and has rows 0, 2, 3, 6; then a: 1, 4, 5. Blocks of 3, 2, 2.
+def test_contiguous_folds_are_blocks_of_rows_sorted_by_seed():
+    # By hand: seed b comes first, with rows 0, 2, 3, 6, then a with rows 1, 4, 5. The blocks have 3, 2 and 2 rows.
     assert assign_folds(list("babbaab"), 3) == [0, 1, 0, 0, 2, 2, 1]
 
 
 @pytest.mark.parametrize("n", [2, 5, 7, 100])
-def test_contiguous_folds_cover_all_rows_and_differ_by_one_at_most(n):
+def test_contiguous_folds_cover_all_rows_evenly(n):
     seeds = sorted(SEEDS)
     found = assign_folds(seeds, n)
     sizes = Counter(found)
@@ -108,8 +108,8 @@ def test_contiguous_folds_cover_all_rows_and_differ_by_one_at_most(n):
     assert assign_folds(seeds, n, seed=14) == found, "nothing is left to chance"
 
 
-def test_the_official_folds_are_contiguous_in_the_file(shared):
-    """Spec, section 9: five blocks of about 261 rows, most of whose seeds are in no other."""
+def test_official_folds_are_contiguous_in_file(shared):
+    """Five blocks of about 261 rows, most of whose seeds occur in no other block."""
     rows, _ = read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     seeds = [row.seed for row in rows]
     found = assign_folds(seeds)
@@ -120,7 +120,7 @@ def test_the_official_folds_are_contiguous_in_the_file(shared):
     assert sum(seed not in met for seed in seeds) == 942
 
 
-def test_folds_spread_every_seed_evenly():
+def test_spread_folds_divide_each_seed_evenly():
     found = assign_folds(SEEDS, 5, folding="spread")
     assert Counter(found) == dict.fromkeys(range(5), 20)
     for name in set(SEEDS):
@@ -128,14 +128,14 @@ def test_folds_spread_every_seed_evenly():
         assert max(sizes.values()) - min(sizes.get(fold, 0) for fold in range(5)) <= 1
 
 
-def test_whole_folds_keep_a_seed_together():
+def test_whole_seed_folds_keep_seeds_together():
     found = assign_folds(SEEDS, 5, folding="whole_seeds")
     assert set(found) == set(range(5))
     by_seed = {seed: {fold for fold, other in zip(found, SEEDS, strict=True) if other == seed} for seed in SEEDS}
     assert all(len(there) == 1 for there in by_seed.values())
 
 
-def test_assign_folds_depends_on_the_seed():
+def test_assign_folds_depends_on_seed():
     for folding in ("spread", "whole_seeds"):
         assert assign_folds(SEEDS, 5, folding=folding) == assign_folds(SEEDS, 5, folding=folding)
         assert assign_folds(SEEDS, 5, folding=folding) != assign_folds(SEEDS, 5, folding=folding, seed=14)

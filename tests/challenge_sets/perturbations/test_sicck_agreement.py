@@ -1,10 +1,10 @@
-"""Agreement of the labeller with the annotators of the official file."""
+"""Tests of the agreement between the labeller and the annotators of the official file."""
 
 import pytest
 
-from unbag.baselines.natlog.models import outcomes
+from unbag.baselines.natlog.models import find_outcome_models
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import parts
+from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import MODIFIERS_BY_NAME, build_modified_sentence
 from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import (
@@ -23,14 +23,14 @@ def rows(shared):
     return read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")[0]
 
 
-def test_annotator_agreement_equals_the_card(rows):
-    """A regression test of the classes: the readings were fixed before the comparison with the labels."""
+def test_annotator_agreement_equals_card(rows):
+    """A regression test. The readings were fixed before the comparison with the labels."""
     found = count_annotator_agreement(rows)
     assert found["n"] == 1304
     assert (found["seven_way"], found["four_way"]) == (1085, 1159)
 
 
-def test_the_largest_classes_of_disagreement_are_those_of_the_card(rows):
+def test_most_frequent_disagreements_equal_card(rows):
     found = count_annotator_agreement(rows)["disagreements"]
     assert sum(found.values()) == 1304 - 1159
     assert [(tuple(name), n) for name, n in found.most_common(8)] == [
@@ -60,8 +60,8 @@ ROWS = [
 ]
 
 
-def test_agreement_by_hand():
-    """No poodle is asleep, a dog is: both can be so (a beagle sleeps) and one must be, so it is cover."""
+def test_agreement_equals_manual_example():
+    """ "No poodle is asleep" and "a dog is asleep" can both be true (a beagle sleeps), and one must be: cover."""
     found = count_annotator_agreement(ROWS)
     assert (found["n"], found["seven_way"], found["four_way"]) == (5, 3, 4)
     assert found["confusion"]["negation", "cover"] == 1
@@ -69,7 +69,7 @@ def test_agreement_by_hand():
     assert found["disagreements"] == {Disagreement("subject", "no", "one", "contradiction", "neutral"): 1}
 
 
-def test_a_cause_counts_only_if_it_alone_makes_the_difference():
+def test_cause_must_explain_difference_alone():
     assert count_reproduced_pairs(ROWS) == {SAME: 3, "no article before an adjective (green man)": 1}
 
 
@@ -89,15 +89,15 @@ def test_a_cause_counts_only_if_it_alone_makes_the_difference():
         ("every one of", "everyone of kittens isn't asleep", ELSE),
     ],
 )
-def test_cause_single_difference_is_named(modifier, theirs, cause):
-    kitten = parts("a kitten isn't asleep")
+def test_single_difference_is_named_as_cause(modifier, theirs, cause):
+    kitten = split_constituents("a kitten isn't asleep")
     ours = build_modified_sentence(kitten, (("subject", MODIFIERS_BY_NAME[modifier]),))
     assert (
         _cause([(kitten, ours), (kitten, build_modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
     )
 
 
-def test_count_reproduced_official_pairs_equal_the_card(rows):
+def test_reproduced_official_pairs_equal_card(rows):
     found = count_reproduced_pairs(rows)
     assert found.total() == 1289
     assert found[SAME] == 888
@@ -106,12 +106,12 @@ def test_count_reproduced_official_pairs_equal_the_card(rows):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_a_higher_bound_changes_nothing_on_the_shapes_that_occur(rows):
+def test_higher_bound_does_not_change_occurring_shapes(rows):
     shapes = set(build_official_shapes(rows))
     assert len(shapes) > 100
     for shape in shapes:
         bound = 6 if max(_numbers(shape)) == 1 else 7
-        assert set(outcomes(shape)) == set(outcomes(shape, bound)), shape
+        assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, bound)), shape
 
 
 def _numbers(shape):

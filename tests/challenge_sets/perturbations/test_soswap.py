@@ -15,7 +15,7 @@ CASES = [{"he", "him"}, {"she", "her"}, {"they", "them"}, {"i", "me"}, {"we", "u
 
 
 class Phrase(NamedTuple):
-    """A noun phrase: its words, whether it is plural, and how many words come before and after its head."""
+    """A noun phrase: words, number (singular or plural), and counts of words before and after the head."""
 
     words: str
     plural: bool = False
@@ -65,7 +65,7 @@ def sentence(subject, verb, object_, tail):
     words, pos, tags, deps, heads = [], [], [], [], []
 
     def add(text, head_dep, verb_at):
-        """Add a phrase; its noun depends on the verb."""
+        """Add a phrase whose noun depends on the verb."""
         start = len(words)
         pieces = text.split()
         noun = next((start + i for i, word in enumerate(pieces) if word in HEADS), None)
@@ -124,7 +124,7 @@ PAIRS = st.tuples(
 
 
 @given(PAIRS)
-def test_the_swap_is_the_sentence_with_both_phrases_in_the_other_place(drawn):
+def test_swap_exchanges_both_phrases(drawn):
     subject, verb, object_, tail = drawn
     swap = swap_subject_and_object(sentence(subject, verb, object_, tail))
     assert swap.hypothesis == str(sentence(object_, verb, subject, tail))
@@ -133,7 +133,7 @@ def test_the_swap_is_the_sentence_with_both_phrases_in_the_other_place(drawn):
 
 
 @given(PAIRS)
-def test_swapping_twice_gives_the_premise_back(drawn):
+def test_swapping_twice_restores_premise(drawn):
     subject, verb, object_, tail = drawn
     premise = sentence(subject, verb, object_, tail)
     assert swap_subject_and_object(sentence(object_, verb, subject, tail)).hypothesis == str(premise)
@@ -148,14 +148,14 @@ feeding feed  VERB  VBG 3 ROOT
 """
 
 
-def test_pronouns_change_case_and_the_verb_its_number():
+def test_pronouns_change_case_and_verb_changes_number():
     parse = parse_of(HE_SEES_DOGS.format("them they PRON PRP 3 dobj"))
     assert swap_subject_and_object(parse) == SwappedSentence("They are feeding him.", "He", "them", repaired=True)
     parse = parse_of(HE_SEES_DOGS.format("me I PRON PRP 3 dobj"))
     assert swap_subject_and_object(parse).hypothesis == "I am feeding him."
 
 
-def test_a_name_keeps_its_capital_and_the_verbs_of_one_subject_agree():
+def test_name_keeps_capital_and_verbs_agree():
     parse = parse_of("""
         Anna  Anna  PROPN NNP 2 compound
         Smith Smith PROPN NNP 3 nsubj
@@ -169,7 +169,7 @@ def test_a_name_keeps_its_capital_and_the_verbs_of_one_subject_agree():
     assert swap_subject_and_object(parse).hypothesis == "Two boxes open Anna Smith and look."
 
 
-def test_the_object_of_a_later_verb_goes_to_the_subject_of_the_first():
+def test_object_of_later_verb_swaps_with_first_subject():
     parse = parse_of("""
         A     a     DET   DT  2 det
         girl  girl  NOUN  NN  3 nsubj
@@ -197,16 +197,16 @@ a     a     DET   DT  6 det
 @pytest.mark.parametrize(
     ("first", "second", "rest"),
     [
-        # Three men seated | there | playing a drum: a participle, read as the past of a verb.
+        # "Three men seated | there | playing a drum": a participle parsed as past tense.
         ("seated seat VERB VBN 3 ROOT", "there there ADV RB 3 advmod", "drum drum NOUN NN 3 dobj"),
         ("started start VERB VBD 3 ROOT", "playing play VERB VBG 3 xcomp", "drum drum NOUN NN 4 dobj"),
-        # They fetch a ring | chew toy: the object goes on.
+        # "They fetch a ring | chew toy": the object continues.
         (
             "fetch fetch VERB VBP 3 ROOT",
             "again again ADV RB 3 advmod",
             "ring ring NOUN NN 3 dobj\nchew chew VERB VB 3 dep",
         ),
-        # … a cup | and dancing.
+        # "… a cup | and dancing"
         (
             "hold hold VERB VBP 3 ROOT",
             "again again ADV RB 3 advmod",
@@ -218,7 +218,7 @@ def test_soswap_misread_sentence_is_excluded(first, second, rest):
     assert swap_subject_and_object(parse_of(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
 
 
-def test_a_caption_without_a_finite_verb_takes_no_pronoun():
+def test_caption_without_finite_verb_rejects_pronoun():
     parse = parse_of("""
         Two       two    NUM  CD  2 nummod
         men       man    NOUN NNS 3 nsubj
@@ -228,7 +228,7 @@ def test_a_caption_without_a_finite_verb_takes_no_pronoun():
     assert swap_subject_and_object(parse) is SoswapExclusion.PRONOUN
 
 
-def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
+def test_plural_verb_parsed_as_infinitive_agrees():
     parse = parse_of("""
         Men    man   NOUN  NNS 2 nsubj
         stand  stand VERB  VBP 2 ROOT
@@ -241,7 +241,7 @@ def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
     assert swap_subject_and_object(parse).hypothesis == "A bus stands and carries men."
 
 
-# What is refused, and the sentence that shows it; parsed by the pipeline, in words of ours.
+# Exclusion reasons, each with example sentences for the pipeline.
 REFUSED = {
     "Is the man holding a bag?": SoswapExclusion.QUESTION,
     "Hold the bag.": SoswapExclusion.IMPERATIVE,
@@ -298,7 +298,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
+def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
     assert swap_subject_and_object(parse) is refusal
 
@@ -323,11 +323,11 @@ def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
             "A film stands near a bus and appears to watch the two men.",
         ),
         ("A group of boys are carrying a box.", "A box is carrying a group of boys."),
-        # What may be the verb's as well as the object's stays where it is.
+        # A phrase that may modify the verb or the object stays in place.
         ("The dog carries a ball in its mouth.", "A ball carries the dog in its mouth."),
         ("A man is cooking pies in the oven.", "Pies are cooking a man in the oven."),
         ("The kid is wearing a blue coat and standing there.", "A blue coat is wearing the kid and standing there."),
-        # One subject, though the parser makes two of it.
+        # One subject that the parser splits in two.
         (
             "A man in a black jacket and blue jeans is holding a coffee cup.",
             "A coffee cup is holding a man in a black jacket and blue jeans.",
@@ -339,13 +339,13 @@ def test_soswap_excluded_premise_has_its_reason(parser, premise, refusal):
         ("A woman chases away two geese.", "Two geese chase away a woman."),
     ],
 )
-def test_sentences_are_swapped_as_a_person_would(parser, premise, hypothesis):
+def test_swapped_sentences_equal_manual_examples(parser, premise, hypothesis):
     [parse] = parser.parses([premise])
     assert swap_subject_and_object(parse).hypothesis == hypothesis
 
 
-def test_words_stay_the_same_up_to_inflection_case_and_capitals(real_parses):
-    """On real premises, only the number of a verb and the case of a pronoun may change."""
+def test_swap_keeps_words_except_inflection_and_capitals(real_parses):
+    """In real premises, only the number of a verb and the case of a pronoun may change."""
     swaps = [
         (str(parse), swap)
         for parse in real_parses
@@ -366,12 +366,12 @@ def _base(word):
     if word in BE:
         return "be"
     word = {"has": "have"}.get(word, word)
-    # Enough of the word to tell verbs apart: carries and carry, watches and watch.
+    # A crude stem: carries and carry, watches and watch are equal.
     return word.removesuffix("s").removesuffix("e").removesuffix("i").removesuffix("y")
 
 
-def test_swapping_a_real_premise_twice_gives_it_back(parser, real_parses):
-    """Holds if the parser reads the hypothesis as intended, and no verb or pronoun changed."""
+def test_swapping_real_premise_twice_restores_it(parser, real_parses):
+    """This holds if the parser reads the hypothesis as intended, and no verb or pronoun changed."""
     swaps = [
         (parse, swap)
         for parse in real_parses

@@ -32,7 +32,7 @@ def _rows(parser, **options):
     ).to_pylist()
 
 
-def test_each_distinct_premise_is_used_once_a_kind(parser, adjectives):
+def test_each_distinct_premise_is_used_once_per_kind(parser, adjectives):
     counts = Counter()
     rows = _rows(parser, adjectives=adjectives, counts=counts)
     assert [row["id"] for row in rows if row["kind"] == "soswap"] == ["p-0#soswap", "p-2#soswap", "p-5#soswap"]
@@ -42,7 +42,7 @@ def test_each_distinct_premise_is_used_once_a_kind(parser, adjectives):
         assert sum(n for name, n in counts.items() if name.startswith(kind)) == 5
 
 
-def test_a_row_has_what_was_swapped_or_added(parser, adjectives):
+def test_row_contains_swapped_or_added_words(parser, adjectives):
     rows = {row["id"]: row for row in _rows(parser, adjectives=adjectives, min_count=1)}
     swapped = rows["p-0#soswap"]
     assert {name: value for name, value in swapped.items() if value is not None} == {
@@ -61,21 +61,21 @@ def test_a_row_has_what_was_swapped_or_added(parser, adjectives):
     assert all(row["source_premise"] in PREMISES and row["premise"] not in PREMISES for row in added)
 
 
-def test_a_kind_alone_has_the_rows_it_has_beside_the_other(parser, adjectives):
+def test_single_kind_has_same_rows_as_both(parser, adjectives):
     both = _rows(parser, adjectives=adjectives)
     for kind in ("soswap", "addamod"):
         assert _rows(parser, adjectives=adjectives, kind=kind) == [row for row in both if row["kind"] == kind]
 
 
-def test_a_sentence_attests_once_however_often_it_comes(parser):
+def test_repeated_sentence_is_counted_once(parser):
     once, often = (count_adjectives(EXAMPLES[:2] * times, parser) for times in (1, 5))
     assert once.find_shared("car", "house", 1) == often.find_shared("car", "house", 1) == {"red": 1}
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
-    """380 swaps (the paper has 971). Another version of the parser may read a few sentences differently."""
+def test_number_of_snli_swaps_equals_card(shared, parser):
+    """The card states 380 swaps (the paper has 971). Other parser versions may parse a few sentences differently."""
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
     examples = open_data(path, labels=LABELS).examples()
@@ -102,7 +102,7 @@ def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adje
 
     first = epoch(1)
     assert len(first) == len({example.source_id for example in first}) == 40
-    once = [example for example in first if example.source_id.endswith(".0")]  # before premises come again
+    once = [example for example in first if example.source_id.endswith(".0")]  # before premises are repeated
     assert len({(example.premise, example.hypothesis) for example in once}) == len(once) >= 15
     assert {example.label for example in first} == {{"soswap": "contradiction", "addamod": "neutral"}[kind]}
     assert first == epoch(1)
@@ -112,7 +112,7 @@ def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adje
 
 
 def test_sample_epoch_is_lazy(real_premises, real_parses):
-    """Premises beyond the requested pairs are not parsed, nor looked up in the cache."""
+    """Premises beyond the requested pairs are neither parsed nor looked up in the cache."""
     taken = []
 
     class Remembered:
@@ -129,7 +129,7 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
     assert some[-1].premise == taken[-1]
 
 
-def test_sample_epoch_few_premises_starts_another_pass(parser, adjectives):
+def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
     made = list(sample_epoch(SoswapAddamodPairs(premises, parser, kind="soswap"), epoch=0, pairs=8))
     assert len(made) == 8

@@ -1,4 +1,4 @@
-"""Further exclusion criteria of SOSwap for written text."""
+"""Tests of the additional SOSwap exclusion criteria for written text."""
 
 import pytest
 
@@ -15,7 +15,9 @@ CHASE = """
 
 
 def clause(*tail, verb="chases chase", before=()):
-    """Parse "A dog chases a cat" with tokens before it and after it; heads of the tail count from the clause."""
+    """Build the parse of "A dog chases a cat" with tokens before and after. Heads of the tail are relative to the
+    clause.
+    """
     shift = len(before)
     lines = [line.split() for line in CHASE.strip().splitlines() + list(tail)]
     lines[2][:2] = verb.split()
@@ -45,13 +47,15 @@ NOUN_PHRASES = ("and and CCONJ CC 5 cc", "two two NUM CD 8 nummod", "birds bird 
         (clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusion.BROKEN),
     ],
 )  # fmt: skip
-def test_soswap_written_text_excludes_sentences_that_captions_keep(parse, reason):
+def test_written_text_excludes_sentences_that_captions_keep(parse, reason):
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
     assert swap_subject_and_object(parse, written=True) is reason
 
 
-def test_soswap_written_text_excludes_a_list_that_the_parser_cuts():
-    """A verb between the phrases hides that the last noun belongs to the object: "… a cat, and ultimately a bird"."""
+def test_written_text_excludes_list_split_by_parser():
+    """Because of the verb, the parser misses that the last noun is part of the object: "… a cat, and ultimately a
+    bird".
+    """
     tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
             "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
     assert isinstance(swap_subject_and_object(clause(*tail)), SwappedSentence)
@@ -67,13 +71,13 @@ def test_soswap_written_text_excludes_a_list_that_the_parser_cuts():
     ],
 )
 @pytest.mark.parametrize("before", [(), ("Then then ADV RB 4 advmod",)])
-def test_soswap_written_text_swaps_plain_clauses_as_captions(tail, before):
+def test_written_text_swaps_plain_clauses_like_captions(tail, before):
     parse = clause(*tail, before=before)
     assert swap_subject_and_object(parse, written=True) == swap_subject_and_object(parse)
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
 
 
-def test_soswap_of_two_forms_of_one_pronoun_has_the_same_words():
+def test_soswap_of_two_forms_of_pronoun_is_excluded():
     parse = parse_of("""
         They they PRON PRP 2 nsubj
         cut  cut  VERB VBP 2 ROOT

@@ -44,7 +44,7 @@ def _substituter(corpus=CORPUS, **options):
 
 
 def _all(premise, **options):
-    """Collect the replacements of a premise over many seeds, with labels."""
+    """Return the replacements of a premise over many seeds, with labels."""
     made = [found for seed in range(30) for found in _substituter(seed=seed, **options).substitute(premise)]
     return {(found.hypothesis, found.label) for found in made}
 
@@ -53,7 +53,7 @@ def _all(premise, **options):
     ("premise", "expected"),
     [
         ("A red ball.", {("A blue ball.", "contradiction"), ("An orange ball.", "contradiction")}),
-        ("An orange ball.", set()),  # comes in, but is not replaced
+        ("An orange ball.", set()),  # only a replacement word, never replaced itself
         (
             "Two dogs in a living room.",
             {("Three dogs in a living room.", "contradiction"), ("Two dogs in a kitchen.", "contradiction")},
@@ -66,7 +66,7 @@ def _all(premise, **options):
         ("A red-blue ball.", set()),
     ],
 )
-def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
+def test_one_phrase_is_replaced_and_article_agrees(premise, expected):
     assert _all(premise) == expected
 
 
@@ -75,7 +75,7 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
     [
         ("A red green light.", [*CORPUS, "A red green light."], sub.UNSEEN_BIGRAM),
         ("A red light.", CORPUS, sub.FIXED),
-        ("A blue light.", [*CORPUS, "A red light."], sub.FIXED),  # which the new word would make
+        ("A blue light.", [*CORPUS, "A red light."], sub.FIXED),  # a phrase with the new word
         ("A red ball on a red ball.", CORPUS, sub.REPEATED),
         ("A red ball, an orange ball, a blue ball.", CORPUS, sub.PRESENT),
         ("A man on his sofa.", CORPUS, sub.PRONOUN),
@@ -100,7 +100,7 @@ def test_substituter_sentence_over_max_words_is_rejected():
     assert [found.new for found in made] == ["Chile"]
 
 
-def test_a_nationality_that_no_noun_follows_may_be_a_language():
+def test_nationality_without_noun_is_rejected():
     lists = (WordList("nationalities", WordNetRelation.CO_HYPONYM, ("Thai", "Greek"), ("Thai", "Greek")),)
     substituter = _substituter(["A Thai man.", "A Greek man.", "In Thai.", "In Greek."], lists=lists)
     rejected = Counter()
@@ -109,36 +109,35 @@ def test_a_nationality_that_no_noun_follows_may_be_a_language():
     assert rejected == {sub.NO_NOUN: 1}
 
 
-def test_under_a_negation_synonyms_stay_true():
+def test_negated_synonyms_keep_entailment():
     made = _substituter([*CORPUS, "No sofa.", "No couch."]).substitute("No sofa.")
     assert [(found.hypothesis, found.label) for found in made] == [("No couch.", "entailment")]
 
 
-def test_bigrams_must_be_attested_often_enough():
+def test_bigrams_must_be_frequent_enough():
     assert _substituter(min_bigrams=1).substitute("In Peru.")
     assert not _substituter(min_bigrams=2).substitute("In Peru.")
     assert _substituter(CORPUS * 2, min_bigrams=2).substitute("In Peru.")
 
 
-def test_q_words_of_a_premise_are_replaced_each_by_one():
+def test_q_words_are_replaced_once_each():
     premise = "Two dogs in a living room."
     assert len(_substituter(q=1).substitute(premise)) == 1
     both = _substituter(q=5).substitute(premise)
     assert [found.old for found in both] == ["two", "living room"]
-    assert _substituter(q=1).substitute(premise)[0] in both  # q draws among them and changes none
+    assert _substituter(q=1).substitute(premise)[0] in both  # q selects among the same replacements
 
 
-def test_bigrams_may_have_to_be_in_another_corpus():
+def test_bigrams_can_come_from_another_corpus():
     elsewhere = Bigrams(Counter({("in", "chile"): 10}), has_sentence_ends=False)
     assert _substituter(bigrams=elsewhere, min_bigrams=10).substitute("In Peru.")
     assert not _substituter(bigrams=elsewhere, min_bigrams=11).substitute("In Peru.")
-    has_sentence_ends = elsewhere._replace(has_sentence_ends=True)
-    assert not _substituter(bigrams=has_sentence_ends, min_bigrams=10).substitute(
-        "In Peru."
-    )  # "Chile" ends no sentence there
+    ended = elsewhere._replace(has_sentence_ends=True)
+    # "Chile" is never at the end of a sentence there
+    assert not _substituter(bigrams=ended, min_bigrams=10).substitute("In Peru.")
     rejected = Counter()
     _substituter(["In Peru."], bigrams=elsewhere).substitute("In Peru.", rejected)
-    assert rejected == {sub.UNSEEN: 1}  # words must be in the training corpus all the same
+    assert rejected == {sub.UNSEEN: 1}  # replacement words must still occur in the training corpus
 
 
 PLACES = (
@@ -153,16 +152,16 @@ PLACES = (
         ("He sits in the kitchen.", "He sits on the balcony."),
         ("On a bus he sits.", "In a truck he sits."),
         ("He climbs onto the bus.", "He climbs into the truck."),
-        ("He sleeps in trucks.", None),  # its plural is in no list here
+        ("He sleeps in trucks.", None),  # the plural is not in the list of places
         ("He is behind the truck.", "He is behind the bus."),
         ("He paints a truck.", "He paints a bus."),
-        ("He is in a big truck.", None),  # is it "in" that belongs to the truck?
-        ("He sits on the truck.", None),  # on top of it
+        ("He is in a big truck.", None),  # "in" may not belong to the truck
+        ("He sits on the truck.", None),  # on top of the truck
         ("He steps out of the truck.", None),
-        ("On Monday, a truck stops.", "On Monday, a bus stops."),  # a mark between
+        ("On Monday, a truck stops.", "On Monday, a bus stops."),  # separated by punctuation
     ],
 )
-def test_a_preposition_of_place_follows_its_noun(premise, hypothesis):
+def test_preposition_of_place_agrees_with_noun(premise, hypothesis):
     corpus = [premise, hypothesis or "", "truck bus in on into onto"]
     counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
     made = Substituter(counts, lists=PLACES, bigrams=Bigrams(_everything())).substitute(premise)
@@ -177,7 +176,7 @@ def _everything():
     return Everything()
 
 
-def test_prepositions_may_stay_as_they_are():
+def test_prepositions_can_be_kept():
     corpus = ["He sits in the kitchen.", "On the balcony.", "He is near the kitchen.", "Near the balcony."]
     kept = _substituter(corpus, lists=PLACES, prepositions=False, bigrams=Bigrams(_everything()))
     rejected = Counter()
@@ -186,7 +185,7 @@ def test_prepositions_may_stay_as_they_are():
     assert [found.hypothesis for found in kept.substitute("He is near the kitchen.")] == ["He is near the balcony."]
 
 
-def test_a_noun_below_makes_a_neutral_pair():
+def test_hyponym_gives_neutral_pair():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("animal",), ("dog",)),)
     substituter = _substituter(lists=lists, bigrams=Bigrams(_everything()))
     [made] = substituter.substitute("An animal runs.")
@@ -197,7 +196,7 @@ def test_a_noun_below_makes_a_neutral_pair():
         assert set(rejected) <= {reason, sub.NO_ARTICLE}
 
 
-def test_a_person_with_a_pronoun_is_made_no_man_or_woman():
+def test_person_with_pronoun_is_not_replaced_by_man():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("person",), ("woman",)),)
     substituter = _substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_everything()))
     assert [found.hypothesis for found in substituter.substitute("A person runs.")] == ["A woman runs."]
@@ -206,7 +205,7 @@ def test_a_person_with_a_pronoun_is_made_no_man_or_woman():
     assert rejected == {sub.PRONOUN: 1}
 
 
-def test_antonyms_of_wordnet_must_be_similar_enough():
+def test_wordnet_antonyms_must_be_similar_enough():
     class More:
         def get_candidates(self, word):
             return [Candidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
@@ -218,10 +217,10 @@ def test_antonyms_of_wordnet_must_be_similar_enough():
         return [each.new for each in found], dict(rejected)
 
     assert made(0.5, 0.5) == made(0.1, None) == (["rests"], {})
-    assert made(0.4, 0.5) == made(None, 0.5) == ([], {sub.DISSIMILAR: 1})  # None: a word that the table lacks
+    assert made(0.4, 0.5) == made(None, 0.5) == ([], {sub.DISSIMILAR: 1})  # None: the word is missing in the table
 
 
-def test_other_candidates_need_not_be_similar():
+def test_other_candidates_need_no_similarity():
     made = _substituter(similarity=lambda old, new: -1.0, min_similarity=0.9).substitute("A red ball.")
     assert [found.category for found in made] == ["colors"]
 
@@ -235,7 +234,7 @@ def test_substituter_depends_only_on_seed_and_premise():
     assert len({tuple(_substituter(seed=seed).substitute("A red ball.")) for seed in range(20)}) == 2
 
 
-def test_more_candidates_come_in_for_words_in_no_list():
+def test_additional_candidates_replace_words_in_no_list():
     class More:
         def get_candidates(self, word):
             return [Candidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
@@ -245,7 +244,7 @@ def test_more_candidates_come_in_for_words_in_no_list():
 
 
 @given(st.lists(st.sampled_from(["a", "red", "two", "dog", "man", "sofa", "ball", "on", ",", "-"]), max_size=8))
-def test_a_pair_differs_in_the_words_it_says(tokens):
+def test_pair_differs_only_in_stated_words(tokens):
     premise = " ".join(tokens)
     corpus = [premise, *(premise.replace(old, new) for old, new in [("red", "blue"), ("dog", "animal")])]
     for found in _substituter([*CORPUS, *corpus]).substitute(premise):
@@ -253,6 +252,6 @@ def test_a_pair_differs_in_the_words_it_says(tokens):
         assert (" ".join(difference.old), " ".join(difference.new)) == (found.old, found.new)
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_options_are_rejected():
     with pytest.raises(ValueError, match="got q = 0 and min_bigrams = 1"):
         _substituter(q=0)

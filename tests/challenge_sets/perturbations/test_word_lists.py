@@ -19,12 +19,12 @@ OFFICIAL = {
 }
 
 
-def test_the_categories_of_the_paper_are_there():
+def test_categories_include_those_of_paper():
     assert set(CATEGORIES) >= OFFICIAL
 
 
 @pytest.mark.parametrize("group", [*WORD_LISTS, *NEUTRAL_LISTS], ids=lambda group: f"{group.category}-{group.new[0]}")
-def test_a_list_has_words_each_once_that_the_tokenizer_keeps_whole(group):
+def test_lists_contain_distinct_whole_tokens(group):
     for side in (group.old, group.new):
         assert side
         assert len(set(side)) == len(side)
@@ -34,7 +34,7 @@ def test_a_list_has_words_each_once_that_the_tokenizer_keeps_whole(group):
     assert group.relation in LABEL_BY_RELATION
 
 
-def test_no_two_words_have_two_labels():
+def test_no_word_pair_has_two_labels():
     labels = defaultdict(set)
     for group in (*WORD_LISTS, *NEUTRAL_LISTS):
         for old in group.old:
@@ -44,39 +44,39 @@ def test_no_two_words_have_two_labels():
     assert [pair for pair, found in labels.items() if len(found) > 1] == []
 
 
-def test_exclusion_and_sameness_read_the_same_both_ways():
+def test_antonyms_and_synonyms_are_symmetric():
     for group in WORD_LISTS:
         if group.relation in (WordNetRelation.ANTONYM, WordNetRelation.SYNONYM) and set(group.old) == set(group.new):
             assert group.old == group.new
 
 
-def test_words_that_exclude_each_other_are_not_above_each_other():
+def test_co_hyponyms_are_not_hypernyms():
     above = {(o, n) for g in WORD_LISTS if g.relation is WordNetRelation.HYPONYM for o in g.old for n in g.new}
     exclusive = {(o, n) for g in WORD_LISTS if g.relation is WordNetRelation.CO_HYPONYM for o in g.old for n in g.new}
     assert not above & exclusive
 
 
-def test_irregular_plurals_are_in_the_lists():
+def test_irregular_plurals_are_in_lists():
     new = {word for group in WORD_LISTS for word in group.new}
     assert {"people", "children", "tomatoes", "strawberries", "buses"} <= new
     assert not {"persons", "childs", "tomatos", "womans", "mans"} & new
 
 
-def test_fixed_phrases_are_as_they_are_looked_up():
+def test_fixed_phrases_are_lowercase_with_two_to_four_words():
     assert all(phrase == phrase.lower() and 2 <= len(phrase.split()) <= 4 for phrase in FIXED_PHRASES)
 
 
-def test_neutral_lists_are_hypernyms_turned_round():
+def test_neutral_lists_are_reversed_hypernyms():
     above = {(o, n) for g in WORD_LISTS if g.relation is WordNetRelation.HYPONYM for o in g.old for n in g.new}
     below = {(n, o) for g in NEUTRAL_LISTS for o in g.old for n in g.new}
     assert below
     assert below <= above
     assert ("dog", "animal") in below
-    assert not any(old in ("building", "talking") for _, old in below)  # verbs too
+    assert not any(old in ("building", "talking") for _, old in below)  # these are also verbs
     assert {LABEL_BY_RELATION[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
 
 
-def test_words_with_a_preposition_are_in_lists_of_places():
+def test_words_with_preposition_are_in_place_lists():
     listed = {word for g in WORD_LISTS if g.category in ("rooms", "vehicles") for word in g.new}
     assert {word.replace("_", " ") for word in PREPOSITION_BY_NOUN} <= listed
     assert set(PREPOSITION_BY_NOUN.values()) == {"in", "on"}

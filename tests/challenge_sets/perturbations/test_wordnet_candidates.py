@@ -12,21 +12,21 @@ def candidates(wordnet):
 @pytest.mark.parametrize(
     ("word", "relation", "new"),
     [
-        ("jackets", WordNetRelation.HYPONYM, "coats"),  # in its number
-        ("attempted", WordNetRelation.SYNONYM, "tried"),  # in its tense
+        ("jackets", WordNetRelation.HYPONYM, "coats"),  # with the same number
+        ("attempted", WordNetRelation.SYNONYM, "tried"),  # with the same tense
         ("baskets", WordNetRelation.HYPONYM, "containers"),
     ],
 )
-def test_the_usual_sense_gives_candidates_inflected_as_the_word(candidates, word, relation, new):
+def test_most_frequent_sense_gives_inflected_candidates(candidates, word, relation, new):
     assert (relation, new) in {(candidate.relation, candidate.new) for candidate in candidates.get_candidates(word)}
 
 
 @pytest.mark.parametrize("word", ["run", "another", "there", "xyzzyx", "the"])
-def test_wordnet_candidates_ambiguous_word_has_none(candidates, word):
+def test_ambiguous_word_has_no_candidates(candidates, word):
     assert not candidates.get_candidates(word)
 
 
-def test_categories_say_where_they_come_from(candidates):
+def test_categories_end_with_wordnet(candidates):
     found = {
         candidate.category for word in ("jackets", "attempted", "sit") for candidate in candidates.get_candidates(word)
     }

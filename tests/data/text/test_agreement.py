@@ -3,7 +3,7 @@ import pytest
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, GrammaticalPerson, build_third_singular, conjugate_verb
 
 FORMS = [
-    # plural, third person singular
+    # plural, third person singular, base form
     ("are", "is", "be"),
     ("were", "was", "be"),
     ("have", "has", "have"),
@@ -24,13 +24,13 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("plural", "singular", "lemma"), FORMS)
-def test_a_verb_agrees_both_ways_and_stays_where_it_agrees(plural, singular, lemma):
+def test_verb_agreement_is_reversible(plural, singular, lemma):
     for person, expected in ((GrammaticalPerson.SINGULAR, singular), (GrammaticalPerson.PLURAL, plural)):
         assert conjugate_verb(singular, lemma, person, third=True) == expected
         assert conjugate_verb(plural, lemma, person, third=False) == expected
 
 
-def test_i_has_forms_of_its_own():
+def test_first_person_has_separate_forms():
     assert [conjugate_verb(verb, "", GrammaticalPerson.I, third=True) for verb in ("is", "are", "was", "holds")] == [
         "am",
         "am",
@@ -39,18 +39,18 @@ def test_i_has_forms_of_its_own():
     ]
 
 
-def test_conjugate_impossible_lemma_is_ignored():
+def test_impossible_lemma_is_ignored():
     assert conjugate_verb("rides", "rid", GrammaticalPerson.PLURAL, third=True) == "ride"
     assert conjugate_verb("catches", "", GrammaticalPerson.PLURAL, third=True) == "catch"
 
 
-def test_a_capital_stays():
+def test_capital_letter_is_kept():
     assert conjugate_verb("Is", "be", GrammaticalPerson.PLURAL, third=True) == "Are"
 
 
-def test_the_third_person_always_ends_in_s():
+def test_third_person_singular_ends_in_s():
     assert all(build_third_singular(base).endswith("s") for _, _, base in FORMS if base != "be")
 
 
-def test_case_is_changed_and_back():
+def test_pronoun_case_is_reversible():
     assert all(SUBJECTIVE[OBJECTIVE[pronoun]] == pronoun for pronoun in OBJECTIVE)

@@ -1,4 +1,4 @@
-"""Several processes give the same annotations as one process."""
+"""Tests that several processes produce the same annotations as one process."""
 
 import json
 import os
@@ -49,12 +49,12 @@ def test_parse_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch, tag):
     assert parses(afterwards) == parses(alone) != []
 
 
-def test_tag_ahead_one_process_does_nothing(tmp_path):
+def test_tag_ahead_with_one_process_does_nothing(tmp_path):
     precompute_tags("no/pipeline", iter(["A dog."]), cache=tmp_path)
 
 
 @pytest.mark.nightly
-def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_path, monkeypatch):
+def test_model_fitted_by_several_processes_has_same_bits(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 50)
     models = []
     for num_proc in (1, 2):
@@ -83,7 +83,7 @@ def _refuses():
     return read
 
 
-def test_read_ahead_process_dies_error_names_num_proc():
+def test_killed_annotation_process_error_names_num_proc():
     with (
         parallel.set_num_proc(2),
         pytest.raises(ValueError, match=r"--num-proc: expected all annotation processes to finish"),
@@ -91,6 +91,6 @@ def test_read_ahead_process_dies_error_names_num_proc():
         tagging.precompute_annotations(_dies, ["A dog."] * 9)
 
 
-def test_read_ahead_raises_the_error_of_a_reader():
+def test_annotation_process_error_is_raised():
     with parallel.set_num_proc(2), pytest.raises(ValueError, match="no such pipeline"):
         tagging.precompute_annotations(_refuses, ["A dog."] * 9)

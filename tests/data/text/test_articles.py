@@ -15,23 +15,23 @@ A = [
 
 
 @pytest.mark.parametrize("word", AN)
-def test_adapt_article_an(word):
+def test_an_matches_vowel_sound(word):
     assert adapt_article("a", word) == "an"
     assert is_matching_article("an", word)
     assert not is_matching_article("a", word)
 
 
 @pytest.mark.parametrize("word", A)
-def test_adapt_article_a(word):
+def test_a_matches_consonant_sound(word):
     assert adapt_article("an", word) == "a"
     assert is_matching_article("a", word)
     assert not is_matching_article("an", word)
 
 
-def test_the_capital_stays():
+def test_capital_letter_is_kept():
     assert (adapt_article("A", "apple"), adapt_article("An", "pear")) == ("An", "A")
 
 
-def test_other_words_are_left_alone():
+def test_other_words_are_unchanged():
     assert adapt_article("The", "apple") == "The"
     assert is_matching_article("some", "apples")

@@ -5,7 +5,7 @@ from unbag.data.text.grammar import has_matching_determiners
 
 
 def noun_phrase(text):
-    """Build a noun phrase whose words all depend on its last; determiners and numbers by name."""
+    """Build a noun phrase whose words all depend on the last word. Determiners and numbers are recognized by form."""
     *before, noun = text.split()
     kinds = {
         **dict.fromkeys("a an the these this".split(), "DET DT {} det"),
@@ -34,7 +34,7 @@ def noun_phrase(text):
         "a dozen dogs",
     ],
 )
-def test_determiners_fit_correct_sentence(text):
+def test_determiners_match_in_correct_phrase(text):
     assert has_matching_determiners(noun_phrase(text))
 
 
@@ -42,11 +42,11 @@ def test_determiners_fit_correct_sentence(text):
     "text",
     ["a old dog", "an dog", "a dogs", "a men", "a two people", "two dog", "two big dog", "one women", "these dog"],
 )
-def test_determiners_fit_wrong_sentence(text):
+def test_determiners_do_not_match_in_wrong_phrase(text):
     assert not has_matching_determiners(noun_phrase(text))
 
 
-def test_a_compound_counts_what_its_noun_has():
+def test_compound_includes_determiners_of_its_noun():
     parse = parse_of("""
         a    a    DET  DT 4 det
         two  two  NUM  CD 3 nummod
@@ -56,7 +56,7 @@ def test_a_compound_counts_what_its_noun_has():
     assert has_matching_determiners(parse)
 
 
-def test_a_quote_between_is_not_the_next_word():
+def test_quotation_mark_before_word_is_ignored():
     parse = parse_of("""
         an     an   DET   DT 4 det
         "      "    PUNCT `` 4 punct

@@ -13,7 +13,7 @@ def pipeline(shared):
     return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
 
 
-def test_entities_positions_are_those_of_the_parse(pipeline, tmp_path):
+def test_entity_positions_match_parse(pipeline, tmp_path):
     found = list(EntityRecognizer(pipeline, cache=tmp_path).entities(SENTENCES))
     parses = Parser(pipeline, cache=tmp_path).parses(SENTENCES)
     texts = [
@@ -25,7 +25,7 @@ def test_entities_positions_are_those_of_the_parse(pipeline, tmp_path):
     assert texts[2] == {"Mary Smith": "PERSON", "the United States": "GPE"}
 
 
-def test_entities_order_duplicates_and_cache_do_not_matter(pipeline, tmp_path):
+def test_entities_do_not_depend_on_order_or_cache(pipeline, tmp_path):
     recognizer = EntityRecognizer(pipeline, cache=tmp_path)
     first = list(recognizer.entities(SENTENCES))
     assert all(isinstance(entity, Entity) for entities in first for entity in entities)
@@ -33,7 +33,7 @@ def test_entities_order_duplicates_and_cache_do_not_matter(pipeline, tmp_path):
 
 
 @pytest.mark.nightly
-def test_recognize_ahead_several_processes_store_what_one_computes(pipeline, tmp_path):
+def test_several_processes_recognize_same_entities(pipeline, tmp_path):
     with parallel.set_num_proc(2):
         recognize_ahead(pipeline, SENTENCES, cache=tmp_path / "ahead")
     [file] = (tmp_path / "ahead").glob("*.sqlite")
@@ -42,7 +42,7 @@ def test_recognize_ahead_several_processes_store_what_one_computes(pipeline, tmp
     assert list(ahead.entities(SENTENCES)) == list(one.entities(SENTENCES))
 
 
-def test_entity_recognizer_pipeline_without_ner_is_refused(tmp_path):
+def test_pipeline_without_ner_is_rejected(tmp_path):
     spacy = pytest.importorskip("spacy")
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(ValueError, match=r"^entities: expected a spaCy pipeline with the component ner, got"):

@@ -26,34 +26,36 @@ def by_text():
     return _made("text")
 
 
-def test_a_word_has_the_neighbours_of_its_occurrences_together(trees):
-    # dog: the, old | a, sleeps. ADJ, DET, DET, VERB
+def test_word_profile_pools_neighbors_of_occurrences(trees):
+    # neighbors of dog: the, old | a, sleeps, with the tags ADJ, DET, DET, VERB
     expected = np.zeros(17)
     expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
     assert trees.compute_tag_distributions(["dog"])[0] == pytest.approx(expected)
-    # The: cat, sees | cat, sees, old, dog: three times NOUN or VERB each, less one
+    # neighbors of the: cat, sees | cat, sees, old, dog; NOUN or VERB in all but one
     assert trees.compute_tag_distributions(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
     assert trees.compute_tag_distributions(["the"]).sum() == pytest.approx(1)
 
 
-def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
+def test_text_profile_is_mean_over_occurrences(by_text):
     trees = by_text
     in_cat, in_dog = (compute_neighbor_distributions(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
     assert trees.compute_tag_distributions(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
-    assert trees.compute_tag_distributions(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
+    assert trees.compute_tag_distributions(["the"])[0] == pytest.approx(
+        (in_cat[0] + in_cat[3]) / 2
+    )  # "The" and "the" are one word
     assert trees.compute_tag_distributions(["unheard-of"]).sum() == 0
     assert "THE" in trees
     assert "unheard-of" not in trees
 
 
-def test_many_words(trees):
+def test_many_words_are_counted(trees):
     for i in range(3000):
         trees.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
     assert trees.compute_tag_distributions(["w2999"])[0, TAGS.index("VERB")] == 1
     assert trees.compute_tag_distributions(["sleeps"])[0, TAGS.index("DET")] == 0.5
 
 
-def test_permutations_at_once_are_permutations_one_by_one(by_text):
+def test_vectorized_permutations_equal_single_ones(by_text):
     trees = by_text
     rng = np.random.default_rng(0)
     orders = np.stack([rng.permutation(len(CAT)) for _ in range(20)])
@@ -67,7 +69,7 @@ def test_permutations_at_once_are_permutations_one_by_one(by_text):
 
 
 class _Tagger:
-    """Knows some sentences; "tac" is the cat's, tagged again in another order, where *sees* is a noun."""
+    """A stub tagger for known sentences. "tac" is the permuted cat sentence, in which *sees* is tagged as a noun."""
 
     def tags(self, sentences, *, keep=True):
         again = (("dog", "NOUN"), ("The", "DET"), ("sees", "NOUN"), ("old", "ADJ"), ("cat", "NOUN"), ("the", "DET"))
@@ -75,14 +77,14 @@ class _Tagger:
         return {sentence: known[sentence] for sentence in sentences}
 
 
-def test_a_signature_is_that_of_the_module_that_anyone_can_load(trees):
+def test_signature_equals_standalone_module(trees):
     for tagged in (CAT, DOG, _Tagger().tags(["tac"])["tac"]):
         signature = compute_sentence_signature(*zip(*tagged, strict=True), trees.compute_table())
         assert trees.compute_signature(tagged) == signature
     assert trees.compute_signature(DOG, k=2) != trees.compute_signature(DOG, k=4)
 
 
-def test_a_permuted_sentence_is_tagged_again(trees):
+def test_permuted_sentence_is_tagged_again(trees):
     orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
     cat, dog = MiniTreeRatios(trees, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
     again = _Tagger().tags(["tac"])["tac"]
@@ -91,35 +93,35 @@ def test_a_permuted_sentence_is_tagged_again(trees):
     assert trees.compute_signature(again) != trees.compute_signature(in_its_own_tags)
     assert dog.tolist() == [trees.compute_signature(DOG)]
     [odd] = MiniTreeRatios(trees, _Tagger()).compute_terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
-    assert odd.tolist() == [0.0]  # unknown words count 0
+    assert odd.tolist() == [0.0]  # unknown words have an overlap of 0
 
 
-def test_by_the_text_words_take_along_their_tags(by_text):
+def test_text_definition_moves_tags_with_words(by_text):
     orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
     cat, dog, odd = MiniTreeRatios(by_text, _Tagger()).compute_terms(
         ["cat", "dog", "odd"], [["", ""], [""], [""]], orders
     )
     assert cat.tolist() == [by_text.compute_signature(CAT), *by_text.compute_permuted_signatures(CAT, orders[0])]
     assert dog.tolist() == [by_text.compute_signature(DOG)] * 2
-    assert np.isnan(odd).all()  # none of its words is known
+    assert np.isnan(odd).all()  # all its words are unknown
 
 
-def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
+def test_text_definition_requires_same_tokens(by_text):
     [found] = MiniTreeRatios(by_text, _Tagger()).compute_terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
     assert np.isnan(found).all()
 
 
-def test_minitrees_unknown_definition_raises():
+def test_unknown_definition_raises():
     with pytest.raises(ValueError, match="definition: expected one of code, text, got 'both'"):
         MiniTrees(definition="both")
 
 
-def test_minitrees_orders_of_wrong_length_raise(trees):
+def test_orders_of_wrong_length_raise(trees):
     with pytest.raises(ValueError, match=r"orders: expected shape \(q, 6\), got \(1, 3\)"):
         trees.compute_permuted_signatures(CAT, np.zeros((1, 3), dtype=np.int64))
 
 
-def test_a_corpus_is_streamed(shared, tmp_path):
+def test_corpus_can_be_streamed(shared, tmp_path):
     tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
     sentences = ["A man sleeps.", "Two dogs chase a red ball.", "A man sleeps."]
     trees = MiniTrees.from_sentences(iter(sentences), tagger)
@@ -130,7 +132,7 @@ def test_a_corpus_is_streamed(shared, tmp_path):
     assert trees.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
 
 
-def test_the_permuted_sets_texts_can_be_read(shared, tmp_path):
+def test_permuted_texts_have_signatures(shared, tmp_path):
     from unbag.challenge_sets.perturbations.permutation import Permuter
     from unbag.data.text.tokens import tokenize
 

@@ -18,7 +18,7 @@ def parser(pipeline, tmp_path_factory):
     return Parser(pipeline, cache=tmp_path_factory.mktemp("parses"))
 
 
-def test_a_parse_holds_what_spacy_found(parser):
+def test_parse_contains_annotations_of_spacy(parser):
     [parse] = parser.parses(["Two dogs chase him."])
     assert parse == Parse(
         words=("Two", "dogs", "chase", "him", "."),
@@ -31,7 +31,7 @@ def test_a_parse_holds_what_spacy_found(parser):
     )
 
 
-def test_a_parse_agrees_with_spacy_token_by_token(pipeline, parser):
+def test_parse_equals_spacy_for_each_token(pipeline, parser):
     import spacy
 
     [parse] = parser.parses([SENTENCE])
@@ -50,7 +50,7 @@ def test_a_parse_agrees_with_spacy_token_by_token(pipeline, parser):
     assert parse.text(1, 3) == "man's"
 
 
-def test_parses_come_in_order_and_again_from_disk(pipeline, tmp_path, monkeypatch):
+def test_parses_keep_order_and_are_cached(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", SENTENCE, "A man sleeps.", ""]
     first = list(Parser(pipeline, cache=tmp_path).parses(sentences))
     assert [str(parse) for parse in first] == sentences
@@ -61,7 +61,7 @@ def test_parses_come_in_order_and_again_from_disk(pipeline, tmp_path, monkeypatc
     assert asked == []
 
 
-def test_parses_with_parses_only_sentences_with_the_tag(pipeline, tmp_path, monkeypatch):
+def test_parses_with_parses_only_tagged_sentences(pipeline, tmp_path, monkeypatch):
     red, man, old = sentences = ["A red dog runs.", "A man sleeps.", "Two old men see a man."]
     full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parses(sentences), strict=True))
     parser = Parser(pipeline, cache=tmp_path / "tagged")
@@ -79,7 +79,7 @@ def test_parses_with_parses_only_sentences_with_the_tag(pipeline, tmp_path, monk
     assert list(map(str, parser.parses(again))) == again
 
 
-def test_without_a_tagger_of_that_name_all_sentences_are_parsed(pipeline, tmp_path, monkeypatch):
+def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, monkeypatch):
     parser = Parser(pipeline, cache=tmp_path)
     parser._nlp.rename_pipe("tagger", "fine_tags")
     _, parsed = _seen(parser, monkeypatch)
@@ -89,7 +89,7 @@ def test_without_a_tagger_of_that_name_all_sentences_are_parsed(pipeline, tmp_pa
 
 
 def _seen(parser, monkeypatch):
-    """Record the sentences that a parser's pipeline only tags, and those that it parses, in two lists."""
+    """Record the sentences that a pipeline only tags, and those that it parses, in two lists."""
     tagged, parsed = [], []
     pipe = parser._nlp.pipe
 
@@ -111,7 +111,7 @@ def test_parses_is_lazy(parser, monkeypatch):
     assert [str(parse) for parse in stream] == [f"Dog {n} sleeps." for n in range(1, 6)]
 
 
-def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch):
+def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
     list(Parser(pipeline, cache=tmp_path).parses(["A man sleeps."]))
     monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
     list(Parser(pipeline, cache=tmp_path).parses(["A dog runs."]))
@@ -120,14 +120,14 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
     assert all(sqlite3.connect(file).execute("SELECT count(*) FROM parses").fetchone() == (1,) for file in files)
 
 
-def test_parser_pipeline_without_parser_raises(tmp_path):
+def test_pipeline_without_parser_raises(tmp_path):
     spacy = pytest.importorskip("spacy")
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(ValueError, match=r"without DEP, POS, TAG, LEMMA \(components: none\)"):
         Parser(tmp_path / "blank", cache=tmp_path)
 
 
-def test_parses_do_not_depend_on_the_words_that_are_kept(pipeline, parser, monkeypatch, tmp_path):
+def test_parses_do_not_depend_on_cached_vocabulary(pipeline, parser, monkeypatch, tmp_path):
     verbs = ("sees", "follows", "chases", "watches", "meets")
     nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
     sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]

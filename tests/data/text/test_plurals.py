@@ -12,5 +12,5 @@ from unbag.data.text.grammar import pluralize_noun
         *[("day", "days"), ("pony", "ponies"), ("dish", "dishes"), ("piano", "pianos"), ("school bus", "school buses")],
     ],
 )
-def test_plurals(one, many):
+def test_nouns_are_pluralized(one, many):
     assert pluralize_noun(one) == many

@@ -10,7 +10,7 @@ def pipeline(shared):
     return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
 
 
-def test_words_are_tagged(pipeline, tmp_path):
+def test_words_have_universal_tags(pipeline, tmp_path):
     [tagged] = Tagger(pipeline, cache=tmp_path).tags(["Two dogs  chase a red ball."]).values()
     assert tagged == (
         ("Two", "NUM"),
@@ -23,14 +23,14 @@ def test_words_are_tagged(pipeline, tmp_path):
     )
 
 
-def test_fine_tags_are_the_pipelines_own(pipeline, tmp_path):
+def test_fine_tags_are_those_of_pipeline(pipeline, tmp_path):
     tagger = Tagger(pipeline, cache=tmp_path)
     [tagged] = tagger.fine_tags(["There are  two dogs."]).values()
     assert tagged == (("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", "."))
     assert {"EX", "VBP", "NNS"} <= tagger.fine
 
 
-def test_a_sentence_is_tagged_once_ever_for_both_kinds_of_tags(pipeline, tmp_path, monkeypatch):
+def test_sentence_is_tagged_once_for_both_tag_sets(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", "A woman runs.", "A man sleeps."]
     tagger = Tagger(pipeline, cache=tmp_path)
     first, fine = tagger.tags(sentences), tagger.fine_tags(sentences)
@@ -42,7 +42,7 @@ def test_a_sentence_is_tagged_once_ever_for_both_kinds_of_tags(pipeline, tmp_pat
     assert asked == []
 
 
-def test_fine_tags_without_the_attribute_ruler_are_the_same_and_universal_tags_are_added_later(pipeline, tmp_path):
+def test_fine_tags_are_same_without_attribute_ruler(pipeline, tmp_path):
     sentences = ["There are  two dogs.", "Do n't you see her \n run ?", " ", "The running man was seen, wasn't he?"]
     complete, fast = Tagger(pipeline, cache=tmp_path / "complete"), Tagger(pipeline, cache=tmp_path / "fast")
     universal = complete.tags(sentences)
@@ -52,7 +52,7 @@ def test_fine_tags_without_the_attribute_ruler_are_the_same_and_universal_tags_a
     assert fast._nlp.pipe_names == complete._nlp.pipe_names
 
 
-def test_fine_tags_with_a_ruler_that_sets_them_use_the_ruler(pipeline, tmp_path):
+def test_attribute_ruler_that_sets_fine_tags_is_used(pipeline, tmp_path):
     import spacy
 
     own = spacy.load(pipeline)
@@ -63,14 +63,14 @@ def test_fine_tags_with_a_ruler_that_sets_them_use_the_ruler(pipeline, tmp_path)
     assert ("dogs", "NN") in tagged
 
 
-def test_more_sentences_than_a_query_takes(pipeline, tmp_path):
+def test_many_sentences_exceed_query_limit(pipeline, tmp_path):
     sentences = [f"The dog has {n} balls." for n in range(1200)]
     tagger = Tagger(pipeline, cache=tmp_path)
     assert tagger.tags(sentences) == tagger.tags(sentences)
     assert len(tagger.tags(sentences)) == 1200
 
 
-def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch):
+def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
     Tagger(pipeline, cache=tmp_path).tags(["A man sleeps."])
     monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
     Tagger(pipeline, cache=tmp_path).tags(["A dog runs."])
@@ -79,7 +79,7 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
     assert all(sqlite3.connect(file).execute("SELECT count(*) FROM tagged").fetchone() == (1,) for file in files)
 
 
-def test_tagger_unknown_pipeline_raises(tmp_path):
+def test_unknown_pipeline_raises(tmp_path):
     pytest.importorskip("spacy")
     with pytest.raises(ValueError, match=r"expected an installed spaCy pipeline.*'no_such_pipeline'"):
         Tagger("no_such_pipeline", cache=tmp_path)

@@ -1,4 +1,4 @@
-"""Tiny random language models with a tokenizer of their own, and an endpoint."""
+"""Tiny random language models with a tokenizer, and an endpoint."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def make_lm(tmp_path_factory: pytest.TempPathFactory) -> MakeLM:
 
 @pytest.fixture(scope="session")
 def tiny_lm(make_lm: MakeLM) -> Path:
-    """Return the folder of a tiny Llama; not to be changed."""
+    """Return the folder of a tiny Llama, which tests must not change."""
     return make_lm()
 
 
@@ -38,6 +38,6 @@ def _endpoint() -> Iterator[RunningEndpoint]:
 
 @pytest.fixture
 def endpoint(_endpoint: RunningEndpoint) -> RunningEndpoint:
-    """Return an endpoint that does all that it can and has seen nothing."""
+    """Return an endpoint with default settings and no requests."""
     _endpoint.reset()
     return _endpoint

@@ -23,7 +23,7 @@ PREMISES, HYPOTHESES = (list(side) for side in zip(*PAIRS, strict=True))
 
 
 def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in LABELS)):
-    """Return ln p(word | prompt) of each word, each text by itself: no batch, no padding, no cache."""
+    """Compute ln p(word | prompt) of each word and text separately, without batches, padding or caches."""
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
     found = np.empty((len(rendered), len(words)))
     for row, text in enumerate(rendered):
@@ -40,7 +40,7 @@ def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in
 @pytest.mark.parametrize("num_fewshot", [0, 3])
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 @pytest.mark.parametrize("merges", [True, False], ids=["words of one token", "of several"])
-def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, num_fewshot):
+def test_scores_are_log_likelihoods_of_words(make_lm, kind, merges, num_fewshot):
     folder = make_lm(kind, merges=merges, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
     expected = by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
@@ -53,7 +53,7 @@ def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, num_
     assert (lengths == {1}) == merges
 
 
-def test_a_prompt_file_gives_text_words_and_labels(make_lm, tmp_path):
+def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     folder, file = make_lm(positions=3000), tmp_path / "own.jinja"
     head = "---\nwords: {entailment: [true, right], not_entailment: false}\n---\n"
     file.write_text(f"{head}Given {{{{ premise }}}} {{{{ hypothesis }}}} is", encoding="utf-8")
@@ -66,7 +66,7 @@ def test_a_prompt_file_gives_text_words_and_labels(make_lm, tmp_path):
         CausalPredictor.load(folder, prompt=file)
 
 
-def test_the_chat_template_is_used_where_there_is_one(make_lm):
+def test_chat_template_is_used_if_present(make_lm):
     folder = make_lm(chat=True, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=3)
     assert predictor.identity["apply_chat_template"] == "True"
@@ -80,7 +80,7 @@ def test_the_chat_template_is_used_where_there_is_one(make_lm):
     assert plain.prompt.build_text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
 
 
-def test_a_beginning_token_is_set_once(make_lm):
+def test_beginning_token_is_added_once(make_lm):
     folder = make_lm(bos=True)
     [question] = CausalPredictor.load(folder)._questions(*zip(PAIRS[0], strict=True))
     assert question.prefix[0] == 0
@@ -89,7 +89,7 @@ def test_a_beginning_token_is_set_once(make_lm):
     assert 0 not in question.prefix, "a template writes its own"
 
 
-def test_batches_change_nothing_but_the_last_digits(tiny_lm):
+def test_batching_changes_only_rounding(tiny_lm):
     many = CausalPredictor.load(tiny_lm, batch_tokens=4000)
     assert isinstance(many, BatchPredictor)
     together = many.predict(PREMISES, HYPOTHESES)
@@ -100,7 +100,7 @@ def test_batches_change_nothing_but_the_last_digits(tiny_lm):
     np.testing.assert_array_equal(together, many.predict(PREMISES, HYPOTHESES))
 
 
-def test_models_that_forget_are_read_whole(make_lm):
+def test_models_without_cache_read_whole_prompts(make_lm):
     folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
     predictor = CausalPredictor.load(folder)
     assert predictor.identity["last_layer"] == "none"
@@ -108,16 +108,16 @@ def test_models_that_forget_are_read_whole(make_lm):
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
 
-def test_words_that_share_tokens_are_scored_after_what_they_share():
+def test_shared_tokens_of_words_are_scored_once():
     question = _Question.of([1, 2, 3], [[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 3, 5, 7]])
     assert (question.prefix, question.endings, question.tails) == ([1, 2, 3], [[4], [5, 6], [5, 7]], [[5]])
-    question = _Question.of([1, 2], [[1, 2], [1, 2, 3], [1, 2, 4]])  # the first word is no token of its own
+    question = _Question.of([1, 2], [[1, 2], [1, 2, 3], [1, 2, 4]])  # the first word is a prefix of the others
     assert (question.prefix, question.endings) == ([1], [[2], [2, 3], [2, 4]])
-    question = _Question.of([1, 2], [[1, 8], [1, 9], [1, 2, 3]])  # merged across the seam
+    question = _Question.of([1, 2], [[1, 8], [1, 9], [1, 2, 3]])  # the first token of the word merges with the prompt
     assert (question.prefix, question.endings, question.tails) == ([1], [[8], [9], [2, 3]], [[2]])
 
 
-def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
+def test_long_pairs_are_truncated_and_counted(make_lm):
     folder = make_lm("gpt2", positions=260)
     predictor = CausalPredictor.load(folder)
     long = "a very " * 400 + "old man"
@@ -132,7 +132,7 @@ def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
         CausalPredictor.load(folder, max_length=40).predict(["a"], ["b"])
 
 
-def test_what_decides_the_numbers_is_in_the_identity(make_lm, tiny_lm):
+def test_identity_contains_all_relevant_settings(make_lm, tiny_lm):
     first = load_predictor(f"causal:{tiny_lm}")[0].identity
     assert load_predictor(f"causal:{tiny_lm}", num_fewshot=0, apply_chat_template=False)[0].identity == first
     others = [{"num_fewshot": 3}, {"dtype": "bfloat16"}, {"max_length": 500}, {"batch_tokens": 100}]
@@ -141,7 +141,7 @@ def test_what_decides_the_numbers_is_in_the_identity(make_lm, tiny_lm):
     assert len({tuple(sorted(identity.items())) for identity in [first, *identities]}) == 6
 
 
-def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
+def test_invalid_causal_options_are_rejected(make_lm, tiny_lm):
     with pytest.raises(ModelError, match=r"causal language model \(LlamaForCausalLM\).*causal:"):
         load_predictor(str(tiny_lm))
     with pytest.raises(ModelError, match="no chat template"):
@@ -152,7 +152,7 @@ def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
         load_predictor("causal:")
 
 
-def test_a_classifier_is_refused(tmp_path):
+def test_classifier_is_rejected(tmp_path):
     from transformers import BertConfig, BertForSequenceClassification
 
     config = BertConfig(hidden_size=8, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8, vocab_size=9)

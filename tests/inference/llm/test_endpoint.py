@@ -1,4 +1,4 @@
-"""The endpoint over real HTTP: what it is asked, what goes wrong, what is kept."""
+"""Tests of the endpoint predictor over HTTP: requests, errors and stored answers."""
 
 import logging
 import os
@@ -33,7 +33,7 @@ SECRET = "sk-a-key-that-nobody-may-see"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch, tmp_path):
-    """Wait milliseconds between tries, and keep answers in a folder of the test's own."""
+    """Shorten retry delays to milliseconds, and store answers in a folder of the test."""
     import openai._base_client as client
 
     monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
@@ -47,13 +47,13 @@ def load(endpoint, **options):
 
 
 def expected(endpoint):
-    """Return what the endpoint says of each pair by itself, as a row of certainties."""
+    """Return one row of probabilities per pair, each from a separate answer of the endpoint."""
     questions = [DefaultPrompt().messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
     names = [endpoint.answers(question) for question in questions]
     return np.array([[float(WORD_OF[label] == name) for label in LABELS] for name in names])
 
 
-def test_probabilities_are_those_of_the_first_token(endpoint):
+def test_probabilities_are_those_of_first_token(endpoint):
     predictor = load(endpoint)
     assert isinstance(predictor, BatchPredictor)
     assert predictor.form.name == "logprobs-20"
@@ -61,7 +61,7 @@ def test_probabilities_are_those_of_the_first_token(endpoint):
     values = predictor.predict(PREMISES, HYPOTHESES)
     certain = expected(endpoint)
     assert len(set(certain.argmax(axis=1))) == 3, "nothing to see if all answers are one"
-    # WORDS is in the order of LABELS: 0.7 for the answer, 0.2 for the next word, 0.1 for the one after.
+    # WORDS has the order of LABELS: 0.7 for the answer, 0.2 and 0.1 for the next two words.
     assert [WORD_OF[label] for label in LABELS] == list(WORDS)
     shares = 0.7 * certain + 0.2 * np.roll(certain, 1, axis=1) + 0.1 * np.roll(certain, 2, axis=1)
     np.testing.assert_allclose(values, shares, atol=1e-6)
@@ -83,7 +83,7 @@ def test_probabilities_are_those_of_the_first_token(endpoint):
         ),
     ],
 )
-def test_an_endpoint_is_asked_as_it_can_be(endpoint, abilities, form):
+def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
     for name, value in abilities.items():
         setattr(endpoint, name, value)
     predictor = load(endpoint)
@@ -95,16 +95,16 @@ def test_an_endpoint_is_asked_as_it_can_be(endpoint, abilities, form):
     np.testing.assert_array_equal(found.argmax(axis=1), expected(endpoint).argmax(axis=1))
 
 
-def test_worked_examples_are_turns_of_the_conversation(endpoint):
+def test_few_shot_examples_are_chat_messages(endpoint):
     load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
     assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).messages(PREMISES[0], HYPOTHESES[0])
 
 
-def test_refusals_for_the_moment_are_tried_again(endpoint):
+def test_temporary_errors_are_retried(endpoint):
     predictor = load(endpoint)
     calm = predictor.predict(PREMISES, HYPOTHESES)
     other = Path(os.environ["XDG_CACHE_HOME"]) / "other.sqlite"
-    stormy = load(endpoint, cache=other, retries=16)  # should all that goes wrong meet one request
+    stormy = load(endpoint, cache=other, retries=16)  # enough retries even if all faults hit one request
     endpoint.arm(
         {"status": 429, "headers": {"Retry-After": "0.01"}, "times": 3},
         {"status": 503, "times": 3},
@@ -117,7 +117,7 @@ def test_refusals_for_the_moment_are_tried_again(endpoint):
     before = len(endpoint.requests)
     np.testing.assert_array_equal(stormy.predict(PREMISES, HYPOTHESES), calm)
     assert endpoint.faults.armed() == []
-    assert len(endpoint.requests) - before == len(PREMISES) + 3 + 3 + 2 + 2 + 2 + 2  # slow is no failure
+    assert len(endpoint.requests) - before == len(PREMISES) + 3 + 3 + 2 + 2 + 2 + 2  # a slow answer is no failure
     assert stormy.spending.answered == 1 + len(PREMISES), "what failed is not counted"
 
 
@@ -130,7 +130,7 @@ def test_refusals_for_the_moment_are_tried_again(endpoint):
         ({"delay": 0.0001, "body": "nonsense"}, "expected a chat completion, got '<html>it works!</html>'"),
     ],
 )
-def test_what_does_not_end_ends_the_run(endpoint, fault, message):
+def test_permanent_error_ends_run(endpoint, fault, message):
     predictor = load(endpoint, retries=2, concurrency=1)
     half = len(PREMISES) // 2
     predictor.predict(PREMISES[:half], HYPOTHESES[:half])
@@ -144,7 +144,7 @@ def test_what_does_not_end_ends_the_run(endpoint, fault, message):
     assert again.spending.answered == len(PREMISES) - half
 
 
-def test_answers_are_kept_and_equal_questions_asked_once(endpoint):
+def test_answers_are_stored_and_equal_requests_sent_once(endpoint):
     first = load(endpoint)
     values = first.predict(PREMISES * 3, HYPOTHESES * 3)
     assert first.spending.answered == 1 + len(PREMISES)
@@ -158,7 +158,7 @@ def test_answers_are_kept_and_equal_questions_asked_once(endpoint):
     assert len(endpoint.requests) == before + 13, "another prompt is another question"
 
 
-def test_requests_are_sent_together_up_to_the_limit(endpoint):
+def test_concurrent_requests_are_limited(endpoint):
     endpoint.delay = 0.05
     load(endpoint, concurrency=3).predict(PREMISES, HYPOTHESES)
     assert endpoint.busiest == 3
@@ -175,33 +175,33 @@ def test_tokens_are_counted_and_priced(endpoint):
     assert spending.cost == pytest.approx((3.0 * sum(sizes) + 15.0 * len(sizes)) / 1e6)
 
 
-def test_answers_that_name_no_label_are_abstentions(endpoint):
+def test_answers_without_label_are_abstentions(endpoint):
     endpoint.answers = lambda question: "Who knows?" if " 3 red" in question else answer_by_letters(question)
     values = load(endpoint).predict(PREMISES, HYPOTHESES)
     assert values[3].tolist() == pytest.approx([1 / 3] * 3)
     assert (np.delete(values, 3, axis=0).max(axis=1) > 0.5).all()
 
 
-def test_a_pair_that_a_filter_refuses_is_an_abstention(endpoint):
+def test_filtered_pair_is_abstention(endpoint):
     endpoint.answers = lambda question: "<filtered>" if " 3 red" in question else answer_by_letters(question)
     assert load(endpoint).predict(PREMISES, HYPOTHESES)[3].tolist() == pytest.approx([1 / 3] * 3)
 
 
-def test_the_label_probe_works(endpoint):
+def test_label_probe_passes(endpoint):
     gold = {DefaultPrompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
     report = run_label_probe(load(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)
 
 
-def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint, monkeypatch, tmp_path, caplog):
+def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
     monkeypatch.setenv(KEY, SECRET)
     endpoint.key = SECRET
     caplog.set_level(logging.INFO)
     predictor = load(endpoint)
     predictor.predict(PREMISES, HYPOTHESES)
     assert {request.key for request in endpoint.requests} == {SECRET}
-    endpoint.key = "another"  # the endpoint repeats the key that it does not know
+    endpoint.key = "another"  # the error message of the endpoint repeats the rejected key
     with pytest.raises(EndpointError, match=f"Incorrect API key provided: ….*set {KEY} in the environment") as failed:
         load(endpoint, num_fewshot=3)
     endpoint.key = SECRET
@@ -235,14 +235,14 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint, monkeypatch, tm
         (f"http://host/{'a' * 100_000}", "expected a URL such as"),
     ],
 )
-def test_addresses_that_cannot_be_are_refused(address, message):
+def test_invalid_addresses_are_rejected(address, message):
     with pytest.raises(EndpointError, match=message) as refused:
         EndpointPredictor.load("tiny", base_url=address)
     assert "secret" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_not_there_is_said(endpoint):
+def test_unreachable_endpoint_error_names_address(endpoint):
     with pytest.raises(EndpointError, match=r"responded with 404 to missing: .*check the model's name and --base-url"):
         EndpointPredictor.load("missing", base_url=endpoint.base_url)
     with pytest.raises(EndpointError, match=r"responded with 404 .*which usually ends in /v1"):
@@ -253,7 +253,7 @@ def test_what_is_not_there_is_said(endpoint):
         load(endpoint, concurrency=0)
 
 
-def test_the_longest_wait_is_as_the_docstring_says():
+def test_maximum_wait_equals_docstring():
     import importlib
 
     constants = importlib.import_module("openai._constants")
@@ -276,16 +276,16 @@ def command(endpoint, folder, *options):
 
 
 @pytest.mark.nightly
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
+def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     (tmp_path / "pairs.csv").write_text(ROWS)
     endpoint.delay = 0.5
     killed = command(endpoint, tmp_path, "--concurrency", "2", "--no-shuffled")
-    answered = 1 + 12 + 4  # how the endpoint is asked, what the probe asks, and some pairs
+    answered = 1 + 12 + 4  # a request for the format, the pairs of the label probe, and some pairs
     wait_until(lambda: len(endpoint.requests) >= answered, killed)
     killed.kill()
     killed.wait()
     endpoint.delay = 0.0
-    time.sleep(0.6)  # until the last answers were given to nobody
+    time.sleep(0.6)  # long enough for the last answers, which no client receives
     before = len(endpoint.requests)
     done = command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2", "--no-shuffled")
     out, err = done.communicate()
@@ -307,7 +307,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
     assert "endpoint:tiny" in out
 
 
-def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm):
+def test_options_apply_to_matching_models(endpoint, tmp_path, make_lm):
     import unbag
 
     (tmp_path / "pairs.csv").write_text(ROWS)

@@ -1,4 +1,4 @@
-"""Prompts of a user's own: the file, the words of the answers, JSON, and the spread over several prompts."""
+"""Tests of custom prompts: template files, answer words, JSON, and the spread over several prompts."""
 
 import json
 import math
@@ -74,12 +74,12 @@ def test_load_words_define_the_label_space(tmp_path):
         ("words: {entailment: [], not_entailment: no}", BODY, "expected one word or a list of words for entailment"),
     ],
 )
-def test_load_file_that_is_no_prompt_is_rejected(tmp_path, head, body, words):
+def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
     with pytest.raises(PromptError, match=words):
         PromptFile.load(write(tmp_path / "own.jinja", body, head))
 
 
-def test_choose_prompt_file_and_few_shot_examples_exclude_each_other(tmp_path):
+def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
     with pytest.raises(PromptError, match="--num-fewshot: expected none with --prompt, got 3"):
         choose_prompt(write(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a template, got .*absent"):
@@ -100,7 +100,7 @@ def test_choose_prompt_file_and_few_shot_examples_exclude_each_other(tmp_path):
         ("", None),
     ],
 )
-def test_parse_label_own_words(text, label):
+def test_parse_label_uses_prompt_words(text, label):
     assert parse_label(text, WORDS) == label
 
 
@@ -131,11 +131,11 @@ def test_parse_json_label(text, label):
         (["Yes"], None),
     ],
 )
-def test_value_token_is_the_first_of_the_value(tokens, place):
+def test_value_token_is_first_token_of_value(tokens, place):
     assert find_value_token(tokens, "verdict") == place
 
 
-def test_first_token_probabilities_of_own_words():
+def test_first_token_probabilities_use_prompt_words():
     top = [("Supp", math.log(0.5)), ("yes", math.log(0.2)), (" not", math.log(0.1)), ("x", math.log(0.2))]
     assert compute_label_probabilities(top, WORDS) == pytest.approx([7 / 8, 1 / 8])
 
@@ -182,7 +182,7 @@ def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
 
 
 @pytest.mark.usefixtures("_llm")
-def test_evaluate_several_prompts_gives_the_spread_and_the_share_without_a_label(endpoint, tmp_path):
+def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
     endpoint.most_logprobs = 0
@@ -231,7 +231,7 @@ def test_command_with_several_prompts_prints_the_spread(endpoint, tmp_path):
 
 
 @pytest.mark.usefixtures("_llm")
-def test_evaluate_judge_of_two_labels_is_probed_and_scored(endpoint, tmp_path):
+def test_two_label_judge_is_probed_and_scored(endpoint, tmp_path):
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PROBE["en"]}
     prompt = write(tmp_path / "judge.jinja", "{{ premise }}|{{ hypothesis }}", f"{TWO_WORDS}\njson: verdict")
     endpoint.answers = lambda question: (
@@ -246,7 +246,7 @@ def test_evaluate_judge_of_two_labels_is_probed_and_scored(endpoint, tmp_path):
     assert spread_over_prompts([result]) == []
 
 
-def test_variants_of_several_prompts_have_names(tmp_path):
+def test_prompt_variants_have_distinct_names(tmp_path):
     found = variants_of(["causal:lm", "org/model"], {"prompt": ["x/a.jinja", tmp_path / "b.jinja"], "dtype": "float32"})
     assert [(each.model, each.suffix) for each in found] == [
         ("causal:lm", " · a"),

@@ -5,22 +5,22 @@ from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, DefaultPrompt, compute_prompt_hash
 
 
-def test_each_label_comes_equally_often_among_the_worked_examples():
+def test_labels_are_balanced_among_few_shot_examples():
     for num_fewshot in SHOTS:
         assert [sum(label == name for *_, label in EXAMPLES[:num_fewshot]) for name in LABELS] == [num_fewshot // 3] * 3
 
 
-def test_worked_examples_are_not_what_the_probe_asks():
+def test_few_shot_examples_are_not_in_label_probe():
     probed = {side for pair in PAIRS["en"] for side in pair[:2]}
     assert not probed & {side for example in EXAMPLES for side in example[:2]}
 
 
-def test_the_words_differ_in_their_first_letters():
+def test_words_differ_in_first_letter():
     assert set(WORDS) == set(LABELS)
     assert len({word[0] for word in WORDS.values()}) == len(WORDS)
 
 
-def test_text_and_conversation_say_the_same():
+def test_text_and_conversation_have_same_content():
     text = DefaultPrompt(3).build_text("A dog runs.", "It moves.")
     turns = DefaultPrompt(3).messages("A dog runs.", "It moves.")
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
@@ -35,7 +35,7 @@ def test_text_and_conversation_say_the_same():
     assert turns[-1]["content"] == "Premise: A dog runs.\nHypothesis: It moves."
 
 
-def test_every_wording_has_a_fingerprint_of_its_own():
+def test_every_wording_has_distinct_hash():
     asked = [
         form
         for num_fewshot in SHOTS
@@ -44,6 +44,6 @@ def test_every_wording_has_a_fingerprint_of_its_own():
     assert len({compute_prompt_hash(form) for form in asked}) == 2 * len(SHOTS)
 
 
-def test_other_numbers_of_examples_are_refused():
+def test_other_numbers_of_examples_are_rejected():
     with pytest.raises(ValueError, match=r"expected 0, 3, 6 few-shot examples \(num_fewshot\), got 2"):
         DefaultPrompt(2)

@@ -1,4 +1,4 @@
-"""A tiny random causal language model with a tokenizer of its own."""
+"""A tiny random causal language model with a tokenizer."""
 
 from importlib import import_module
 from pathlib import Path
@@ -26,19 +26,19 @@ def save_tiny_lm(
     """Save a model and its tokenizer in a folder, and return the folder.
 
     Args:
-        folder: where to.
-        kind: of architecture, as transformers names it.
+        folder: the target folder.
+        kind: the model type, as in transformers.
         chat: whether the tokenizer has a chat template.
-        merges: with merges each label's word is one token; without, it is one a character.
-        bos: whether the tokenizer sets a token before each text.
-        positions: the most tokens that the model reads.
-        seed: decides the weights.
-        config: more of the model's config.
+        merges: whether each label word is one token. Without merges, each character is a token.
+        bos: whether the tokenizer adds a beginning-of-sequence token.
+        positions: the maximum input length in tokens.
+        seed: the random seed of the weights.
+        config: further fields of the model's config.
     """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-    transformers: Any = import_module("transformers")  # whose methods have no types
+    transformers: Any = import_module("transformers")  # has no type annotations
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -65,7 +65,7 @@ def save_tiny_lm(
         max_position_embeddings=positions,
         bos_token_id=0,
         eos_token_id=1,
-        initializer_range=0.3,  # logits of the order of 1, so that a mistake shows
+        initializer_range=0.3,  # logits of magnitude 1, so that errors are visible
         **config,
     )
     torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""The scores of a harness's task are those of `unbag evaluate`, whatever the set."""
+"""Tests that the scores of harness tasks equal those of `unbag evaluate` for every set."""
 
 import math
 
@@ -12,7 +12,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 from unbag.scoring.nested import iter_estimates
 
-# As harnesses are given them: one module that imports nothing of ours.
+# The exported code: one module that does not import unbag.
 _WRITTEN = {}
 exec(
     build_scoring_source([HarnessTask(name, "org/sets", None, "test") for name in challenge_sets.list_set_names()]),
@@ -25,7 +25,7 @@ FOUR_WAY = ["forward_entailment", "reverse_entailment", "contradiction", "neutra
 
 
 def rows_of(name):
-    """Return rows with all that a set's measure reads, their values drawn."""
+    """Return rows with random values for all columns that the set's scores need."""
     draw = np.random.default_rng(7)
     label = [int(draw.integers(3)) for _ in range(N)]
     rows = [{"id": f"r{i}", "source_id": f"s{i}", "premise": f"p{i % 50}", "label": label[i]} for i in range(N)]
@@ -53,7 +53,7 @@ def rows_of(name):
             "soswap_addamod": {"kind": ("soswap", "addamod")[i % 2]},
             "swapped": {"source_id": f"s{half}", "swapped": bool(i % 2), "label": label[half]},
         }[name]
-    if name == "swapped":  # an entailment pair has no second row
+    if name == "swapped":  # an entailment pair has no swapped row
         rows = [row for row in rows if not (row["swapped"] and LABELS[row["label"]] == "entailment")]
     return rows
 
@@ -68,7 +68,7 @@ def test_every_set_has_scores():
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
-def test_scores_are_those_of_the_measure(name):
+def test_task_scores_equal_set_scores(name):
     records = answered(rows_of(name))
     rows = datasets.Dataset.from_list(records)
     probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
@@ -82,7 +82,7 @@ def test_scores_are_those_of_the_measure(name):
 
 
 def values(name, scores):
-    """Return the scores of a task out of what `unbag evaluate` gives, by name."""
+    """Return the scores of a task by name, from the scores of `unbag evaluate`."""
     found = dict(iter_estimates(scores))
     return {
         each.name: found[each.path].value
@@ -91,7 +91,7 @@ def values(name, scores):
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
-def test_a_harness_may_ask_a_part_of_the_rows(name):
+def test_partial_rows_are_scored(name):
     records = answered(rows_of(name))
     draw = np.random.default_rng(9)
     parts = [[records[i] for i in draw.permutation(N)[:n] if i < len(records)] for n in range(20, N, 7)]
@@ -109,18 +109,18 @@ NAN = math.nan
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        # of each partition: how many rows, how many right; then accuracy, easiest, hardest, drop
+        # (rows, correct rows) per partition; then accuracy, easiest, hardest, drop
         ({0: (4, 3), 1: (4, 1)}, (4 / 8, 3 / 4, NAN, NAN)),
         ({1: (4, 1)}, (1 / 4, NAN, NAN, NAN)),
         ({18: (2, 2), 19: (5, 1)}, (3 / 7, NAN, 1 / 5, NAN)),
         ({0: (4, 3), 7: (1, 0), 19: (5, 1)}, (4 / 10, 3 / 4, 1 / 5, 3 / 4 - 1 / 5)),
         ({number: (2, number % 2) for number in range(20)}, (10 / 40, 0.0, 1 / 2, -1 / 2)),
-        # the whole of a set of three pairs looks like a part of any other
+        # a whole set of three pairs is indistinguishable from a part of a larger set
         ({0: (1, 1), 1: (1, 1), 2: (1, 0)}, (2 / 3, 1.0, NAN, NAN)),
         ({}, (NAN, NAN, NAN, NAN)),
     ],
 )
-def test_a_part_of_resnli_says_of_its_ends_what_is_known(asked, expected):
+def test_partial_resnli_omits_unknown_partitions(asked, expected):
     records = [
         {"partition": number, "label": 1, "predicted": 1 if row < right else 0}
         for number, (rows, right) in asked.items()
@@ -132,7 +132,7 @@ def test_a_part_of_resnli_says_of_its_ends_what_is_known(asked, expected):
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
-def test_no_answer_is_wrong(name):
+def test_missing_answer_is_wrong(name):
     rows = rows_of(name)
     records = [record | {"predicted": -1} for record in answered(rows)]
     found = SCORES_OF[name](records)
@@ -146,5 +146,5 @@ def test_no_answer_is_wrong(name):
     assert expected == pytest.approx({score: None if math.isnan(value) else value for score, value in found.items()})
 
 
-def test_numbers_stand_for_the_labels_that_the_sets_have():
+def test_label_ids_equal_those_of_sets():
     assert [get_label_id(label) for label in LABELS] == list(range(len(LABELS)))

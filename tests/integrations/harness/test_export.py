@@ -1,4 +1,4 @@
-"""The files for the harnesses: `make harnesses` runs them with the harnesses themselves, here they are read."""
+"""Tests of the exported harness files, without the harnesses; `make harnesses` runs them with the harnesses."""
 
 import ast
 import builtins
@@ -41,7 +41,7 @@ def requests(tmp_path):
 
 
 class Loader(yaml.SafeLoader):
-    """Reads lm-evaluation-harness's tag as text."""
+    """A YAML loader that reads the tag of lm-evaluation-harness as text."""
 
 
 Loader.add_constructor("!function", lambda loader, node: f"!{node.value}")
@@ -54,7 +54,7 @@ def module(path):
     return loaded
 
 
-def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
+def test_lm_eval_task_scores_equal_unbag(requests, tmp_path):
     written = export_tasks("lm-eval", requests, tmp_path / "tasks", num_fewshot=3)
     assert sorted(written.files) == sorted(
         path.relative_to(tmp_path / "tasks").as_posix() for path in (tmp_path / "tasks").rglob("*") if path.is_file()
@@ -74,7 +74,7 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
         assert task["doc_to_choice"] == [WORDS[label] for label in LABELS]
         assert (task["doc_to_target"], task["target_delimiter"], task["num_fewshot"]) == ("label", " ", 0)
         results = getattr(code, task["process_results"].removeprefix("!unbag_scores."))
-        # What the harness does: the log-likelihoods of the choices, row by row, then every score over all rows.
+        # As the harness does: log-likelihoods of the choices for each row, then all scores over all rows.
         logs = [[(-float(len(row["premise"]) * k % 7), False) for k in (1, 2, 3)] for row in rows]
         collected = [results(row, log) for row, log in zip(rows, logs, strict=True)]
         records = [
@@ -93,7 +93,7 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
 
 
 @pytest.mark.parametrize("files", [lm_eval.build_files, lighteval.build_files, inspect_ai.build_files])
-def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
+def test_code_needs_only_harness_and_names_are_unique(files):
     harnesses = {"numpy", "lighteval", "inspect_ai"}
     ours = {node.name for node in ast.parse(build_scoring_source(TASKS)).body if hasattr(node, "name")} | {
         "SHOTS",
@@ -120,7 +120,7 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
 
 
 @pytest.mark.parametrize("files", [lm_eval.build_files, lighteval.build_files, inspect_ai.build_files])
-def test_exported_code_defines_every_name_that_it_uses(files):
+def test_exported_code_defines_all_used_names(files):
     [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
     defined = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(dir(builtins)) | {"__file__"}
@@ -138,7 +138,7 @@ def test_exported_code_defines_every_name_that_it_uses(files):
     assert not used - defined
 
 
-def test_every_set_is_a_task_of_every_harness():
+def test_every_set_is_task_of_every_harness():
     yamls = {path: text for path, text in lm_eval.build_files(TASKS, DefaultPrompt()).items() if path.endswith(".yaml")}
     assert len(yamls) == len(TASKS) + 1
     for task in TASKS:
@@ -150,7 +150,7 @@ def test_every_set_is_a_task_of_every_harness():
     assert all(f"@task\ndef {task.id}() -> Task:" in code for task in TASKS)
 
 
-def test_eval_yaml_is_for_sets_that_accuracy_speaks_for():
+def test_eval_yaml_is_only_for_accuracy_sets():
     files = inspect_ai.build_files(TASKS, DefaultPrompt())
     found = {path.partition("/")[0] for path in files if path.endswith("eval.yaml")}
     assert found == {"breaking_nli", "cs_lambda", "plain", "resnli", "soswap_addamod"}
@@ -161,7 +161,7 @@ def test_eval_yaml_is_for_sets_that_accuracy_speaks_for():
     assert "0 for Yes, 1 for Maybe, 2 for No" in task["solvers"][0]["args"]["template"]
 
 
-def test_what_cannot_be_written_is_refused(requests, tmp_path):
+def test_invalid_export_is_rejected(requests, tmp_path):
     for wrong, message in (
         ({"harness": "other"}, "HARNESS: expected one of lm-eval, lighteval, inspect-ai"),
         ({"requests": [*requests, requests[0]]}, "expected each set once, got permuted twice"),
@@ -175,7 +175,7 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
-def test_export_tasks_of_two_labels_are_refused_before_they_are_written(tmp_path):
+def test_two_label_tasks_are_rejected_before_writing(tmp_path):
     (tmp_path / "claims.csv").write_text(
         PAIRS.replace("neutral", "unsupported").replace("contradiction", "unsupported")
     )
@@ -187,7 +187,7 @@ def test_export_tasks_of_two_labels_are_refused_before_they_are_written(tmp_path
     assert not (tmp_path / "tasks").exists()
 
 
-def test_the_command_writes_and_says_how_to_run(requests, tmp_path):
+def test_command_writes_tasks_and_prints_run_command(requests, tmp_path):
     options = ["--data", str(tmp_path / "pairs.csv"), "--output-dir", str(tmp_path / "out"), "-o", "q=2", "--json"]
     shown = CliRunner().invoke(cli.app, ["export", "inspect-ai", *options])
     assert shown.exit_code == 0, shown.output

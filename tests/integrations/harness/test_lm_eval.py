@@ -1,4 +1,6 @@
-"""lm-evaluation-harness itself runs our tasks, and says what we say. For the other harnesses see `make harnesses`."""
+"""Test that lm-evaluation-harness runs the tasks with the same scores as unbag. For other harnesses, see `make
+harnesses`.
+"""
 
 import json
 import os
@@ -19,7 +21,7 @@ from unbag.integrations.harness.export import export_tasks
 pytestmark = pytest.mark.nightly
 
 
-def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
+def test_lm_eval_scores_equal_unbag(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "pairs.csv").write_text(PAIRS)
     where = {"data": str(tmp_path / "pairs.csv")}

@@ -1,4 +1,4 @@
-"""A run with three models on a few pairs of the demonstration corpus, some of them hostile; and a browser."""
+"""A run with three models on a few pairs of the demonstration corpus, including malicious text, and a browser."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ HOSTILE_NAME = "org/<b onclick=alert(1)>model</b>"
 
 
 class OfWords:
-    """Answers by a checksum of the letters of both sides, or of their beginnings where `ordered`."""
+    """Predicts labels by a checksum of the letters of both sentences, or of their beginnings if `ordered`."""
 
     label_space = LABELS
 
@@ -35,7 +35,7 @@ class OfWords:
             letters = premise[:3] + hypothesis[:3] if self._ordered else premise + hypothesis
             answer = sum(map(ord, letters.replace(" ", ""))) % 3
             rows[row, answer] = 0.8
-            if premise == HOSTILE:  # surely wrong, so that it is shown
+            if premise == HOSTILE:  # a confident mistake, so that the report shows it
                 rows[row] = [0.98, 0.01, 0.01]
         return rows
 
@@ -62,20 +62,20 @@ def run(tmp_path_factory):
             SetRequest("plain", options=data),
         ]
         models = [OfWords(HOSTILE_NAME), OfWords("reads-order", ordered=True)]
-        for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report brings them together
+        for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report combines both
             evaluate_all(some, requests, output_dir=folder / name)
     return folder
 
 
 @pytest.fixture(scope="session")
 def folders(run):
-    """Return the folders with results, the first that of the model with the hostile name."""
+    """Return the folders with results, starting with the model that has the malicious name."""
     return [run / "a", run / "b"]
 
 
 @pytest.fixture(scope="session")
 def report(run, folders):
-    """Return the report of them all."""
+    """Return the report of all folders."""
     pytest.importorskip("vl_convert")
     html.write_report(folders, run / "report.html")
     return run / "report.html"
@@ -83,7 +83,7 @@ def report(run, folders):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Return a headless Chromium, or skip."""
+    """Return a headless Chromium. Skip the test if it is missing."""
     playwright = pytest.importorskip("playwright.sync_api")
     found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
     if not found:

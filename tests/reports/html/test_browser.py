@@ -1,4 +1,4 @@
-"""The report in a browser: it opens, asks the network for nothing, its filters work, and everyone can read it."""
+"""Tests of the report in a browser: no errors, no network requests, working filters, accessibility."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 
-# For each element with text of its own: the contrast (WCAG 2.1) of its colour with the nearest background there is.
+# The contrast (WCAG 2.1) between the text color and the nearest background, for each element with text.
 CONTRASTS = """() => {
   const parts = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -34,7 +34,7 @@ CONTRASTS = """() => {
 
 @pytest.fixture
 def opened(browser, report):
-    """Return a function that opens the report, and a record of what went wrong or out."""
+    """Return a function that opens the report, and a record of errors and requests."""
     contexts = []
 
     def opening(viewport=WIDE, **options):
@@ -55,7 +55,7 @@ def opened(browser, report):
         context.close()
 
 
-def test_it_opens_quietly_and_asks_the_network_for_nothing(opened, report):
+def test_report_opens_without_errors_or_requests(opened, report):
     page = opened()
     page.wait_for_timeout(200)
     assert page.heard == []
@@ -65,7 +65,7 @@ def test_it_opens_quietly_and_asks_the_network_for_nothing(opened, report):
     assert report.stat().st_size < 5_000_000
 
 
-def test_nothing_in_a_sentence_or_a_name_becomes_markup(opened):
+def test_sentences_and_names_are_escaped(opened):
     page = opened()
     assert page.locator("img, b[onclick], main script").count() == 0
     assert "<b onclick=alert(1)>model</b>" in page.locator("h1").inner_text()
@@ -74,7 +74,7 @@ def test_nothing_in_a_sentence_or_a_name_becomes_markup(opened):
     assert page.heard == []
 
 
-def test_filters_narrow_the_examples_together(opened):
+def test_filters_combine(opened):
     page = opened()
     everything = page.locator(".example").count()
     assert page.locator("#count").inner_text().startswith(f"{everything} of {everything} examples")
@@ -92,25 +92,25 @@ def test_filters_narrow_the_examples_together(opened):
     page.fill("#f-text", "")
     assert int(page.locator("#count").inner_text().split()[0]) == shown
     page.click("button[type=reset]")
-    expect = pytest.importorskip("playwright.sync_api").expect  # waits, and evaluates nothing, which the page forbids
+    expect = pytest.importorskip("playwright.sync_api").expect  # waits without evaluating code, which the page forbids
     expect(page.locator("#count")).to_contain_text(f"{everything} of {everything} examples")
 
 
-def test_more_are_shown_when_asked_for(opened):
+def test_more_examples_are_shown_on_request(opened):
     page = opened()
     first = page.locator(".example:visible").count()
     page.click("#more")
     assert page.locator(".example:visible").count() == min(2 * first, page.locator(".example").count()) > first
 
 
-def test_without_scripts_every_example_is_there_and_no_filter(opened):
+def test_without_scripts_all_examples_are_visible(opened):
     page = opened(java_script_enabled=False)
     assert page.locator(".example:visible").count() == page.locator(".example").count() > 0
     assert page.locator("#filters:visible").count() == 0
 
 
 @pytest.mark.parametrize("width", [390, 800, 1280])
-def test_every_column_of_every_table_is_in_sight(opened, width):
+def test_all_table_columns_are_visible(opened, width):
     page = opened({"width": width, "height": 844})
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     beyond = page.evaluate(
@@ -121,7 +121,7 @@ def test_every_column_of_every_table_is_in_sight(opened, width):
     assert beyond == []
 
 
-def test_a_phone_needs_no_scrolling_sideways(opened):
+def test_phone_needs_no_horizontal_scrolling(opened):
     page = opened(PHONE)
     for opening in (False, True):
         if opening:
@@ -130,7 +130,7 @@ def test_a_phone_needs_no_scrolling_sideways(opened):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_what_is_behind_it(opened, scheme):
+def test_text_has_sufficient_contrast(opened, scheme):
     page = opened(color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     found = page.evaluate(CONTRASTS)
@@ -140,7 +140,7 @@ def test_text_stands_out_from_what_is_behind_it(opened, scheme):
     assert (max(map(int, behind[4:-1].split(","))) < 60) == (scheme == "dark")
 
 
-def test_paper_is_light_and_has_no_controls(opened):
+def test_printed_page_is_light_without_controls(opened):
     page = opened(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -148,7 +148,7 @@ def test_paper_is_light_and_has_no_controls(opened):
     assert page.pdf()[:4] == b"%PDF"
 
 
-def test_the_keyboard_reaches_every_filter_and_table(opened):
+def test_filters_and_tables_are_reachable_by_keyboard(opened):
     page = opened()
     page.focus("#f-set")
     reached = []
@@ -159,7 +159,7 @@ def test_the_keyboard_reaches_every_filter_and_table(opened):
     assert page.locator(".scroll:not([tabindex='0'])").count() == 0
 
 
-def test_a_screen_reader_finds_its_way(opened):
+def test_screen_reader_labels_are_present(opened):
     page = opened()
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => Number(each.tagName[1]))")
     assert levels[0] == 1

@@ -10,7 +10,7 @@ from unbag.reports import html
 
 
 @pytest.mark.nightly
-def test_the_command_makes_the_report_again_of_several_folders(folders, report, run):
+def test_command_rebuilds_report_from_several_folders(folders, report, run):
     out = run / "by-command.html"
     said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--output", str(out), "--json"])
     assert said.exit_code == 0
@@ -18,7 +18,7 @@ def test_the_command_makes_the_report_again_of_several_folders(folders, report, 
     assert out.read_bytes() == report.read_bytes()
 
 
-def test_a_run_leaves_it_beside_the_results(folders, capsys):
+def test_run_writes_report_next_to_results(folders, capsys):
     output.show_results(_results(folders[1]), folders[1], as_json=False)
     assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "examples.json" in capsys.readouterr().out

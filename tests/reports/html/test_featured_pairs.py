@@ -1,4 +1,4 @@
-"""Featured pairs of the cards."""
+"""Tests of the featured pairs of the cards."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def _pair(number, answer, probability=0.9, text=SHORT, **more):
 
 
 def _gathered(*groups):
-    """Return a report of groups, each a set's name and every model's candidates by the model's name."""
+    """Return report data of groups, each with a set name and the candidates by model name."""
     models = {name: FigureModel(name, {}, False) for _, of in groups for name in of}
     made = []
     for number, (name, of) in enumerate(groups):
@@ -41,7 +41,7 @@ def _picked(*groups):
     return {key: pair.example.id for key, pair in select_featured_pairs(_gathered(*groups)).items()}
 
 
-def test_the_surest_mistake_is_picked_and_of_equals_the_shortest():
+def test_most_confident_mistake_is_featured_shortest_first():
     wrong = [_pair(0, "entailment", 0.6), _pair(1, "entailment", 0.95, LONG), _pair(2, "entailment", 0.95)]
     right = [_pair(3, "contradiction", 0.99)]
     assert _picked(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2"}
@@ -50,7 +50,7 @@ def test_the_surest_mistake_is_picked_and_of_equals_the_shortest():
     assert _picked(("plain", {"m": [longer, shorter]})) == {"set-0": "r2"}, "22 words more, for .2"
 
 
-def test_a_document_is_not_picked_where_a_pair_is_short_and_is_cut_where_none_is():
+def test_short_pair_is_preferred_and_document_is_truncated():
     document = _pair(0, "entailment", 1.0, "A man reads. " * 2_000)
     assert _picked(("plain", {"m": [document, _pair(1, "contradiction", 0.5)]})) == {"set-0": "r1"}
     assert _picked(("plain", {"m": [document]})) == {"set-0": "r0"}
@@ -59,20 +59,20 @@ def test_a_document_is_not_picked_where_a_pair_is_short_and_is_cut_where_none_is
     assert all(line.text.startswith("A man reads. A man") and line.text.endswith("…") for line in shown)
 
 
-def test_subject_without_mistakes_features_a_mistake_of_another_model():
+def test_subject_without_mistakes_features_mistake_of_other_model():
     mine = [_pair(0, "contradiction", 0.99), _pair(1, "contradiction", 0.7)]
     other = [_pair(0, "contradiction"), _pair(1, "entailment")]
     assert _picked(("plain", {"m": mine, "other": other})) == {"set-0": "r1"}
 
 
-def test_all_models_are_shown_on_the_same_pair():
+def test_all_models_are_shown_on_same_pair():
     other = [_pair(0, "neutral"), _pair(1, "neutral")]
     [pair] = select_featured_pairs(_gathered(("plain", {"m": [_pair(0, "entailment")], "other": other}))).values()
     assert {name: each.answer for name, each in pair.predictions.items()} == {"m": "entailment", "other": "neutral"}
     assert {each.id for each in pair.predictions.values()} == {"r0"}
 
 
-def test_changed_pairs_that_were_right_before_are_preferred():
+def test_originally_correct_pairs_are_preferred():
     def changed(number, before, probability):
         return _pair(
             number, "entailment", probability, before=OriginalPrediction("as given", before, 0.5), where="exchanged"
@@ -82,7 +82,7 @@ def test_changed_pairs_that_were_right_before_are_preferred():
     assert _picked(("swapped", {"m": pairs})) == {"set-0": "r1"}
 
 
-def test_an_order_that_is_accepted_is_a_mistake_and_one_that_is_refused_is_none():
+def test_accepted_permutation_is_mistake():
     def permuted(number, answer, before):
         return _pair(
             number, answer, before=OriginalPrediction("in order", before, 0.9), where="permuted", has_order=False
@@ -92,15 +92,15 @@ def test_an_order_that_is_accepted_is_a_mistake_and_one_that_is_refused_is_none(
     assert _picked(("permuted", {"m": pairs})) == {"set-0": "r1"}
 
 
-def test_the_same_sentences_are_shown_once_and_the_corpus_itself_gives_way():
+def test_same_sentences_are_featured_once():
     pairs = [_pair(0, "entailment", 0.9), _pair(1, "entailment", 0.8)]
     assert _picked(("plain", {"m": pairs}), ("cs_lambda", {"m": pairs})) == {"set-0": "r1", "set-1": "r0"}
 
 
 @pytest.mark.parametrize("kept", [{"m": []}, {"m": [], "other": [_pair(0, "neutral")]}])
-def test_without_candidates_of_the_subject_nothing_is_picked(kept):
+def test_subject_without_candidates_has_no_featured_pairs(kept):
     assert _picked(("plain", kept)) == {}
 
 
-def test_answers_without_probability_are_compared_by_length():
+def test_predictions_without_probability_are_ordered_by_length():
     assert _picked(("plain", {"m": [_pair(0, "neutral", None, LONG), _pair(1, "neutral", None)]})) == {"set-0": "r1"}

@@ -1,4 +1,4 @@
-"""Contents of the report, without a browser."""
+"""Tests of the content of the report, without a browser."""
 
 import re
 from dataclasses import replace
@@ -67,7 +67,7 @@ def written(tmp_path):
     return writing
 
 
-def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written):
+def test_models_on_same_rows_are_grouped_with_baselines_last(written):
     first = written(_plain("lexical", 0.6), _plain("org/a", 0.8))
     second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
     report_data = load_report_data([first, second])
@@ -79,7 +79,7 @@ def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written)
     assert [group.title for group in report_data.groups] == ["snli test", "snli test (2)"]
 
 
-def test_gather_model_in_two_folders_counts_once_and_equal_names_are_numbered(written):
+def test_model_in_two_folders_counts_once(written):
     once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
     other = _plain("org/a", 0.6, head="residual")
     report_data = load_report_data([written(once), written(again, other)])
@@ -88,12 +88,12 @@ def test_gather_model_in_two_folders_counts_once_and_equal_names_are_numbered(wr
     assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
 
 
-def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_model(written):
+def test_abstentions_do_not_make_another_model(written):
     counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, n_abstained=n) for n in (0, 5)]
     assert [model.name for model in load_report_data([written(*counts)]).models] == ["endpoint:a"]
 
 
-def test_a_folder_without_results_is_refused(tmp_path, written):
+def test_folder_without_results_is_rejected(tmp_path, written):
     with pytest.raises(ValueError, match=r"expected a results.json, got none; pass a folder written"):
         load_report_data([tmp_path])
     with pytest.raises(ValueError, match="expected at least one folder"):
@@ -102,7 +102,7 @@ def test_a_folder_without_results_is_refused(tmp_path, written):
         load_report_data([written()])
 
 
-def test_profile_has_the_skill_score_of_every_model(written):
+def test_profile_contains_skill_score_of_every_model(written):
     report_data = load_report_data([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
     stand = profile.compute_verdicts_by_group(report_data)
     drawn = page.build_skill_figure(stand, report_data)
@@ -111,8 +111,8 @@ def test_profile_has_the_skill_score_of_every_model(written):
     assert page.format_lead(report_data, stand) == "No challenge set was evaluated."
 
 
-def test_prompt_table_has_mean_deviation_and_extremes_over_prompts(written):
-    """Accuracies 0.6 and 0.8: mean 0.7, standard deviation 0.2 / √2."""
+def test_prompt_table_contains_mean_deviation_and_extremes(written):
+    """Accuracies 0.6 and 0.8 have mean 0.7 and standard deviation 0.2 / √2."""
     options = {"options": {"prompt": "p.jinja"}}
     judge = [_plain("causal:m · short", 0.6, **options), _plain("causal:m · long", 0.8, **options)]
     table = page.build_prompt_table(load_report_data([written(*judge, _plain("lexical", 0.5))]))
@@ -121,7 +121,7 @@ def test_prompt_table_has_mean_deviation_and_extremes_over_prompts(written):
     assert page.build_prompt_table(load_report_data([written(judge[0])])) is None
 
 
-def test_published_figures_carry_their_models_names(written):
+def test_published_scores_have_model_names(written):
     report_data = load_report_data([written(_plain("org/a", 0.8))])
     [drawn] = iter_paper_figures(report_data.groups[0], challenge_sets.get_challenge_set("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
@@ -139,7 +139,7 @@ def _on_breaking_nli(**config):
     return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
 
 
-def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training():
+def test_published_scores_are_hollow_unless_comparable():
     hollow, about = _on_breaking_nli()
     assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
     assert hollow["KIM, SNLI"]
@@ -155,7 +155,7 @@ def test_annotators_on_a_rebuilt_set_are_hollow():
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
-def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, written):
+def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written):
     results.write_results(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
@@ -163,7 +163,7 @@ def test_gather_set_with_results_in_another_folder_is_not_skipped(tmp_path, writ
     assert [each.set for each in report_data.skipped] == ["sicck"]
 
 
-def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
+def test_figure_table_has_row_per_place():
     one, two = Estimate(0.5, 0.4, 0.6, 9), Estimate(0.25, None, None, 9)
     series = (
         FigureSeries("a", (FigurePoint("x", one), FigurePoint("y", two))),
@@ -174,14 +174,14 @@ def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
     assert table.rows == (("x", "0.500 [0.400, 0.600]", "–"), ("y", "0.250", "0.500 [0.400, 0.600]"))
 
 
-def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
+def test_table_of_long_curve_is_short_and_keeps_ends():
     points = tuple(FigurePoint(x / 100, Estimate(1 - x / 100, None, None, 9)) for x in range(101))
     table = figures.build_figure_table(Figure("Ω_x", "", "x", "share", "curve", (FigureSeries("a", points),)))
     assert len(table.rows) <= 25
     assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
 
 
-def test_each_result_has_its_reproduce_command(written, tmp_path):
+def test_each_result_has_reproduce_command(written, tmp_path):
     html.write_report(
         [written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html"
     )
@@ -192,7 +192,7 @@ def test_each_result_has_its_reproduce_command(written, tmp_path):
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
-def test_every_set_has_its_part_of_the_report(name):
+def test_every_set_has_report_section(name):
     described = challenge_sets.get_challenge_set(name)
     assert described.question.endswith("?")
     assert described.list_quantities_with_role("beside_papers")
@@ -208,12 +208,12 @@ def test_sentences_and_names_are_escaped(report):
     assert text.count("<script") == 1
 
 
-def test_the_same_results_make_the_same_bytes(report, run, folders):
+def test_same_results_give_same_bytes(report, run, folders):
     html.write_report(folders, run / "again.html")
     assert (run / "again.html").read_bytes() == report.read_bytes()
 
 
-def test_words_in_no_order_are_accepted_and_what_was_said_in_order_stands_before(report):
+def test_permuted_and_swapped_examples_show_original_prediction(report):
     text = report.read_text(encoding="utf-8")
     cards = [part.partition("</li>")[0] for part in text.split('<li class="example" ')[1:]]
     permuted = [card for card in cards if 'data-set="Permuted' in card]
@@ -229,14 +229,14 @@ def test_words_in_no_order_are_accepted_and_what_was_said_in_order_stands_before
     assert all(re.search("<small>as given</small>.*<small>exchanged</small>", card) for card in swapped)
 
 
-def test_a_run_without_examples_still_has_a_report(written, tmp_path):
+def test_run_without_examples_has_report(written, tmp_path):
     html.write_report([written(_plain("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
     assert "Correct on 80.0 % [" in text
 
 
-def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_path):
+def test_results_without_scores_have_no_score_figures(written, tmp_path):
     def unscored(name):
         result = _plain(name, 0.8)
         nothing = result.scores[SKILL] | {"score": Estimate(None, None, None, 0), "p": None}
@@ -250,7 +250,7 @@ def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_p
     assert 'id="profile-box"' in (tmp_path / "some.html").read_text(encoding="utf-8")
 
 
-def test_models_and_references_look_different_each():
+def test_models_and_references_have_distinct_styles():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = ["a", "b", "c", "d", "e", "f"]
     looks = {charts.choose_style(FigureSeries(name, ()), models) for name in models}
@@ -258,12 +258,12 @@ def test_models_and_references_look_different_each():
         charts.choose_style(FigureSeries("people", (), is_reference=True, reference_index=number), models)
         for number in (0, 1)
     }
-    for part in range(3):  # each of colour, shape and dash tells the models apart by itself
+    for part in range(3):  # color, shape and dash distinguish the models separately
         assert len({charts.choose_style(FigureSeries(name, ()), models)[part] for name in models}) == len(models)
     assert len(looks) == 8
 
 
-def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
+def test_seventh_model_has_distinct_shape_and_dash():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = list("abcdefg")
     looks = [charts.choose_style(FigureSeries(name, ()), models) for name in models]
@@ -271,7 +271,7 @@ def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
     assert all(charts.draw_swatch(FigureSeries(name, ()), models, line=True) for name in models)
 
 
-def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
+def test_figure_has_all_points_and_no_active_content():
     charts = pytest.importorskip("unbag.reports.html.charts")
     points = tuple(FigurePoint(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
     theirs = FigureSeries(
@@ -287,6 +287,6 @@ def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
     assert not any(word in drawn for word in ("<script", "href", "url("))
 
 
-def test_the_style_sheet_lets_as_many_examples_through_as_the_script_shows_first():
+def test_style_sheet_and_script_show_same_number_of_examples():
     [shown] = re.findall(r"const PAGE = (\d+);", page._asset("page.js"))
     assert f".example:nth-child(n + {int(shown) + 1})" in page._asset("page.css")

@@ -1,13 +1,13 @@
-"""Faults: every command with everything that may go wrong around it, as one table.
+"""Fault injection: every command with every fault, as a table.
 
     python -m tests.robustness.fault_injection --commands build,train --faults kill,hub
 
-Each cell runs a command with a fault, looks at what it said and left, runs it again without the fault, and holds what
-then is there against what an unbroken run leaves.
+Each cell runs a command with a fault, checks its messages and files, runs it again without the fault, and compares the
+final files with those of an undisturbed run.
 
-    commands.py     the commands, what they are told and what they leave
-    child.py        faults within the process: a clock set back, a disk that may not be written, waits cut short
-    cells.py        one cell: the fault, and what is found
-    lane.py         a place to run cells in, with caches, a Hub and processes of its own
+    commands.py     the commands with their arguments and outputs
+    child.py        faults in the process: a clock set back, a read-only disk, shortened delays
+    cells.py        one cell: the fault and the checks
+    lane.py         an environment for cells, with separate caches, Hub and processes
     table.py        all cells, and the table
 """

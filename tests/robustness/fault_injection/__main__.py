@@ -1,4 +1,4 @@
-"""Run the table of faults, and print it; exit 1 if a cell is not as it must be."""
+"""Run the table of faults and print it. The exit code is 1 if a cell fails."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""One cell of the table: a command with a fault, what is found after it, and again without."""
+"""A cell of the table: run a command with a fault, check the result, and run it again without the fault."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tests.robustness.malformed_inputs.verdicts import is_clear, last_line
 
 Found = dict[str, bytes]
 _ALWAYS = 1_000_000
-_TIMED = "hardware.json"  # how long a training took, which two may agree on and a third not
+_TIMED = "hardware.json"  # contains the duration of a training, which differs between runs
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What became of a command with a fault.
+    """The result of a command with a fault.
 
     Attributes:
         command: the row.
         fault: the column.
-        verdict: ok, or what went wrong: traceback, hang, unclear, partial,
-            differs (it ends in something else), missed (the fault did not come about), or – where it makes no sense.
-        said: the last line of what the command said.
+        verdict: ok, or the kind of failure: traceback, hang, unclear, partial,
+            differs (a different result), missed (the fault did not occur), or – if the cell does not apply.
+        said: the last line of the error output.
     """
 
     command: str
@@ -41,14 +41,14 @@ class Cell:
 
 
 class Broken(Exception):
-    """A cell that is not as it must be: the verdict, and the line that shows it."""
+    """A failed cell: the verdict and the line that shows the failure."""
 
 
 class Unbroken:
-    """What a command leaves when nothing goes wrong, and the caches that it leaves with it."""
+    """The output and caches of a command without faults."""
 
     def __init__(self, lane: Lane, command: Command, told: tuple[str, ...], repo: str, tmp: Path) -> None:
-        """Run it twice: what differs between two unbroken runs is held against nothing."""
+        """Run the command twice. Files that differ between the two runs are excluded from comparisons."""
         self.command, self._asked = command, told
         lane.fresh()
         begun = time.monotonic()
@@ -61,14 +61,14 @@ class Unbroken:
         lane.fresh(tmp)
         begun = time.monotonic()
         code, err = lane.run(self.told_for(f"{repo}-again"))
-        self.seconds = min(self.seconds, time.monotonic() - begun)  # the first one may import what the others share
+        self.seconds = min(self.seconds, time.monotonic() - begun)  # the first run may import modules for both
         assert code == 0, (told, err)
         second = found(lane, command, f"{repo}-again")
         self.left = {name: content for name, content in first.items() if second.get(name) == content}
         self.changing = sorted((first.keys() | second.keys()) - self.left.keys())
 
     def told_for(self, repo: str) -> tuple[str, ...]:
-        """Return what the command is told in a cell with this repository."""
+        """Return the arguments of the command for a repository."""
         return _to(self._asked, repo)
 
 
@@ -77,7 +77,7 @@ def _to(told: tuple[str, ...], repo: str) -> tuple[str, ...]:
 
 
 def found(lane: Lane, command: Command, repo: str) -> Found:
-    """Return what a command has left: by path below its place, or in its repository."""
+    """Return the output of a command: its files by path, or the content of its repository."""
     if command.publishes:
         return lane.published(command.publishes, repo)
     there = lane.place / OUT
@@ -87,7 +87,7 @@ def found(lane: Lane, command: Command, repo: str) -> Found:
 
 
 def _require_line(code: int | None, err: str, codes: tuple[int, ...]) -> None:
-    """Require one of some exit codes, and of a refusal one clear line."""
+    """Require one of the exit codes, and one clear error line if the command failed."""
     if code is None:
         raise Broken("hang", last_line(err))
     if "Traceback (most recent call last)" in err:
@@ -99,7 +99,7 @@ def _require_line(code: int | None, err: str, codes: tuple[int, ...]) -> None:
 
 
 def _require_whole(lane: Lane, unbroken: Unbroken, repo: str) -> None:
-    """Hold what is there now against what an unbroken run leaves: whole, or not there."""
+    """Require that the output is complete and equal to that of an undisturbed run, or absent."""
     now = {
         name: content
         for name, content in found(lane, unbroken.command, repo).items()
@@ -118,11 +118,11 @@ def _is_lock(name: str) -> bool:
 
 
 def again(lane: Lane, unbroken: Unbroken, repo: str) -> None:
-    """Run the command without a fault, and hold what it leaves against an unbroken run's."""
+    """Run the command without a fault, and require the output of an undisturbed run."""
     before = found(lane, unbroken.command, repo)
     is_done = bool(before) and all(before.get(name) == content for name, content in unbroken.left.items())
     code, err = lane.run(unbroken.told_for(repo))
-    _require_line(code, err, (0, 1) if is_done else (0,))  # what is whole need not be written over
+    _require_line(code, err, (0, 1) if is_done else (0,))  # a complete output need not be overwritten
     now = found(lane, unbroken.command, repo)
     for name, content in unbroken.left.items():
         if now.get(name) != content:
@@ -133,8 +133,8 @@ def again(lane: Lane, unbroken: Unbroken, repo: str) -> None:
 
 
 def signalled(lane: Lane, unbroken: Unbroken, repo: str, number: int, rng: random.Random) -> str:
-    """Send a signal at a random moment; return what was said."""
-    # Ctrl-C after the command has done its work, while Python ends, is Python's.
+    """Send a signal at a random time. Return the error output."""
+    # After the end of the command, Ctrl-C during the shutdown is handled by Python.
     codes = {signal.SIGKILL: (-9,), signal.SIGTERM: (-15, 143), signal.SIGINT: (-2, 130)}[signal.Signals(number)]
     share = 0.9
     for _ in range(8):
@@ -156,7 +156,7 @@ def signalled(lane: Lane, unbroken: Unbroken, repo: str, number: int, rng: rando
 
 
 def full(lane: Lane, unbroken: Unbroken, repo: str, of: str) -> str:
-    """Let the disk be full that is written to, or that of the caches: a tiny file system, which then grows."""
+    """Fill the disk of the output or of the caches, a tiny file system, and enlarge it afterwards."""
     lane.fresh()
     folder = lane.place / OUT if of == "out" else lane.home
     mounted = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(folder)]
@@ -176,7 +176,7 @@ def full(lane: Lane, unbroken: Unbroken, repo: str, of: str) -> str:
 
 
 def read_only(lane: Lane, unbroken: Unbroken, repo: str, of: str) -> str:
-    """Take away the permission to write: in the folder of the output, or in that of the caches."""
+    """Remove the write permission from the folder of the output or of the caches."""
     lane.fresh()
     folder = lane.place / OUT if of == "out" else lane.home
     folder.chmod(0o555)
@@ -191,7 +191,7 @@ def read_only(lane: Lane, unbroken: Unbroken, repo: str, of: str) -> str:
 
 
 def two(lane: Lane, unbroken: Unbroken, repo: str) -> str:
-    """Run it twice at once: each ends well or in one line."""
+    """Run the command twice at the same time. Each process must succeed or fail with one line."""
     lane.fresh()
     started = [lane.start(unbroken.told_for(repo)) for _ in range(2)]
     said = []
@@ -216,7 +216,7 @@ def clock_back(lane: Lane, unbroken: Unbroken, repo: str) -> str:
 
 
 def hub(lane: Lane, unbroken: Unbroken, repo: str, fault: Fault, codes: tuple[int, ...]) -> str:
-    """Let the Hub answer wrongly, always or once."""
+    """Inject a fault of the Hub, permanently or once."""
     lane.fresh()
     with lane.hub.broken_by(fault):
         code, err = lane.run(unbroken.told_for(repo))
@@ -241,9 +241,9 @@ HUB: dict[str, tuple[Fault, tuple[int, ...]]] = {
 
 
 def damaged(lane: Lane, unbroken: Unbroken, repo: str, kind: str, rng: random.Random) -> str:
-    """Damage every file of a kind of caches: it is noticed, and made anew."""
+    """Damage each file of a kind of cache. The damage must be detected and the file recreated."""
     lane.fresh(unbroken.home)
-    if kind == "store":  # what was predicted, without what was made of it
+    if kind == "store":  # keep the predictions, but not the results computed from them
         code, err = lane.run(unbroken.told_for(repo))
         assert code == 0, err
         for path in (lane.place / OUT / "out").iterdir():
@@ -283,7 +283,7 @@ def damaged(lane: Lane, unbroken: Unbroken, repo: str, kind: str, rng: random.Ra
 
 
 def dying_worker(lane: Lane, unbroken: Unbroken, repo: str) -> str:
-    """Kill the process that prepares batches beside the training."""
+    """Kill the data loading process of a training."""
     lane.fresh()
     process = lane.start((*unbroken.told_for(repo), "--dataloader-num-workers", "1"))
     killed = False

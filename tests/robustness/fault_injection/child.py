@@ -1,4 +1,4 @@
-"""Run unbag with a fault inside its process.
+"""Run unbag with a fault in its process.
 
 `python -m tests.robustness.fault_injection.child clock,impatient build …`
 """
@@ -19,18 +19,18 @@ def clock() -> None:
 
 
 def impatient() -> None:
-    """Cut every wait short: what is tried again for half a minute is tried again at once."""
+    """Shorten all delays, so that retries are immediate."""
     sleep = time.sleep
     time.sleep = lambda seconds: sleep(min(seconds, 0.02))
 
 
 def no_root() -> None:
-    """Let permissions hold for root too, by giving up what sets it above them."""
+    """Drop the capabilities of root, so that file permissions apply."""
     library = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     sets = (ctypes.c_uint32 * 6)()
     library.capget(header, sets)
-    for place in (0, 1):  # effective, permitted
+    for place in (0, 1):  # effective and permitted capabilities
         sets[place] &= ~(1 << _DAC_OVERRIDE | 1 << _DAC_READ_SEARCH)
     if library.capset(header, sets):
         raise OSError(ctypes.get_errno(), "capset")

@@ -1,4 +1,4 @@
-"""The commands that faults meet: what they are told, what they leave, which caches they read."""
+"""The commands of the table: arguments, outputs and caches."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _PERMUTED = ("permuted", "-o", "q=3", "-o", "min_words=3")
 
 @dataclass(frozen=True)
 class Command:
-    """A command.
+    """A command of the table.
 
     Attributes:
         name: the row of the table.
-        told: what it is told; REPO stands for a repository of the cell's own.
-        out: what it leaves in `OUT`; nothing where it only prints.
-        whole: whether that is a folder that appears whole; else its files do, one by one.
-        of_hub: what it is told where it reads the Hub; nothing where it need not.
-        publishes: the kind of repository that it writes to.
-        caches: the kinds of caches that it believes, with what it is told then.
+        told: the arguments. REPO stands for the repository of the cell.
+        out: the output path in `OUT`. Empty if the command only prints.
+        whole: whether the output folder is created atomically. Otherwise each file is.
+        of_hub: the arguments for reading the Hub. Empty if the command does not read it.
+        publishes: the type of the repository that it writes to.
+        caches: the kinds of caches that it reads, with the arguments for each.
     """
 
     name: str
@@ -158,7 +158,7 @@ COMMANDS = (
     ),
 )
 
-# Where a cache of a kind lies: below the folder of all caches, or in what the command left.
+# The location of each kind of cache: in the folder of all caches, or in the output.
 WHERE = {
     "sets": "home/hf/datasets/unbag_*/**/*.arrow",
     "lexical": "home/cache/unbag/lexical/*/*",

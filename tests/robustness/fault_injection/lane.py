@@ -1,4 +1,4 @@
-"""A place to run cells in, one after the other: caches, a Hub, and processes of its own."""
+"""An environment that runs cells one after another, with separate caches, Hub and processes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ODD += "    return [labels[sum(i * ord(c) for i, c in enumerate(p + h)) % 3] fo
 
 
 class Lane:
-    """Runs commands in one folder, always the same, so that what is written of it is the same."""
+    """Runs commands in one fixed folder, so that paths in the outputs are equal."""
 
     def __init__(self, folder: Path, hub: RunningHub, server: ForkServer | None = None) -> None:
-        """Make what is sound; with a server that tests share, pairs alone."""
+        """Create valid inputs. With a server that tests share, create only pairs."""
         self.folder, self.hub = folder, hub
         self.home, self.place = folder / "home", folder / "place"
         folder.mkdir()
@@ -42,7 +42,9 @@ class Lane:
         self.home.mkdir()
         if server is None:
             ground.make(folder / "ground", self.server, self.env)
-            (folder / "ground" / "lexical").rename(folder / "ground" / "fitted")  # or the model of that name is meant
+            (folder / "ground" / "lexical").rename(
+                folder / "ground" / "fitted"
+            )  # otherwise the name would refer to the built-in model
         else:
             (folder / "ground").mkdir()
             ground.write_pairs(folder / "ground" / "pairs.csv")
@@ -51,7 +53,7 @@ class Lane:
         self.home.mkdir()
 
     def fresh(self, home: Path | None = None) -> None:
-        """Begin anew: everything sound, an empty place to write to, and no caches or those of a folder."""
+        """Reset the inputs, the output folder and the caches. The new caches are empty or copied from a folder."""
         for each in (self.place, self.home):
             shutil.rmtree(each, ignore_errors=True)
         shutil.copytree(self.folder / "ground", self.place)
@@ -63,24 +65,24 @@ class Lane:
         (self.place / "home").symlink_to(self.home)
 
     def start(self, told: tuple[str, ...], faults: str = "impatient") -> Forked:
-        """Start a command, with faults inside its process."""
+        """Start a command with faults in its process."""
         return self.server.start(
             "-m", "tests.robustness.fault_injection.child", faults, *told, env=self.env, cwd=self.place
         )
 
     def run(self, told: tuple[str, ...], faults: str = "impatient") -> tuple[int | None, str]:
-        """Run a command; return its exit code, None if it hung, and what it said beside."""
+        """Run a command. Return its exit code (None if it hung) and its error output."""
         return ended(self.start(told, faults))
 
     def published(self, kind: str, repo: str) -> dict[str, bytes]:
-        """Return the files of a repository on the Hub; none where there is no such repository."""
+        """Return the files of a repository on the Hub. Return an empty dict if it does not exist."""
         folder = "datasets" if kind == "dataset" else "models"
         prefix = "datasets/" if kind == "dataset" else ""
         tree = self._get(f"/api/{folder}/{repo}/tree/main?recursive=true")
         listed = [] if tree is None else [each["path"] for each in json.loads(tree) if each["type"] == "file"]
-        paths = [path for path in listed if path != ".gitattributes"]  # the Hub's own
+        paths = [path for path in listed if path != ".gitattributes"]  # created by the Hub
         contents = {path: self._get(f"/{prefix}{repo}/resolve/main/{path}") or b"" for path in paths}
-        # A card names its repository, which is the cell's own.
+        # A card names its repository, which differs between cells.
         return {path: content.replace(repo.encode(), b"REPO") for path, content in contents.items()}
 
     def _get(self, path: str) -> bytes | None:
@@ -93,7 +95,7 @@ class Lane:
 
 
 def ended(process: Forked) -> tuple[int | None, str]:
-    """Wait for a command; return its exit code, None if it hung, and what it said beside."""
+    """Wait for a command. Return its exit code (None if it hung) and its error output."""
     deadline = time.monotonic() + SECONDS
     while (code := process.poll()) is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -105,7 +107,7 @@ def ended(process: Forked) -> tuple[int | None, str]:
 
 @contextlib.contextmanager
 def lane() -> Iterator[Lane]:
-    """Return a lane, with a tiny Hub of its own."""
+    """Return a lane with a separate tiny Hub."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
         (folder / "mounted").mkdir()

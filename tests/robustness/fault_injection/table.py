@@ -1,4 +1,4 @@
-"""All cells: which make sense, in lanes side by side; and the table."""
+"""The applicable cells, parallel execution, and the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_APPLICABLE = "–"
 
 
 def runs(command: Command, seed: int) -> dict[str, tuple[tuple[str, ...], Run]]:
-    """Return the cells of a command that make sense: of each column, what the command is told, and what is done."""
+    """Return the applicable cells of a command: for each column, the arguments and the function to run."""
 
     def rng(column: str) -> random.Random:
         return random.Random(f"{seed} {command.name} {column}")
@@ -65,14 +65,14 @@ def run(
     lanes: int = 2,
     tell: Callable[[Cell], None] = lambda _: None,
 ) -> list[Cell]:
-    """Run cells, and return what became of them in the table's order.
+    """Run cells, and return their results in the order of the table.
 
     Args:
-        commands: which rows; all by default.
-        faults: a regular expression that columns have in their name.
-        seed: decides moments and damages.
-        lanes: how many cells at a time.
-        tell: called with each cell that is done.
+        commands: the rows; all by default.
+        faults: a regular expression that is searched in the names of columns.
+        seed: the random seed for times and damage.
+        lanes: the number of cells to run in parallel.
+        tell: called with each finished cell.
     """
     waiting = [each for each in COMMANDS if not commands or each.name in commands]
     done: dict[tuple[str, str], Cell] = {}
@@ -116,7 +116,7 @@ def _row(here: Lane, command: Command, faults: str, seed: int):
 
 
 def table(found: Sequence[Cell]) -> str:
-    """Return the verdicts as a table in Markdown: faults down, commands across."""
+    """Return the verdicts as a Markdown table with faults as rows and commands as columns."""
     verdicts = {(each.command, each.fault): each.verdict for each in found}
     commands = [each.name for each in COMMANDS if any(each.name == cell.command for cell in found)]
     columns = [column for column in COLUMNS if any(column == cell.fault for cell in found)]

@@ -1,4 +1,4 @@
-"""Fuzz the parsers for some seconds in all; exit 1 if one raised what it must not."""
+"""Fuzz the parsers for a total time in seconds. The exit code is 1 if a parser raised an unexpected exception."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _fuzz(name: str, seconds: int, seed: int) -> None:
-    """Fuzz one parser: led by coverage where there is atheris, else by what disks and networks do to sound files."""
+    """Fuzz one parser, guided by coverage if atheris is installed, and otherwise with damaged valid files."""
     try:
         import atheris
     except ImportError:
@@ -53,7 +53,7 @@ def _fuzz(name: str, seconds: int, seed: int) -> None:
     with atheris.instrument_imports(include=["unbag", "csv", "json"]):
         from tests.robustness.fuzz.parsers import CORPUS, FOUND, parse
 
-        parse(name, (CORPUS / name / "sound").read_bytes())  # what is imported late is instrumented too
+        parse(name, (CORPUS / name / "sound").read_bytes())  # instrument modules that are imported on first use
     corpus = FOUND.parent / ".tried" / name
     corpus.mkdir(parents=True, exist_ok=True)
     limits = [
@@ -68,7 +68,7 @@ def _fuzz(name: str, seconds: int, seed: int) -> None:
 
 
 def void(call: Callable[..., object], *given: object) -> None:
-    """Call, and return nothing, which atheris wants."""
+    """Call a function and return None, as atheris requires."""
     call(*given)
 
 

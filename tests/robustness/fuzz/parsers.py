@@ -1,4 +1,4 @@
-"""The parsers of outside files, each as a function of bytes that raises what it must not raise."""
+"""The parsers of external files, as functions of bytes that raise only unexpected exceptions."""
 
 from __future__ import annotations
 
@@ -86,20 +86,20 @@ _number = count()
 
 @cache
 def _folder() -> Path:
-    memory = Path("/dev/shm")  # a million files a run need no disk
+    memory = Path("/dev/shm")  # avoids a million files per run on the disk
     return Path(tempfile.mkdtemp(prefix="fuzz-", dir=memory if memory.is_dir() else None))
 
 
 def parse(name: str, content: bytes) -> Any:
-    """Read a content as a parser does; return what it is read as, or the refusal.
+    """Parse the content. Return the parsed value, or the exception if the content is rejected.
 
     Raises:
-        Exception: what is no refusal: neither ValueError nor OSError, or one of several lines.
+        Exception: Any other than ValueError and OSError, or one with a message of several lines.
     """
     import typer
 
     file, read = PARSERS[name]
-    folder = _folder() / str(next(_number))  # no reader takes one content for another's because of its name
+    folder = _folder() / str(next(_number))  # a new name each time, since readers may cache by name
     folder.mkdir()
     path = folder / file
     path.write_bytes(content)

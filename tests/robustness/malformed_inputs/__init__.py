@@ -1,12 +1,12 @@
-"""The attack: inputs drawn from classes, each given to unbag in a process of its own, and what became of it.
+"""The attack: inputs of several classes are sampled, and each is given to unbag in a separate process.
 
     python -m tests.robustness.malformed_inputs --attack-seed 7 --inputs 2000
 
-Every input ends in success or in one clear line and exit code 1 or 2, and leaves nothing where it was refused.
+Every input must end in success, or in one clear error line and exit code 1 or 2 without output files.
 
-    inputs.py       what an input is, and what tables, JSON and bytes can be spoilt to
-    ground.py       what is sound: files, runs and models that the inputs are made from
-    files.py  records.py  models.py  options.py  names.py  from_python.py    the classes
-    verdicts.py     what became of an input
-    running.py      giving them all, the table, and the smallest input that shows a failure
+    inputs.py       the type of an input, and corruption of tables, JSON and bytes
+    ground.py       valid files, runs and models, from which the inputs are made
+    files.py  records.py  models.py  options.py  names.py  from_python.py    the classes of inputs
+    verdicts.py     the verdict on an input
+    running.py      running all inputs, the table, and minimal failing inputs
 """

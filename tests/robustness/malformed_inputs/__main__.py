@@ -1,4 +1,4 @@
-"""Run the attack, and print the table and the smallest input of each failure; exit 1 if there is one."""
+"""Run the attack. Print the table and the smallest input of each failure; the exit code is 1 if there are any."""
 
 import argparse
 import random
@@ -28,7 +28,9 @@ def main() -> int:
             if re.search(arguments.only, name) and not (arguments.skip and re.search(arguments.skip, name))
         }
         inputs = list(drawn(chosen, arguments.inputs, arguments.attack_seed))
-        random.Random(arguments.attack_seed).shuffle(inputs)  # classes differ in how long they take
+        random.Random(arguments.attack_seed).shuffle(
+            inputs
+        )  # balances the load, since the classes take different times
         inputs = [*attack.sound(), *inputs]
         seen = 0
 

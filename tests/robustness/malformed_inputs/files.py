@@ -1,4 +1,4 @@
-"""Files of pairs, predictions, word vectors, people's sheets, the authors' files: spoilt as tables or as bytes."""
+"""Files of pairs, predictions, word vectors, annotation sheets and official files, corrupted as tables or bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNKNOWN = ("entails?", "yes", "17", "\x1b[31m", "entailment neutral", "[red]", 
 
 
 def written(rows: Rows, ending: str, header: list[str] | None = None) -> bytes:
-    """Return rows as a file of a kind."""
+    """Return rows as a file in a format."""
     names = header or list(dict.fromkeys(name for row in rows for name in row))
     if ending == ".jsonl":
         return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
@@ -57,7 +57,7 @@ def written(rows: Rows, ending: str, header: list[str] | None = None) -> bytes:
 
 
 def _spoilt_pairs(rng: random.Random, ending: str) -> tuple[Rows, str, str]:
-    """Return rows, how they were spoilt, and what must become of them."""
+    """Return corrupted rows, a description of the corruption, and the required verdict."""
     rows: Rows = [{"premise": p, "hypothesis": h, "label": label} for p, h, label in PAIRS]
     name, row = rng.choice(("premise", "hypothesis", "label")), rng.choice(rows)
     how = rng.randrange(9)
@@ -93,7 +93,7 @@ def _spoilt_pairs(rng: random.Random, ending: str) -> tuple[Rows, str, str]:
 
 
 def pairs(rng: random.Random) -> Input:
-    """Draw a spoilt file of pairs."""
+    """Sample a corrupted file of pairs."""
     ending = rng.choice(ENDINGS)
     rows, about, must = _spoilt_pairs(rng, ending)
     content = written(rows, ending)
@@ -108,7 +108,7 @@ def _of_pairs(rng: random.Random, name: str, content: Any, must: str, about: str
 
 
 def bytes_of_pairs(rng: random.Random) -> Input:
-    """Draw a file of pairs that a disk, a network or an editor has changed."""
+    """Sample a file of pairs that was damaged by a disk, a network or an editor."""
     rows: Rows = [{"premise": p, "hypothesis": h, "label": label} for p, h, label in PAIRS]
     ending = rng.choice((*ENDINGS, ".csv.gz", ".jsonl.gz"))
     content = written(rows, ending.removesuffix(".gz"))
@@ -139,14 +139,14 @@ def bytes_of_pairs(rng: random.Random) -> Input:
 
 
 def places_of_pairs(rng: random.Random) -> Input:
-    """Draw what stands where a file of pairs is expected, and is none."""
+    """Sample an object that is no file, in place of a file of pairs."""
     special = rng.choice(("fifo", "folder", "zero", "loop", "absent"))
     ending = rng.choice((*ENDINGS, ".csv.gz", ".txt", ""))
     return _of_pairs(rng, f"given{ending}", special, "refuse", special)
 
 
 def predictions(ids: list[str]) -> Any:
-    """Return what draws spoilt files of predictions for a set."""
+    """Return a function that samples corrupted prediction files of a set."""
 
     def draw(rng: random.Random) -> Input:
         ending = rng.choice(ENDINGS)
@@ -205,14 +205,14 @@ def _of_predictions(ending: str, content: bytes, must: str, about: str) -> Input
 
 
 def vectors(rng: random.Random) -> Input:
-    """Draw a spoilt file of word vectors."""
+    """Sample a corrupted file of word vectors."""
     lines = [f"{word} {n} .5 -{n}e-1" for n, word in enumerate(WORDS)]
     place, how, must = rng.randrange(len(lines)), rng.randrange(10), "refuse"
     ending = rng.choice((".txt", ".vec", ".txt.gz", ".zip"))
     if how == 0:
         lines[max(1, place)] += rng.choice((" x", " nan", " inf", " 1e999", " 0x1p4"))
         about = "a cell that is no number"
-        must = ""  # a word may have spaces in it
+        must = ""  # words can contain spaces
     elif how == 1:
         lines[max(1, place)] = rng.choice(("word", "word 1", "word 1 2"))
         about = "too few numbers"
@@ -262,7 +262,7 @@ def _archive(content: bytes, rng: random.Random, must: str, about: str) -> tuple
 
 
 def sheets(rng: random.Random) -> Input:
-    """Draw a spoilt sheet that somebody filled in, or a spoilt key to it."""
+    """Sample a corrupted annotation sheet or answer key."""
     sheet: Rows = [
         {"number": str(n), "premise": "A dog.", "hypothesis": "A.", "label": LABELS[n % 3]} for n in range(8)
     ]
@@ -311,7 +311,7 @@ def sheets(rng: random.Random) -> Input:
 
 
 def authors(rng: random.Random) -> Input:
-    """Draw what is not the authors' file."""
+    """Sample a file that differs from the official file."""
     name = rng.choice(("breaking_nli", "sicck"))
     content, about = damaged(b'{"sentence1": "A.", "sentence2": "B.", "gold_label": "neutral"}\n' * 5, rng)
     special = rng.choice((None, None, "fifo", "folder", "absent", "loop"))

@@ -1,4 +1,4 @@
-"""Python: values of every kind where others are expected, and models that answer nonsense."""
+"""Python calls with values of wrong types, and models that return invalid predictions."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _ANSWERS = (
 
 
 def calls(rng: random.Random) -> Input:
-    """Draw a call with a value of another kind."""
+    """Sample a call with a value of a wrong type."""
     code, name = rng.choice(_CALLS)
     value = rng.choice(VALUES)
     code = code.replace("{fixed}", _FIXED).replace("VALUE", value)
@@ -108,7 +108,7 @@ def calls(rng: random.Random) -> Input:
 
 
 def answers(rng: random.Random) -> Input:
-    """Draw a model that answers what is no answer."""
+    """Sample a model that returns invalid predictions."""
     value = rng.choice(_ANSWERS)
     code = f"import unbag, numpy as np\ndef model(p, h):\n    n = len(p)\n    return {value}\n"
     code += f"print(unbag.evaluate(model, {_FIXED}))"
@@ -125,7 +125,7 @@ _METRICS = (
 
 
 def metrics(rng: random.Random) -> Input:
-    """Draw columns that a metric cannot score, for the modules of `evaluate`."""
+    """Sample columns that a metric cannot score, for the `evaluate` modules."""
     name = rng.choice(_METRICS)
     one, two = rng.choice(_COLUMNS), rng.choice(_COLUMNS)
     code = (

@@ -1,4 +1,4 @@
-"""What is sound: files, runs and models, made once; every input is given copies of some of it."""
+"""Valid files, runs and models, created once. Each input gets copies of some of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIRS = [
 ]
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees old young red and or so fast number".split()
 
-# What commands make, by name and in this order; what is light needs no torch.
+# The commands that create the files, in this order. The light ones need no torch.
 LIGHT = {
     "set.parquet": ("build", "plain", "--data", "pairs.csv"),
     "run": ("evaluate", "majority", "--train-data", "pairs.csv", "--sets", "plain,swapped", "--data", "pairs.csv"),
@@ -37,7 +37,7 @@ Run = Callable[[tuple[str, ...]], object]
 
 
 def environment(home: Path, base: dict[str, str]) -> dict[str, str]:
-    """Return the environment of every input: caches of its own, no network, no colours, a wide terminal."""
+    """Return the environment of all inputs: separate caches, no network, no colors, a wide terminal."""
     return base | {
         "HOME": str(home),
         "HF_HOME": str(home / "hf"),
@@ -48,7 +48,7 @@ def environment(home: Path, base: dict[str, str]) -> dict[str, str]:
         "COLUMNS": "200",
         "TERM": "dumb",
         "OMP_NUM_THREADS": "1",
-        "GIT_DIR": "none",  # records name the commit of a checkout, which may change while this runs
+        "GIT_DIR": "none",  # records contain the commit of the checkout, which can change during the attack
     }
 
 
@@ -59,7 +59,7 @@ def write_pairs(path: Path) -> None:
 
 
 def make(folder: Path, server: ForkServer, env: dict[str, str]) -> None:
-    """Make all of it in a folder."""
+    """Create all files in a folder."""
 
     def run(told: tuple[str, ...]) -> None:
         server.run("-m", "unbag", *told, env=env, cwd=folder, check=True)
@@ -71,14 +71,14 @@ def make(folder: Path, server: ForkServer, env: dict[str, str]) -> None:
 
 
 def make_light(folder: Path, run: Run) -> None:
-    """Make in a folder what needs no torch."""
+    """Create the files that need no torch."""
     folder.mkdir()
     write_pairs(folder / "pairs.csv")
     for name, told in LIGHT.items():
         if name == "other":
             _write_answers(folder)
         run((*told, "--output" if told[0] == "build" else "--output-dir", name))
-    (folder / "lexical" / "checksums.json").unlink()  # as a stranger's comes
+    (folder / "lexical" / "checksums.json").unlink()  # as for a model from another user
     (folder / "vectors.txt").write_text("".join(f"{word} {n} .5 {-n}e-1\n" for n, word in enumerate(WORDS)))
     people = folder / "people"
     people.mkdir()
@@ -97,12 +97,12 @@ def _write_answers(folder: Path) -> None:
 
 
 def ids(folder: Path) -> list[str]:
-    """Return the ids of the set's rows."""
+    """Return the ids of the rows of the set."""
     return [line.partition(",")[0] for line in (folder / "answers.csv").read_text().splitlines()[1:]]
 
 
 def _make_bert(folder: Path, server: ForkServer, env: dict[str, str]) -> None:
-    """Save a tiny random BERT, in a process that forks from one with torch."""
+    """Save a tiny random BERT, in a process forked from one that has imported torch."""
     server.run(
         "-m", "tests.robustness.malformed_inputs.tiny_bert", folder, env=env, cwd=Path(__file__).parents[3], check=True
     )

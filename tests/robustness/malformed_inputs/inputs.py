@@ -1,4 +1,4 @@
-"""What an input is: arguments and files; and how what is sound is spoilt."""
+"""Inputs (arguments and files), and the corruption of valid values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Input:
     """One input.
 
     Attributes:
-        kind: its class, a row of the table.
-        told: what `unbag` is told; or code, where `door` is Python.
-        files: what lies beside, by path: its content, or what stands in a file's place.
-        uses: which sound things it is given copies of, by their names in the ground.
-        must: what has to become of it, where its making tells: refused if it is invalid by construction.
-        about: how it was spoilt.
-        door: the command, or Python.
+        kind: the class of the input, a row of the table.
+        told: the arguments of `unbag`, or code if `door` is Python.
+        files: the additional files by path: the content, or the object in place of a file.
+        uses: the names of the valid files that are copied for the input.
+        must: the required verdict, if known: refused if the input is invalid by construction.
+        about: a description of the corruption.
+        door: the command or Python.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Input:
 
     @property
     def size(self) -> int:
-        """How much there is to read of it."""
+        """The total size of the input."""
         contents = sum(len(content) for content in self.files.values())
         return contents + sum(map(len, self.told))
 
@@ -60,7 +60,7 @@ VALUES = (
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield where something is in JSON, parts and wholes, but for the whole."""
+    """Yield the paths of all parts of a JSON value except the root."""
     if path:
         yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -69,13 +69,13 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def spoilt(record: Any, rng: random.Random, times: int = 1) -> tuple[Any, str]:
-    """Return JSON with some values replaced, removed or doubled, and how."""
+    """Return JSON with some values replaced, removed or duplicated, and a description."""
     record, said = copy.deepcopy(record), []
     for _ in range(times):
         found = list(places(record))
         if not found:
             break
-        # As often near the root as deep down, where most places are.
+        # Sample the depth first, since most places are deep.
         depth = rng.choice(sorted({len(place) for place in found}))
         *above, last = rng.choice([place for place in found if len(place) == depth])
         inner = record
@@ -89,18 +89,18 @@ def spoilt(record: Any, rng: random.Random, times: int = 1) -> tuple[Any, str]:
             inner.append(copy.deepcopy(inner[last]))
             said.append(f"{[*above, last]} twice")
         else:
-            inner[last] = copy.deepcopy(rng.choice(VALUES))  # the next change may be within it
+            inner[last] = copy.deepcopy(rng.choice(VALUES))  # a copy, since the next change may be inside the value
             said.append(f"{[*above, last]} = {repr(inner[last])[:40]}")
     return record, "; ".join(said)
 
 
 def as_json(value: Any) -> bytes:
-    """Return JSON; a lone surrogate is an escape, as JSON may have it."""
+    """Return JSON as bytes. Lone surrogates are escaped, as JSON allows."""
     return json.dumps(value).encode()
 
 
 def damaged(content: bytes, rng: random.Random) -> tuple[bytes, str]:
-    """Return what a disk, a network or an editor makes of a file, and what that is."""
+    """Return a file damaged as by a disk, a network or an editor, and a description."""
     n = max(1, len(content))
     start, stop = sorted((rng.randrange(n), rng.randrange(n)))
     flip = bytearray(content or b"?")
@@ -132,7 +132,7 @@ def damaged(content: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 
 def zipped(content: bytes) -> bytes:
-    """Return a content compressed, the same each time."""
+    """Return deterministically compressed content."""
     file = io.BytesIO()
     with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
         packed.write(content)

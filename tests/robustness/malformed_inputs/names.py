@@ -1,4 +1,4 @@
-"""Names that nobody has: of sets, models, corpora, recipes, configs, repositories and commands."""
+"""Unknown names of sets, models, corpora, recipes, configs, repositories and commands."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ _WHERE: tuple[tuple[str, ...], ...] = (
     ("natlog", "label", "--premise", "A.", "--hypothesis", "B.", "--pipeline", "NAME"),
     ("NAME",),
 )
-# Where a name can be meant: an empty --config is none, a dash is an option, a comma parts nothing.
+# Valid cases: an empty --config is ignored, a dash starts an option, and a comma separates nothing.
 _MAY_PASS = {("sets", ""), ("papers", "")}
 
 
 def names(rng: random.Random) -> Input:
-    """Draw a name that nobody has, where one is asked for."""
+    """Sample an unknown name for an argument."""
     where, name = rng.choice(_WHERE), rng.choice(_NAMES)
-    if name.startswith("-") and "NAME" in where:  # or it is an option
+    if name.startswith("-") and "NAME" in where:  # otherwise it would be an option
         name = f"x{name}"
     told = tuple(name if part == "NAME" else part for part in where)
     uses = tuple(

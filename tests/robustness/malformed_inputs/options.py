@@ -1,4 +1,4 @@
-"""Options that cannot be: numbers, choices, bounds, places to write to."""
+"""Invalid options: numbers, choices, bounds and output paths."""
 
 from __future__ import annotations
 
@@ -80,26 +80,28 @@ _BOUNDS = (
 
 
 def counts(rng: random.Random) -> Input:
-    """Draw what is no count."""
+    """Sample an invalid count."""
     command, option = rng.choice(COUNTS)
     return _one(command, option, rng.choice(_NO_COUNT), "counts")
 
 
 def reals(rng: random.Random) -> Input:
-    """Draw what is no number."""
+    """Sample an invalid number."""
     command, option = rng.choice(REALS)
     return _one(command, option, rng.choice(_NO_REAL), "numbers")
 
 
 def choices(rng: random.Random) -> Input:
-    """Draw what is none of what may be chosen."""
+    """Sample an invalid choice."""
     command, option = rng.choice(CHOICES)
-    values = [value for value in _NO_CHOICE if (option, value) != ("--metric", "*")]  # a pattern, of all numbers
+    values = [
+        value for value in _NO_CHOICE if (option, value) != ("--metric", "*")
+    ]  # as a pattern, it would match all metrics
     return _one(command, option, rng.choice(values), "choices")
 
 
 def bounds(rng: random.Random) -> Input:
-    """Draw what is no bound."""
+    """Sample an invalid bound."""
     return _one(("check", "run"), rng.choice(("--min", "--max")), rng.choice(_BOUNDS), "bounds")
 
 
@@ -108,7 +110,7 @@ def _one(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
         told = (*command, "-o", option.removeprefix("-o ") + value)
     elif option in ("-o", "--set-option"):
         told = (*command, option, value)
-    elif option in command:  # the value that is there goes
+    elif option in command:  # remove the existing value
         place = command.index(option)
         told = (*command[:place], f"{option}={value}", *command[place + 2 :])
     else:
@@ -135,7 +137,7 @@ _WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 def outputs(rng: random.Random) -> Input:
-    """Draw a place that cannot be written to: of another kind, below a file, with too long a name."""
+    """Sample a path that cannot be written: of another type, inside a file, or with a name that is too long."""
     what, command, option = rng.choice(_WRITES)
     ending = ".parquet" if command[0] == "build" and what == "a file" else ".svg" if option == "--badge" else ""
     files: dict[str, bytes | Special] = {}

@@ -1,13 +1,14 @@
-"""Run the Python code on standard input, and say what it raises as the command does; what no caller expects it raises.
+"""Run Python code from standard input, and print expected exceptions like the command. Other exceptions are raised.
 
-A caller's mistake is a ValueError, a disk's or network's fault an OSError, a missing package an ImportError.
+Expected are a ValueError for a mistake of the caller, an OSError for a disk or network error, and an ImportError for a
+missing package.
 """
 
 import sys
 
 
 def run(code: str) -> int:
-    """Run code; return 0, or 1 where it raised what a caller expects, said on standard error."""
+    """Run code. Return 0, or 1 after printing an expected exception to standard error."""
     try:
         exec(compile(code, "<input>", "exec"), {"__name__": "__main__"})
     except (ValueError, OSError, ImportError) as error:

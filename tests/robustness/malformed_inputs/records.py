@@ -1,4 +1,4 @@
-"""Records, configs and models that somebody has made or spoilt: results, examples, trainings, run.yaml, weights."""
+"""Invalid or corrupted records, configs and models: results, examples, training records, run.yaml, weights."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _commands(ground: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def results(ground: Path) -> Any:
-    """Return what draws spoilt results."""
+    """Return a function that samples corrupted results."""
     record = json.loads((ground / "run/results.json").read_text())
 
     def draw(rng: random.Random) -> Input:
@@ -61,7 +61,7 @@ def results(ground: Path) -> Any:
 
 
 def run_folders(ground: Path) -> Any:
-    """Return what draws runs with another file spoilt: examples that are shown, or are kept to compare."""
+    """Return a function that samples runs with another corrupted file: examples or stored samples."""
     files = [path for path in (ground / "run").rglob("*") if path.is_file() and path.name != "results.json"]
 
     def draw(rng: random.Random) -> Input:
@@ -82,7 +82,7 @@ def run_folders(ground: Path) -> Any:
 
 
 def configs(rng: random.Random) -> Input:
-    """Draw a config file that cannot be."""
+    """Sample an invalid config file."""
     texts = (
         ("unknwon: 1", "refuse"),
         ("corpus: {a: 1}", "refuse"),
@@ -148,7 +148,7 @@ def configs(rng: random.Random) -> Input:
         text, must = rng.choice(texts)
         content, about = text.encode(), text[:40]
     told = ("evaluate", "majority", "--train-data", "pairs.csv", "--config", "run.yaml")
-    # What a config may say itself is told by it alone, or the command line would win.
+    # The config must set the sets itself, since the command line takes precedence.
     if b"sets" not in content:
         told += ("--sets", "plain")
     if b"data" not in content and b"corpus" not in content:
@@ -159,7 +159,7 @@ def configs(rng: random.Random) -> Input:
 
 
 def models(ground: Path) -> Any:
-    """Return what draws models whose files are spoilt, of ours and of others."""
+    """Return a function that samples models with corrupted files, from unbag and from other tools."""
     made = {
         "bert": (
             "evaluate",
@@ -194,7 +194,7 @@ def models(ground: Path) -> Any:
 
     def draw(rng: random.Random) -> Input:
         which = rng.choice(list(made))
-        # Checksums stand by what is ours; what comes from others has none.
+        # Files of unbag have checksums, others have none.
         files = [path for path in (ground / which).rglob("*") if path.is_file() and path.name != "checksums.json"]
         path = rng.choice([each for each in files if each.suffix in (".json", ".safetensors")])
         content: Any = path.read_bytes()
@@ -217,7 +217,7 @@ def models(ground: Path) -> Any:
 
 
 def trainings(ground: Path) -> Any:
-    """Return what draws spoilt records of a training, as the card of its model reads them."""
+    """Return a function that samples corrupted training records for the model card."""
     record = json.loads((ground / "trained/training.json").read_text())
     code = (
         "from pathlib import Path\nfrom unbag.hub.model import build_checkpoint_publication\n"
@@ -240,7 +240,7 @@ def trainings(ground: Path) -> Any:
 
 
 def texts(rng: random.Random) -> Input:
-    """Draw two sentences that nobody would write."""
+    """Sample two unusual sentences."""
     premise, hypothesis = rng.choice(TEXTS), rng.choice(TEXTS)
     premise, hypothesis = (text.replace("\0", "\\0") for text in (premise, hypothesis))
     told = ("lexical", "score", f"--premise={premise}", f"--hypothesis={hypothesis}", "--model", "lexical")

@@ -1,4 +1,4 @@
-"""Giving inputs to unbag, each in a process of its own; the table; the smallest input that shows a failure."""
+"""Run unbag on inputs in separate processes, print the table, and minimize failing inputs."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ WARM = (
 
 
 def classes(of: Path, *, heavy: bool = True) -> dict[str, Make]:
-    """Return what draws an input of each class.
+    """Return the functions that sample an input of each class.
 
     Args:
-        of: the folder of what is sound.
-        heavy: those too that need a trained model.
+        of: the folder of valid files.
+        heavy: whether to include classes that need a trained model.
     """
     sources: list[Make] = [
         *(files.pairs, files.bytes_of_pairs, files.places_of_pairs, files.predictions(ground.ids(of))),
@@ -69,7 +69,7 @@ def classes(of: Path, *, heavy: bool = True) -> dict[str, Make]:
 
 
 def drawn(of: Mapping[str, Make], n: int, seed: int) -> Iterator[Input]:
-    """Draw inputs, as many of each class; the same for the same seed."""
+    """Sample the same number of inputs of each class. The same seed gives the same inputs."""
     for name, make in of.items():
         rng = random.Random(f"{seed} {name}")
         met: set[tuple[object, ...]] = set()
@@ -85,7 +85,7 @@ def drawn(of: Mapping[str, Make], n: int, seed: int) -> Iterator[Input]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an input."""
+    """The result of an input."""
 
     given: Input
     verdict: Verdict
@@ -93,15 +93,15 @@ class Outcome:
 
     @property
     def symptom(self) -> str:
-        """What it has in common with other failures of one cause."""
+        """A key that is equal for failures with the same cause."""
         return symptom(self.verdict, self.given, self.err)
 
 
 class Attack:
-    """The attack, in a folder: what is sound, and a folder for each input while it runs."""
+    """The attack in a folder, with valid files and a temporary folder per input."""
 
     def __init__(self, folder: Path) -> None:
-        """Make what is sound."""
+        """Create the valid files."""
         self.folder = folder.resolve()
         folder.mkdir()
         self.env = ground.environment(folder / "home", dict(os.environ))
@@ -111,7 +111,7 @@ class Attack:
         self._given = 0
 
     def sound(self) -> list[Input]:
-        """Return what must succeed, or a refusal would say nothing: the commands of all classes with nothing spoilt."""
+        """Return valid inputs for the commands of all classes, which must succeed so that rejections are meaningful."""
         everything = ("pairs.csv", "set.parquet", "run", "other", "lexical", "dan", "trained", "bert", "people")
         told = [
             *([part.replace("FILE", "pairs.csv") for part in command] for command in files._COMMANDS),
@@ -129,7 +129,7 @@ class Attack:
         return [Input("sound", tuple(each), {}, uses, "succeed", "as it is") for each in told]
 
     def run(self, inputs: Iterable[Input], tell: Callable[[Outcome], None] = lambda _: None) -> list[Outcome]:
-        """Return inputs, as many at a time as there are cores, and return what became of them."""
+        """Run inputs in parallel on all cores, and return the outcomes."""
         waiting, running, done = iter(inputs), [], []
         while True:
             while len(running) < (os.cpu_count() or 1) and (given := next(waiting, None)) is not None:
@@ -144,7 +144,7 @@ class Attack:
             time.sleep(0.005)
 
     def alone(self, outcome: Outcome) -> Outcome:
-        """Return an outcome; of an input that seemed to hang, what becomes of it with nothing beside it."""
+        """Return an outcome. If the input seemed to hang, run it again without other load."""
         return self.run([outcome.given])[0] if outcome.verdict == "hang" else outcome
 
     def _start(self, given: Input) -> tuple[Input, Path, dict[str, str], Forked, float]:
@@ -178,9 +178,9 @@ class Attack:
         return Outcome(given, verdict, err)
 
     def smaller(self, failed: Outcome, tries: int = 24) -> Outcome:
-        """Return the smallest input found that fails alike: its file with lines or bytes left out, halves first."""
+        """Return the smallest input that fails in the same way, by removing lines or bytes, starting with halves."""
         [name, *_] = [*[name for name, content in failed.given.files.items() if isinstance(content, bytes)], ""]
-        if not name or failed.verdict in ("hang", "silent"):  # what is left out may make it sound
+        if not name or failed.verdict in ("hang", "silent"):  # removal could make these inputs valid
             return failed
         best, chunk = failed, len(bytes(failed.given.files[name])) // 2  # type: ignore[arg-type]
         while chunk and tries > 0:
@@ -198,7 +198,7 @@ class Attack:
 
 
 def lay(given: Input, of: Path, place: Path) -> None:
-    """Lay what an input is given into a folder that is made for it."""
+    """Write the files of an input to a new folder."""
     place.mkdir()
     for name in given.uses:
         (shutil.copytree if (of / name).is_dir() else shutil.copyfile)(of / name, place / name)
@@ -224,7 +224,7 @@ def _put(path: Path, content: bytes | str) -> None:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Return the counts as a table in Markdown: classes down, verdicts across."""
+    """Return the counts as a Markdown table with classes as rows and verdicts as columns."""
     kinds = list(dict.fromkeys(each.given.kind for each in outcomes))
     counts = Counter((each.given.kind, each.verdict) for each in outcomes)
     lines = [f"| class | inputs | {' | '.join(VERDICTS)} |", "|---|" + "---:|" * (len(VERDICTS) + 1)]
@@ -236,7 +236,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def failures(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """Return the failures by what they have in common, the smallest input first."""
+    """Return the failures by symptom, smallest input first."""
     found: dict[str, list[Outcome]] = {}
     for each in sorted(outcomes, key=lambda each: each.given.size):
         if each.verdict in FAILURES:
@@ -245,7 +245,7 @@ def failures(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def told(outcome: Outcome) -> str:
-    """Return a failure in some lines: what was given, and what it came to."""
+    """Return a description of a failure: the input and its outcome."""
     given = outcome.given
     command = given.told[0] if given.door == "python" else f"unbag {shlex.join(given.told)}"
     lines = [f"  {given.about}", *(f"  {line}" for line in command[:800].splitlines())]

@@ -1,4 +1,4 @@
-"""Save a tiny random classifier with a tokenizer of its own in the folder that is named."""
+"""Save a tiny random classifier with a tokenizer in the given folder."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What became of an input: success, a refusal in one clear line, or what must not be."""
+"""Verdicts on inputs: success, a rejection in one clear line, or a failure."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ FAILURES = VERDICTS[2:]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# The bare text of an exception that nobody has put into words: KeyError's, TypeError's, a C++ library's.
+# The raw text of an exception without a message for users, such as a KeyError, a TypeError or a C++ exception.
 _NO_WORDS = re.compile(r"unbag: ('[^']*'|\S{0,12}|'?\w+'? object .*)")
-_LONGEST = 10_000  # some names that are given are long, and stand in the line
+_LONGEST = 10_000  # some of the given names are long and appear in the line
 
 
 def judged(given: Input, code: int | None, err: str, before: dict[str, str], after: dict[str, str]) -> Verdict:
-    """Return what became of an input.
+    """Return the verdict on an input.
 
     Args:
         given: the input.
-        code: its exit code; None if it had to be killed.
-        err: what it said on standard error.
-        before: what was in its folder (`seen`).
-        after: what is there now.
+        code: the exit code, or None if the process was killed.
+        err: the standard error output.
+        before: the content of the folder before (see `seen`).
+        after: the content of the folder afterwards.
     """
     if code is None:
         return "hang"
@@ -44,19 +44,19 @@ def judged(given: Input, code: int | None, err: str, before: dict[str, str], aft
 
 
 def is_clear(code: int, err: str) -> bool:
-    """Check whether a refusal says why in one line that a terminal may show."""
+    """Check whether a rejection is explained in one printable line."""
     said = [line for line in err.splitlines() if line.startswith("unbag: ")]
-    # Of several sets, each that failed is a line.
+    # With several sets, each failed set has a line.
     said = said or [line for line in err.splitlines() if re.match(r"\w+: failed: \S", line)][:1]
     if _CONTROL.search(_COLOUR.sub("", err).replace("\r", "")) or len(err) > 10 * _LONGEST:
         return False
-    if code == 2:  # how typer says that a command is used wrongly
+    if code == 2:  # the format of typer for wrong usage
         return "Error" in err
     return len(said) == 1 and not _NO_WORDS.fullmatch(said[0]) and len(said[0]) <= _LONGEST
 
 
 def seen(folder: Path) -> dict[str, str]:
-    """Return what is in a folder: of each path, what it is and what it holds."""
+    """Return the content of a folder: for each path, its type and content."""
     found = {}
     for path in sorted(folder.rglob("*")):
         kind = path.lstat().st_mode
@@ -69,13 +69,13 @@ def seen(folder: Path) -> dict[str, str]:
 
 
 def last_line(err: str) -> str:
-    """Return the line that tells most of what was said."""
+    """Return the most informative line of the error output."""
     lines = [line for line in err.splitlines() if line.strip()]
     return lines[-1] if lines else ""
 
 
 def symptom(verdict: Verdict, given: Input, err: str) -> str:
-    """Return what two failures have in common if they have one cause: where the traceback ends, or the command."""
+    """Return a key that is equal for failures with the same cause: the end of the traceback, or the command."""
     frames = re.findall(r'File "[^"]*?([^/"]+/[^/"]+)", line (\d+), in (\S+)', err)
     if verdict == "traceback" and frames:
         ours = [frame for frame in frames if "unbag/" in frame[0] or "/cli/" in frame[0]] or frames

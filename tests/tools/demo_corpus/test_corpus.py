@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def corpus() -> dict[str, list[DemoPair]]:
-    """Read the shipped splits, which `test_shipped` compares with those of the grammar, and generate the other one."""
+    """Load the shipped splits, which `test_shipped` compares with the grammar, and generate the third split."""
     shipped = {
         split: [
             DemoPair(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.iter_demo_pairs(split)
@@ -34,13 +34,13 @@ def n_words(sentence: str) -> int:
 
 
 @pytest.mark.nightly
-def test_the_seed_alone_decides_the_pairs(corpus: dict[str, list[DemoPair]]):
+def test_pairs_depend_only_on_seed(corpus: dict[str, list[DemoPair]]):
     assert list(generate("validation")) == corpus["validation"]
     assert list(generate("validation", 200)) == corpus["validation"][:200]
 
 
 @pytest.mark.nightly
-def test_another_process_with_another_hash_seed_draws_the_same(corpus: dict[str, list[DemoPair]]):
+def test_hash_seed_has_no_effect(corpus: dict[str, list[DemoPair]]):
     code = "from tools.demo_corpus.corpus import generate\nfor pair in generate('test', 60): print(*pair, sep='\\t')"
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     done = subprocess.run(
@@ -50,20 +50,20 @@ def test_another_process_with_another_hash_seed_draws_the_same(corpus: dict[str,
 
 
 @pytest.mark.nightly
-def test_another_seed_draws_other_pairs(corpus: dict[str, list[DemoPair]]):
+def test_other_seed_gives_other_pairs(corpus: dict[str, list[DemoPair]]):
     other = list(generate("validation", 300, seed=1))
     assert len(other) == 300
     ours = {(pair.premise, pair.hypothesis) for pair in corpus["validation"]}
     assert not ours & {(pair.premise, pair.hypothesis) for pair in other}
 
 
-def test_sizes_and_ids(corpus: dict[str, list[DemoPair]]):
+def test_splits_have_known_sizes_and_unique_ids(corpus: dict[str, list[DemoPair]]):
     assert {split: len(pairs) for split, pairs in corpus.items()} == {"train": 6000, "validation": 1500, "test": 1500}
     assert corpus["validation"][123].id == "demo-validation-000123"
     assert len({pair.id for pairs in corpus.values() for pair in pairs}) == sum(SPLITS.values())
 
 
-def test_no_pair_twice_and_no_premise_in_two_splits(corpus: dict[str, list[DemoPair]]):
+def test_pairs_and_premises_are_unique_across_splits(corpus: dict[str, list[DemoPair]]):
     for pairs in corpus.values():
         assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
         assert all(pair.premise != pair.hypothesis for pair in pairs)
@@ -75,24 +75,24 @@ def test_no_pair_twice_and_no_premise_in_two_splits(corpus: dict[str, list[DemoP
     assert not other_seed & (validation | test)
 
 
-def test_labels_are_balanced_to_the_pair(corpus: dict[str, list[DemoPair]]):
+def test_labels_are_exactly_balanced(corpus: dict[str, list[DemoPair]]):
     for pairs in corpus.values():
         assert Counter(pair.label for pair in pairs) == dict.fromkeys(labels.LABELS, len(pairs) // 3)
 
 
-def test_no_label_has_its_place(corpus: dict[str, list[DemoPair]]):
+def test_label_does_not_depend_on_position(corpus: dict[str, list[DemoPair]]):
     for place in range(3):
         shares = Counter(pair.label for pair in corpus["train"][place::3])
         assert all(0.28 < count / 2_000 < 0.39 for count in shares.values()), shares
 
 
-def test_most_pairs_are_long_enough_to_be_permuted(corpus: dict[str, list[DemoPair]]):
+def test_most_pairs_are_long_enough_for_permutation(corpus: dict[str, list[DemoPair]]):
     pairs = corpus["validation"]
     long = [pair for pair in pairs if n_words(pair.premise) >= 8 and n_words(pair.hypothesis) >= 8]
     assert len(long) / len(pairs) >= 0.6
 
 
-def test_length_gives_no_label_away(corpus: dict[str, list[DemoPair]]):
+def test_length_does_not_reveal_label(corpus: dict[str, list[DemoPair]]):
     mean = {
         name: sum(n_words(p.hypothesis) for p in corpus["train"] if p.label == name) / 2_000 for name in labels.LABELS
     }
@@ -105,7 +105,7 @@ def test_premises_and_words_are_varied(corpus: dict[str, list[DemoPair]]):
     assert len({word for pair in train for word in re.findall(r"\w+", pair.premise.lower())}) > 250
 
 
-def test_the_label_is_the_one_that_the_meanings_have():
+def test_label_equals_label_of_meanings():
     for meant in generate_meant("test", 600, seed=4):
         assert is_sound(meant.premise)
         assert is_sound(meant.hypothesis)
@@ -113,8 +113,8 @@ def test_the_label_is_the_one_that_the_meanings_have():
         assert label(meant.premise, meant.hypothesis) == meant.pair.label
 
 
-def test_every_way_to_say_a_premise_is_entailed_by_every_other():
-    """Meaning decides, so forms do not: a passive follows from its active, though its nouns are the other way round."""
+def test_all_forms_of_premise_entail_each_other():
+    """The label depends on meaning: an active sentence entails its passive, although the nouns are swapped."""
     rng = random.Random(0)
     passives = 0
     for meant in generate_meant("train", 150):
@@ -125,7 +125,7 @@ def test_every_way_to_say_a_premise_is_entailed_by_every_other():
     assert passives > 50
 
 
-def test_the_same_words_come_with_every_label(corpus: dict[str, list[DemoPair]]):
+def test_same_words_occur_with_every_label(corpus: dict[str, list[DemoPair]]):
     grammar = set("a an the is are being by who there with and in wearing".split())
 
     def bag(sentence: str) -> frozenset[str]:
@@ -136,14 +136,14 @@ def test_the_same_words_come_with_every_label(corpus: dict[str, list[DemoPair]])
 
 
 @pytest.mark.parametrize("split", ["dev", "Train", ""])
-def test_an_unknown_split_is_refused_at_once(split: str):
+def test_unknown_split_is_rejected(split: str):
     with pytest.raises(
         ValueError, match=re.escape(f"expected one of the splits ['train', 'validation', 'test'], got {split!r}")
     ):
         generate(split)
 
 
-def test_a_negative_number_is_refused_and_none_is_none():
+def test_negative_number_is_rejected_and_zero_gives_none():
     with pytest.raises(ValueError, match="at least 0, got -1"):
         generate("train", -1)
     assert list(generate("train", 0)) == []

@@ -30,7 +30,7 @@ from tools.demo_corpus.taxonomy import Taxonomy
         [word for verb in VERB.values() if not verb.patients for word, _ in verb.words],
     ],
 )
-def test_no_word_belongs_to_two_concepts_of_one_kind(words: list[str]):
+def test_words_belong_to_one_concept_per_kind(words: list[str]):
     assert words
     assert [word for word, times in Counter(words).items() if times > 1] == []
 
@@ -38,7 +38,7 @@ def test_no_word_belongs_to_two_concepts_of_one_kind(words: list[str]):
 @pytest.mark.parametrize(
     ("taxonomy", "names"), [(NOUNS, NOUN), (ADJECTIVES, ADJECTIVE), (PLACES, PLACE), (TIMES, TIME), (VERBS, VERB)]
 )
-def test_what_falls_under_a_concept_does_not_exclude_it(taxonomy: Taxonomy, names: dict[str, object]):
+def test_related_concepts_do_not_exclude_each_other(taxonomy: Taxonomy, names: dict[str, object]):
     assert names
     for one in names:
         for other in names:
@@ -46,7 +46,7 @@ def test_what_falls_under_a_concept_does_not_exclude_it(taxonomy: Taxonomy, name
             assert taxonomy.excludes(one, other) == taxonomy.excludes(other, one)
 
 
-def test_every_name_used_by_an_entry_exists():
+def test_names_used_by_entries_exist():
     for noun in NOUN.values():
         assert set(noun.adjectives) | set(noun.implies) <= set(ADJECTIVE), noun
     for verb in VERB.values():
@@ -54,13 +54,13 @@ def test_every_name_used_by_an_entry_exists():
         assert set(verb.where) <= set(PLACE), verb
 
 
-def test_no_noun_may_be_described_by_what_its_name_rules_out():
+def test_adjectives_do_not_contradict_their_nouns():
     for noun in NOUN.values():
         for trait in traits_of(noun.concept):
             assert not any(ADJECTIVES.excludes(trait, adjective) for adjective in noun.adjectives), noun
 
 
-def test_independent_verbs_neither_follow_from_nor_exclude_each_other():
+def test_independent_verbs_are_unrelated():
     assert INDEPENDENT
     for one, other in map(sorted, INDEPENDENT):
         assert not VERBS.excludes(one, other), (one, other)

@@ -10,7 +10,7 @@ from tools.demo_corpus.semantics import contradicts, entails, is_clear, label
 
 
 def e(words: str, gear: str = "") -> Entity:
-    """Read "two young dog" and "red coat"."""
+    """Parse phrases such as "two young dog" and "red coat"."""
     *before, noun = words.split()
     number = before.pop(0) if before and before[0] in ("some", "two", "three", "four", "several") else "one"
     entity = Entity(noun, number).described(*before)
@@ -34,7 +34,7 @@ def s(
 
 E, N, C = "entailment", "neutral", "contradiction"
 
-# What the sentences would be, the two meanings, and the label worked out by hand.
+# An example sentence pair, both meanings, and the label worked out by hand.
 CASES = [
     ("the same", s("dog", "run"), s("dog", "run"), E),
     ("a poodle runs: a dog runs", s("poodle", "run"), s("dog", "run"), E),
@@ -133,32 +133,32 @@ CASES = [
 
 
 @pytest.mark.parametrize(("premise", "hypothesis", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
-def test_a_label_worked_out_by_hand(premise: Scene, hypothesis: Scene, expected: str):
+def test_label_equals_manual_example(premise: Scene, hypothesis: Scene, expected: str):
     assert label(premise, hypothesis) == expected
 
 
 @pytest.mark.parametrize(
     ("premise", "hypothesis"),
     [
-        (s("dog", "run"), s("two dog", "run")),  # one dog, or at least one?
+        (s("dog", "run"), s("two dog", "run")),  # "a dog" can mean exactly one or at least one
         (s((e("boy"), e("dog")), "run"), s("two animal", "run")),
-        (s("small puppy", "run"), s("small dog", "run")),  # small for a puppy
+        (s("small puppy", "run"), s("small dog", "run")),  # possibly small for a puppy only
         (s("young man", "run"), s("boy", "run")),
-        (s("woman", "feed", "dog"), s("dog", "eat")),  # the dog is the one that is fed
+        (s("woman", "feed", "dog"), s("dog", "eat")),  # the dog is fed
         (s("woman", "walk_dog", "dog"), s("dog", "walk")),
         (s("boy", "push", "toddler"), s("toddler", "push", "boy")),  # the boy may be the toddler
-        (s("woman", "sing"), s("man", "sit")),  # another man beside her?
+        (s("woman", "sing"), s("man", "sit")),  # another man may be next to her
         (s("woman", "sing", place="park"), s("cat", place="park")),
         (s("dog", "run", place="river"), s("dog", "run", place="lake")),
         (s("woman", "ride", "horse"), s("woman", "ride", "horse", place="outdoors")),
     ],
 )
-def test_what_readers_would_dispute_is_not_clear(premise: Scene, hypothesis: Scene):
+def test_debatable_pair_is_not_clear(premise: Scene, hypothesis: Scene):
     assert not is_clear(premise, hypothesis)
 
 
 def chains_of(groups: Sequence[Sequence[edits.Edit]], seed: int, n: int = 2_000) -> list[tuple[Scene, ...]]:
-    """Draw chains of three scenes, each a few edits from the one before: unrelated scenes seldom entail anything."""
+    """Generate chains of three scenes a few edits apart, since unrelated scenes rarely entail each other."""
     rng = random.Random(seed)
     chains = []
     for _ in range(n):
@@ -202,14 +202,14 @@ def test_contradiction_is_symmetric():
     assert found > 1_000
 
 
-def test_nothing_entails_what_it_contradicts():
+def test_entailment_excludes_contradiction():
     for chain in CHAINS + LOOSENING:
         for a, b in permutations(chain, 2):
             assert not (entails(a, b) and contradicts(a, b)), (a, b)
 
 
-def test_what_entails_a_scene_contradicts_what_contradicts_it():
-    """If a entails b and b contradicts c by where, when or what is done, so does a: saying more mends no clash."""
+def test_entailing_scene_inherits_contradictions():
+    """If a entails b, and b contradicts c in place, time or action, then a contradicts c."""
     found = 0
     for chain in CHAINS + LOOSENING:
         for a, b, c in permutations(chain):

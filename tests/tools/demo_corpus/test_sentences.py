@@ -15,7 +15,7 @@ FEEDING = Scene((WOMEN,), "feed", DOG, "park", "night")
 
 
 class First(random.Random):
-    """Always the first choice, so that a sentence can be written by hand."""
+    """A random generator that always takes the first choice, for predictable sentences."""
 
     def choice(self, seq):
         return seq[0]
@@ -30,52 +30,52 @@ class First(random.Random):
         ("relative", "Two young women who are feeding a small dog in the park at night are wearing red coats."),
     ],
 )
-def test_one_meaning_in_several_forms(form: str, sentence: str):
+def test_meaning_has_expected_sentence_in_each_form(form: str, sentence: str):
     assert say(FEEDING, First(0), form, definite=False) == sentence
 
 
-def test_place_or_time_may_come_first():
+def test_place_or_time_can_come_first():
     said = {say(FEEDING, random.Random(seed), "fronted", definite=False) for seed in range(20)}
     assert any(sentence.startswith("In the park, two young women") for sentence in said)
     assert any(sentence.startswith("At night, two young women") for sentence in said)
 
 
-def test_the_definite_article_stands_with_beings_only():
+def test_definite_article_is_only_used_for_beings():
     scene = Scene((Entity("man"),), "read", Entity("newspaper", "one", ("old",)))
     assert say(scene, First(0), "active", definite=True) == "The man is reading an old newspaper."
 
 
-def test_two_that_do_it_together():
+def test_two_agents_share_action():
     scene = Scene((Entity("boy"), Entity("animal", "one", ("old",))), "run", place="beach")
     assert say(scene, First(0), "active", definite=False) == "A boy and an old animal are running on the beach."
     assert say(scene, First(0), "with", definite=False) == "A boy is running with an old animal on the beach."
 
 
-def test_nobody_is_said_to_sleep_with_another():
+def test_sleeping_with_another_is_not_expressed():
     assert "with" not in forms_of(Scene((Entity("man"), Entity("woman")), "nap"))
 
 
-def test_an_agentless_passive_and_a_bare_presence():
+def test_agentless_passive_and_presence_forms():
     assert say(Scene((), "chase", DOG), First(0), definite=False) == "A small dog is being chased."
     assert say(Scene((DOG,), place="park"), First(0), "there") == "There is a small dog in the park."
     assert say(Scene((DOG,), place="park"), First(0), "located", definite=True) == "The small dog is in the park."
 
 
-def test_uncounted_nouns_and_bare_plurals():
+def test_uncounted_nouns_and_bare_plurals_have_no_article():
     assert say(Scene((Entity("man"),), "drink", Entity("tea")), First(0), definite=False) == "A man is drinking tea."
     some = Entity("book", "some", ("old",))
     assert say(Scene((Entity("man"),), "read", some), First(0), "active", False) == "A man is reading old books."
     assert say(Scene((), "read", some), First(0), "passive", False) == "Some old books are being read."
 
 
-def test_a_form_that_cannot_say_the_scene_is_refused():
+def test_unsuitable_form_is_rejected():
     with pytest.raises(ValueError, match=r"expected one of the forms .* got 'passive'"):
         say(Scene((Entity("man"),), "drink", Entity("tea")), First(0), "passive")
 
 
 @pytest.fixture(scope="module")
 def sentences() -> list[str]:
-    """Every form of many scenes, drawn and edited."""
+    """Return every form of many generated and edited scenes."""
     rng = random.Random(11)
     said = []
     for _ in range(1_500):
@@ -86,7 +86,7 @@ def sentences() -> list[str]:
     return said
 
 
-def test_every_form_is_used_by_the_drawn_scenes():
+def test_scenes_use_every_form():
     rng = random.Random(5)
     scenes = [edits.draw(rng) for _ in range(300)]
     scenes += [less for scene in scenes if (less := edits.apply(edits.LESS, scene, rng))]
@@ -94,18 +94,18 @@ def test_every_form_is_used_by_the_drawn_scenes():
     assert all(map(is_sound, scenes))
 
 
-def test_every_sentence_is_a_capital_words_and_a_full_stop(sentences: list[str]):
+def test_sentences_have_capital_and_full_stop(sentences: list[str]):
     shape = re.compile(r"[A-Z][a-z]*,?( [a-z]+,?)+\.")
     assert [sentence for sentence in sentences if not shape.fullmatch(sentence)] == []
 
 
-def test_a_and_an_agree_with_the_next_word(sentences: list[str]):
+def test_articles_agree_with_next_word(sentences: list[str]):
     wrong = re.compile(r"\ba [aeiou]|\ban [^aeiou]", re.IGNORECASE)
     assert [sentence for sentence in sentences if wrong.search(sentence)] == []
     assert any(" an " in sentence for sentence in sentences)
 
 
-def test_verbs_agree_with_their_subjects(sentences: list[str]):
+def test_verbs_agree_with_subjects(sentences: list[str]):
     many = [one for one in sentences if re.match(r"(Two|Three|Four|Several|Some|There are) ", one)]
     single = [one for one in sentences if re.match(r"(An?|There is) ", one) and " and " not in one]
     assert len(many) > 500
@@ -114,7 +114,7 @@ def test_verbs_agree_with_their_subjects(sentences: list[str]):
     assert [one for one in single if " are " in one or "There is some" in one] == []
 
 
-def test_nouns_agree_with_their_numbers(sentences: list[str]):
+def test_nouns_agree_with_numbers(sentences: list[str]):
     adjectives = {word for adjective in ADJECTIVE.values() for word in adjective.words}
     singulars = {word for noun in NOUN.values() for word, _ in noun.words}
     plurals = {word for noun in NOUN.values() if not noun.mass for _, word in noun.words}
@@ -131,7 +131,7 @@ def test_nouns_agree_with_their_numbers(sentences: list[str]):
     assert set(seen) == articles | numbers
 
 
-def test_no_article_is_doubled_or_left_hanging(sentences: list[str]):
+def test_articles_are_not_doubled_or_dangling(sentences: list[str]):
     article = r"(a|an|the|some|several)"
     wrong = re.compile(rf"\b{article} {article}\b|\b{article} (is|are|in|with|by|and)\b", re.IGNORECASE)
     assert [sentence for sentence in sentences if wrong.search(sentence)] == []

@@ -11,14 +11,14 @@ from unbag.data import demo
 
 
 @pytest.mark.nightly
-def test_what_is_shipped_is_what_the_tool_writes():
+def test_shipped_files_equal_tool_output():
     made = dict(contents())
     assert set(made) == {*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS}
     for path, text in made.items():
         assert gzip.decompress(path.read_bytes()).decode() == text, f"{path.name}: run `python -m tools.demo_corpus`"
 
 
-def test_the_same_content_is_the_same_bytes(tmp_path, monkeypatch):
+def test_same_content_gives_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr("tools.demo_corpus.__main__.contents", lambda: [(tmp_path / "a.gz", "one\ntwo\n")])
     written = []
     for now in (1e9, 2e9):
@@ -31,14 +31,14 @@ def test_the_same_content_is_the_same_bytes(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("split", demo.SPLITS)
 @pytest.mark.parametrize("n", [100, pytest.param(None, marks=pytest.mark.nightly)])
-def test_shipped_pairs_are_those_of_the_grammar(split, n):
+def test_shipped_pairs_equal_grammar_output(split, n):
     read = [
         (pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs(split), n)
     ]
     assert read == list(map(tuple, islice(generate(split), n)))
 
 
-def test_words_that_stand_alike_have_vectors_alike():
+def test_words_in_same_contexts_have_similar_vectors():
     table = embeddings.load_embeddings(str(demo.VECTORS))
     dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
     assert dog @ puppy > dog @ red

@@ -5,7 +5,7 @@ import pytest
 from tools.demo_corpus.taxonomy import Taxonomy
 
 
-def test_exclusion_holds_for_all_that_lies_below():
+def test_exclusion_extends_to_all_hyponyms():
     animals = Taxonomy({"dog": (), "cat": (), "puppy": ("dog",), "kitten": ("cat",), "young": ()}, [("dog", "cat")])
     assert animals.excludes("puppy", "kitten")
     assert animals.excludes("kitten", "dog")
@@ -13,21 +13,21 @@ def test_exclusion_holds_for_all_that_lies_below():
     assert not animals.excludes("puppy", "young")
 
 
-def test_a_concept_under_two_that_exclude_each_other_is_refused():
+def test_concept_under_exclusive_parents_is_rejected():
     with pytest.raises(ValueError, match=re.escape("['chimera'] fall under 'lion'")):
         Taxonomy({"lion": (), "goat": (), "chimera": ("lion", "goat")}, [("lion", "goat")])
 
 
-def test_an_unknown_parent_is_refused():
+def test_unknown_parent_is_rejected():
     with pytest.raises(ValueError, match="'dog' has the parent 'animal', which has no entry"):
         Taxonomy({"dog": ("animal",)}, [])
 
 
-def test_an_unknown_member_of_a_group_is_refused():
+def test_unknown_group_member_is_rejected():
     with pytest.raises(ValueError, match=re.escape("an exclusive group names ['cat'], which have no entry")):
         Taxonomy({"dog": ()}, [("dog", "cat")])
 
 
-def test_a_circle_is_refused():
+def test_cycle_is_rejected():
     with pytest.raises(ValueError, match="lies above itself: a < b < a"):
         Taxonomy({"a": ("b",), "b": ("a",)}, [])

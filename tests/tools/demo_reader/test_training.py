@@ -15,18 +15,18 @@ def weights(**options):
     return train(PAIRS, **{"epochs": 2, **options}).state_dict()
 
 
-def test_the_seed_decides_every_weight():
+def test_weights_depend_only_on_seed():
     first, again, other = weights(), weights(), weights(seed=1)
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not any(torch.equal(first[name], other[name]) for name in first)
 
 
-def test_every_weight_moves():
+def test_every_weight_changes():
     begun, later = weights(epochs=1), weights(epochs=2)
     assert not any(torch.equal(begun[name], later[name]) for name in begun)
 
 
-def test_it_knows_all_words_of_its_pairs_and_no_others():
+def test_vocabulary_equals_words_of_pairs():
     known = vocabulary(PAIRS)
     assert "." in known
     assert known == sorted(set(known))

@@ -109,7 +109,7 @@ def _wordnet(_: LexicalRecipe) -> Any:
 
 
 def _natlog(recipe: LexicalRecipe) -> Any:
-    from unbag.baselines.natlog.sentences import NatlogPredictor  # imports spaCy and NLTK, optional dependencies
+    from unbag.baselines.natlog.labeler import NatlogPredictor  # imports spaCy and NLTK, optional dependencies
     from unbag.data.text.tagging import PIPELINE
 
     return NatlogPredictor.load(recipe.pipeline or PIPELINE)

@@ -14,7 +14,7 @@ from unbag.baselines.natlog.focus import is_exceptive
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
 from unbag.baselines.natlog.polarity import find_operators, list_operators_around, resolve_determiner
-from unbag.baselines.natlog.relations import Context, Relation
+from unbag.baselines.natlog.relations import Monotonicity, Relation
 from unbag.baselines.natlog.scopes import ScopeOperator
 
 _CLASSES: Final = (frozenset(NOUNS), frozenset(VERBS), frozenset({"ADJ", "VERB", "ADV"}), frozenset({"ADP", "SCONJ"}))
@@ -24,34 +24,34 @@ _SLOTS: Final = (*SUBJECTS, *OBJECTS, "pobj", "acomp", "pcomp", "xcomp", "ccomp"
 _MODIFIERS: Final = ("amod", "advmod", "compound", "nummod", "prep", "npadvmod", "poss", "prt")
 
 
-def is_same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
-    """Check whether two tokens have parts of speech that a parser may confuse for the same word."""
+def has_compatible_pos(one: Tree, i: int, two: Tree, j: int) -> bool:
+    """Check whether two tokens have the same part of speech, or ones that parsers often confuse."""
     return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
 
 
 def align_words(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
-    """Align content words of the premise with content words of the hypothesis.
+    """Align the content words of a premise with those of a hypothesis.
 
     The first pass preserves word order and minimizes a cost. Equal words have no cost, and related words cost less than
     a deletion and an insertion. The second pass aligns remaining words that depend on aligned words in the same way
     ("eats an apple", "eats the soup").
 
     Returns:
-        Hypothesis token of each aligned premise token.
+        Map from premise tokens to hypothesis tokens.
     """
-    left = [i for i in range(len(premise.words)) if i not in premise.silent]
-    right = [j for j in range(len(hypothesis.words)) if j not in hypothesis.silent]
+    left = [i for i in range(len(premise.words)) if i not in premise.function_tokens]
+    right = [j for j in range(len(hypothesis.words)) if j not in hypothesis.function_tokens]
     shared = {hypothesis.lemmas[j] for j in right}, {premise.lemmas[i] for i in left}
 
     def cost(i: int, j: int) -> float | None:
         if premise.lemmas[i] == hypothesis.lemmas[j] or premise.words[i].lower() == hypothesis.words[j].lower():
             differs = premise.deps[i] != hypothesis.deps[j]
-            return 0.1 * differs + 0.1 * (not is_same_class(premise, i, hypothesis, j))
+            return 0.1 * differs + 0.1 * (not has_compatible_pos(premise, i, hypothesis, j))
         if premise.lemmas[i] in shared[0] or hypothesis.lemmas[j] in shared[1]:
             return None
-        if not is_same_class(premise, i, hypothesis, j):
+        if not has_compatible_pos(premise, i, hypothesis, j):
             return None
-        related = words.relation(premise.lemmas[i], hypothesis.lemmas[j], premise.pos[i])
+        related = words.find_relation(premise.lemmas[i], hypothesis.lemmas[j], premise.pos[i])
         return None if related is None else _RELATED + 0.2 * (premise.deps[i] != hypothesis.deps[j])
 
     pairs = _cheapest(left, right, cost)
@@ -93,7 +93,11 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
                 continue
             head = premise.heads[i]
             for j in right:
-                if j in taken or hypothesis.deps[j] != premise.deps[i] or not is_same_class(premise, i, hypothesis, j):
+                if (
+                    j in taken
+                    or hypothesis.deps[j] != premise.deps[i]
+                    or not has_compatible_pos(premise, i, hypothesis, j)
+                ):
                     continue
                 root = deps == ("ROOT",)
                 if root or pairs.get(head) == hypothesis.heads[j]:
@@ -103,9 +107,9 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
 
 
 def find_anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
-    """Find the nearest aligned ancestor of a token. An aligned conjunct replaces an unaligned first conjunct."""
+    """Find the nearest aligned ancestor of a token, or an aligned conjunct of an unaligned ancestor."""
     below = token
-    for above in tree.above(token):
+    for above in tree.iter_ancestors(token):
         if above in aligned:
             return above
         heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned]
@@ -121,7 +125,7 @@ def is_aligned_with(left: int | None, right: int | None, pairs: dict[int, int]) 
 
 
 class UnsupportedPairError(Exception):
-    """Raised for a pair that the rules do not cover. The message describes the construction."""
+    """Sentence pair that the rules do not cover. The message describes the unsupported construction."""
 
 
 class EditKind(Enum):
@@ -136,7 +140,7 @@ class EditKind(Enum):
 
 @dataclass(frozen=True)
 class Edit:
-    """Edit of one word or phrase, as a step from the premise to the hypothesis.
+    """Edit of a word or phrase: one step from the premise to the hypothesis.
 
     Attributes:
         kind: Type of the edit.
@@ -144,9 +148,9 @@ class Edit:
         hypothesis: Added words; empty if the edit adds nothing.
         relation: Relation of the removed words to the added words, before projection through the context.
         source: Explanation of the relation.
-        left: Premise token of the edit. For added words, the token that they attach to; None if there is none.
-        right: Hypothesis token of the edit. For removed words, the token that they would attach to.
-        leaving: Tokens that the edit removes or adds. Their operators are not part of the context.
+        premise_token: Premise token of the edit. For added words, the token that they attach to; None if there is none.
+        hypothesis_token: Hypothesis token of the edit. For removed words, the token that they would attach to.
+        edited_tokens: Tokens that the edit removes or adds. Their operators are not part of the context.
     """
 
     kind: EditKind
@@ -154,30 +158,30 @@ class Edit:
     hypothesis: str
     relation: Relation
     source: str
-    left: int | None
-    right: int | None
-    leaving: frozenset[int] = frozenset()
+    premise_token: int | None
+    hypothesis_token: int | None
+    edited_tokens: frozenset[int] = frozenset()
 
 
-LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
-"""Dependencies whose heads parsers often confuse. The meaning stays the same with another head nearby."""
+UNRELIABLE_DEPS: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
+"""Dependency labels whose heads parsers often confuse. Attachment to a nearby head has the same meaning."""
 _ADJUNCTS: Final = frozenset(
     "prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative amod compound".split()
 )
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
-def iter_removals(
+def iter_unaligned_phrases(
     tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: LexicalRelations
 ) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
-    """Iterate over the phrases that do not occur in the other sentence.
+    """Iterate over the unaligned phrases of a sentence, with the effect of their deletion.
 
     Yields:
         For each phrase: its root; the token of the other sentence that it would attach to (None if there is none); its
         tokens; and the relation of the sentence to the sentence without the phrase, with an explanation.
 
     Raises:
-        CannotReadError: If no rule covers this relation.
+        UnsupportedPairError: If no rule covers this relation.
     """
     roots = _roots(tree, set(pairs) | consumed)
     tree_operators = find_operators(tree) if roots else []
@@ -191,15 +195,15 @@ def iter_removals(
 
 def _roots(tree: Tree, accounted_for: set[int]) -> list[int]:
     """List the unaligned words that do not depend on other unaligned words."""
-    left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.silent]
-    return [i for i in left if not any(above in left for above in tree.above(i))]
+    left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.function_tokens]
+    return [i for i in left if not any(above in left for above in tree.iter_ancestors(i))]
 
 
 def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed: set[int]) -> frozenset[int]:
     """Collect the tokens that are removed together with a word, including function words.
 
     Raises:
-        CannotReadError: If a dependent remains, and its head in the other sentence is not the head of the removed word.
+        UnsupportedPairError: If a dependent remains whose new head is not the head of the removed word.
     """
     tokens: list[int] = [root]
     stay: list[int] = []
@@ -208,10 +212,10 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
             (stay if child in pairs or child in consumed else tokens).append(child)
     if not stay:
         return frozenset(tokens)
-    place = next((pairs[above] for above in tree.above(root) if above in pairs), None)
+    place = next((pairs[above] for above in tree.iter_ancestors(root) if above in pairs), None)
     heirs = [child for child in stay if tree.deps[child] == "conj" and child in pairs]
     for child in stay:
-        if child not in pairs or {tree.deps[child], other.deps[pairs[child]]} & LOOSE:
+        if child not in pairs or {tree.deps[child], other.deps[pairs[child]]} & UNRELIABLE_DEPS:
             continue
         head = other.heads[pairs[child]]
         at_root = head == pairs[child]
@@ -221,15 +225,15 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
             continue
         if tree.deps[root] in ("acl", "relcl", "amod", "advcl", "prep", "pcomp") and head == place:
             continue
-        raise UnsupportedPairError(f"what becomes of {tree.words[child]!r} without {tree.words[root]!r}")
+        raise UnsupportedPairError(f"the deletion of {tree.words[root]!r}, on which {tree.words[child]!r} depends")
     return frozenset(tokens)
 
 
 def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[ScopeOperator]) -> None:
-    """Check that the removed words only restrict the rest of the sentence.
+    """Check that the removed words only restrict the remaining sentence.
 
     Raises:
-        CannotReadError: If the rest does not follow from the sentence, as for "in no city" and "except".
+        UnsupportedPairError: If the rest does not follow from the sentence, as for "in no city" and "except".
     """
     for each in tree_operators:
         if each.owner not in tokens or each.domain <= tokens:
@@ -239,15 +243,15 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operato
         if is_determiner and len(rest) == 1 and all(tree.pos[token] in NOUNS for token in rest):
             continue  # "a man with no hat" is a man
         if each.is_opaque or (is_determiner and not resolve_determiner(tree, each.owner).is_existential):
-            raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
     if any(is_exceptive(tree, token) for token in tokens):
-        raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
     is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
     if is_aside and any(
-        each.monotonicity is not Context.UPWARD for each in list_operators_around(tree_operators, root)
+        each.monotonicity is not Monotonicity.UPWARD for each in list_operators_around(tree_operators, root)
     ):
         # "Every boy, who was tired, slept" is about every boy, because the clause is not restrictive.
-        raise UnsupportedPairError(f"whether {tree.text(tokens)!r} restricts")
+        raise UnsupportedPairError(f"the non-restrictive clause {tree.join_tokens(tokens)!r} in a quantified phrase")
 
 
 def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
@@ -263,31 +267,31 @@ def _removal(
     if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
         return _conjunct(tree, root)
     if dep in ("advmod", "neg"):
-        if lemma in relations.NOT_QUITE:
-            return Relation.ALTERNATION, f"{lemma} is not quite"
+        if lemma in relations.EXCLUDING_ADVERBS:
+            return Relation.ALTERNATION, f'"{lemma}" excludes the unmodified clause'
         if lemma in relations.MODAL_ADVERBS:
-            return Relation.REVERSE_ENTAILMENT, f"what is so is {lemma} so"
-        if lemma in relations.ADVERSE or lemma == "enough":
-            raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
-        return _FORWARD, "an adverb restricts"
+            return Relation.REVERSE_ENTAILMENT, f'a clause entails the same clause with "{lemma}"'
+        if lemma in relations.NON_VERIDICAL_ADVERBS or lemma == "enough":
+            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
+        return _FORWARD, "an adverb restricts its clause"
     if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
         return _modifier(tree, root, words)
     if dep == "advcl":
         marks = {tree.lemmas[child] for child in tree.children[root]}
         before = tree.lemmas[min(tokens) - 1] if min(tokens) else ""
         if marks & {"unless", "whether"} or ("if" in marks and {before, *marks} & {"only", "even", "as"}):
-            raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+            raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
         if "if" in marks:
-            return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
-        return _FORWARD, "a clause that says when, why or how restricts"
-    bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
-    if dep == "prep" and (bare or lemma in relations.OTHER_PREPOSITIONS - {"until", "unlike"}):
-        raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+            return Relation.REVERSE_ENTAILMENT, "a clause entails the same clause with a condition"
+        return _FORWARD, "an adverbial clause restricts the main clause"
+    bare = tree.lemmas[head] == "be" and tree.find_child(head, "acomp", "attr") is None
+    if dep == "prep" and (bare or lemma in relations.NON_MONOTONE_PREPOSITIONS - {"until", "unlike"}):
+        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
     if dep == "prep" and _is_not_factual(tree, root):
-        raise UnsupportedPairError(f"whether what is so {tree.text(tokens)!r} is so")
+        raise UnsupportedPairError(f"the non-factual phrase {tree.join_tokens(tokens)!r}")
     if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # "five years old" does not entail "old"
-        raise UnsupportedPairError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
-    if dep == "dobj" and tree.lemmas[head] not in relations.INCHOATIVE:
+        raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r} before {tree.words[head]!r}")
+    if dep == "dobj" and tree.lemmas[head] not in relations.INCHOATIVE_VERBS:
         determiner = resolve_determiner(tree, root)
         if tree.pos[head] in VERBS and determiner.kind in (
             DeterminerKind.SOME,
@@ -295,9 +299,9 @@ def _removal(
             DeterminerKind.MOST,
             DeterminerKind.EXACTLY,
         ):
-            return _FORWARD, "who does it to something does it"
+            return _FORWARD, "a verb with an object entails the verb without an object"
     if dep == "prt":
-        related = words.relation(f"{tree.lemmas[head]} {lemma}", tree.lemmas[head], "VERB")
+        related = words.find_relation(f"{tree.lemmas[head]} {lemma}", tree.lemmas[head], "VERB")
         if related is not None and related.relation in (Relation.EQUIVALENCE, _FORWARD):
             return related.relation, related.source
     if dep in _ADJUNCTS:
@@ -307,8 +311,8 @@ def _removal(
             "prep": "a prepositional phrase",
             "nummod": "a number",
         }
-        return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts"
-    raise UnsupportedPairError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts the phrase"
+    raise UnsupportedPairError(f"the deletion of {tree.join_tokens(tokens)!r}")
 
 
 def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
@@ -317,28 +321,31 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
     links = {
         tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")
     }
-    if tree.lemmas[tree.heads[first]] in relations.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
-        raise UnsupportedPairError("whether what is said of several is said of each")
+    if tree.lemmas[tree.heads[first]] in relations.COLLECTIVE_VERBS | {"between"} and tree.deps[first] in (
+        *SUBJECTS,
+        "pobj",
+    ):
+        raise UnsupportedPairError("a conjunction with a possible collective reading")
     if links & {"or", "nor", "either"}:
-        return Relation.REVERSE_ENTAILMENT, "each of two is one of them"
+        return Relation.REVERSE_ENTAILMENT, "each disjunct entails the disjunction"
     if not links & {"and", "but", "&", "yet", "both"}:
-        raise UnsupportedPairError(f"what joins {tree.words[root]!r} to the rest")
-    if tree.pos[root] == "ADJ" and tree.lemmas[root] in relations.COLOURS:  # a black and white dog is not a black dog
-        raise UnsupportedPairError(f"how much is {tree.words[root]!r}")
+        raise UnsupportedPairError(f"the conjunct {tree.words[root]!r} without a conjunction")
+    if tree.pos[root] == "ADJ" and tree.lemmas[root] in relations.COLORS:  # a black and white dog is not a black dog
+        raise UnsupportedPairError(f"the conjoined color {tree.words[root]!r}")
     others = {word.lower() for word in tree.words}
     if tree.pos[first] in NOUNS and (
         others & {"together"} or {"each", "other"} <= others or {"one", "another"} <= others
     ):
-        raise UnsupportedPairError("whether what is said of several is said of each")
+        raise UnsupportedPairError("a conjunction with a possible collective reading")
     determiner = resolve_determiner(tree, first)
-    if links & {"but"} and not determiner.named:
-        raise UnsupportedPairError(f"what {tree.words[root]!r} is an exception to")
+    if links & {"but"} and not determiner.is_named:
+        raise UnsupportedPairError(f'the exception {tree.words[root]!r} after "but"')
     if tree.pos[first] in NOUNS and determiner.kind is DeterminerKind.SOME and determiner.number > 1:
         if not any(each in tree.determiners for each in chain[1:]):  # of ten boys and girls, ten need not be boys
-            raise UnsupportedPairError(f"how many of {tree.words[first]!r} there are")
-    if tree.pos[first] in NOUNS and not determiner.named and determiner.kind is not DeterminerKind.SOME:
-        return Relation.REVERSE_ENTAILMENT, "dogs and cats are what is a dog or a cat"
-    return _FORWARD, "who is both is each"
+            raise UnsupportedPairError(f"the number of {tree.words[first]!r} in a counted conjunction")
+    if tree.pos[first] in NOUNS and not determiner.is_named and determiner.kind is not DeterminerKind.SOME:
+        return Relation.REVERSE_ENTAILMENT, 'conjoined nouns under a quantifier have the meaning of "or"'
+    return _FORWARD, "a conjunction entails each conjunct"
 
 
 def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation, str]:
@@ -346,28 +353,28 @@ def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation,
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
     names = {lemma, tree.words[root].lower(), "".join(tree.words[max(root - 2, 0) : root + 1]).lower()}  # so-called
-    if names & relations.PRIVATIVE:
-        return Relation.ALTERNATION, f"what is {lemma} is none"
+    if names & relations.PRIVATIVE_ADJECTIVES:
+        return Relation.ALTERNATION, f'"{lemma}" excludes the noun'
     if names & relations.MODAL_ADJECTIVES:
-        return Relation.INDEPENDENCE, f"what is {lemma} may be none"
+        return Relation.INDEPENDENCE, f'"{lemma}" does not entail the noun'
     if lemma in relations.MATERIALS and words.is_living(noun):
-        raise UnsupportedPairError(f"whether {phrase!r} is {noun!r}")
+        raise UnsupportedPairError(f"whether {phrase!r} is a kind of {noun!r}")
     if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
-        raise UnsupportedPairError(f"the name {phrase!r}")
+        raise UnsupportedPairError(f"the multi-word name {phrase!r}")
     is_inner = dep == "compound" and tree.deps[head] in ("compound", "nmod")
-    if is_inner and words.relation(phrase, noun, "NOUN") is None:  # peanut butter is not butter
-        raise UnsupportedPairError(f"whether {phrase!r} is {noun!r}")
-    if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
+    if is_inner and words.find_relation(phrase, noun, "NOUN") is None:  # peanut butter is not butter
+        raise UnsupportedPairError(f"whether {phrase!r} is a kind of {noun!r}")
+    if dep != "amod" and words.has_entry(phrase) and words.has_entry(noun):
         # A sea lion is not a lion.
-        if words.relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
-            raise UnsupportedPairError(f"whether {phrase!r} is {noun!r}")
-    return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
+        if words.find_relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
+            raise UnsupportedPairError(f"whether {phrase!r} is a kind of {noun!r}")
+    return _FORWARD, "an adjective restricts the noun" if dep == "amod" else "a noun modifier restricts the noun"
 
 
 def _is_not_factual(tree: Tree, preposition: int) -> bool:
     """Check whether a phrase attributes the clause to a source or to fiction: "according to", "in a novel"."""
     if tree.words[preposition].lower() == "according":
         return True
-    noun = tree.first(preposition, "pobj")
-    is_story = noun is not None and tree.lemmas[noun] in relations.NOT_FACTUAL
+    noun = tree.find_child(preposition, "pobj")
+    is_story = noun is not None and tree.lemmas[noun] in relations.FICTION_NOUNS
     return is_story and tree.lemmas[preposition] == "in" and tree.pos[tree.heads[preposition]] in VERBS

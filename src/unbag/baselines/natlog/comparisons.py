@@ -21,11 +21,15 @@ from unbag.baselines.natlog.scopes import (
 
 
 def find_comparison_operators(tree: Tree) -> Iterator[ScopeOperator]:
-    """Iterate over the operators of the comparisons in a sentence."""
+    """Iterate over the operators of comparisons in a sentence."""
     yield from _of_superlatives(tree)
     for i, lemma in enumerate(tree.lemmas):
         is_than = lemma == "than"
-        is_as = lemma == "as" and i > 0 and any(tree.lemmas[n] in relations.BEFORE_AS for n in range(max(0, i - 6), i))
+        is_as = (
+            lemma == "as"
+            and i > 0
+            and any(tree.lemmas[n] in relations.WORDS_BEFORE_AS for n in range(max(0, i - 6), i))
+        )
         if (is_than or is_as) and tree.deps[i] in ("prep", "mark", "cc", "pobj"):
             yield from _of_standard(tree, i)
 
@@ -33,11 +37,11 @@ def find_comparison_operators(tree: Tree) -> Iterator[ScopeOperator]:
 def _of_standard(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     """Iterate over the operators of "than" or of the second "as", whose domain is the standard of comparison."""
     is_clause = tree.deps[token] == "mark"
-    inside = tree.subtree(tree.heads[token] if is_clause else token) - {token}
+    inside = tree.collect_subtree(tree.heads[token] if is_clause else token) - {token}
     nouns = [noun for noun in tree.determiners if noun in inside]
-    if not is_clause and any(tree.determiners[noun][0].free for noun in nouns):
+    if not is_clause and any(tree.determiners[noun][0].is_free_choice for noun in nouns):
         yield ScopeOperator(tree.words[token].lower(), token, inside, project_downward)
-    elif not nouns or all(tree.determiners[noun][0].named for noun in nouns):
+    elif not nouns or all(tree.determiners[noun][0].is_named for noun in nouns):
         # "Taller than a boy" can mean any boy or a certain one. "Taller than every boy" is about every boy.
         yield build_opaque_operator(tree.words[token].lower(), token, inside)
     verb = find_verb_above(tree, token)
@@ -49,7 +53,7 @@ def _of_standard(tree: Tree, token: int) -> Iterator[ScopeOperator]:
 def _of_superlatives(tree: Tree) -> Iterator[ScopeOperator]:
     for i, tag in enumerate(tree.tags):
         noun = tree.heads[i]
-        is_superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in relations.UNIQUE
+        is_superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in relations.SUPERLATIVE_LIKE_ADJECTIVES
         if not is_superlative or any(token == i for _, _, token in tree.determiners.values()):
             continue
         name = tree.words[i].lower()
@@ -57,7 +61,7 @@ def _of_superlatives(tree: Tree) -> Iterator[ScopeOperator]:
             if tree.pos[noun] == "ADJ" and tree.deps[noun] == "amod":  # the most beautiful town
                 noun = tree.heads[noun]
             if tree.pos[noun] in NOUNS:
-                phrase = tree.subtree(noun)
+                phrase = tree.collect_subtree(noun)
                 yield ScopeOperator(name, i, phrase - {i} | _after(tree, noun), project_non_monotone)
                 continue
         if tag in ("JJS", "RBS"):  # "she runs fastest", "he is the oldest in the village"
@@ -71,10 +75,10 @@ def _after(tree: Tree, noun: int) -> frozenset[int]:
     """Collect the adverbial directly after a noun phrase, which parsers may attach to the verb by mistake."""
     if tree.deps[noun] not in OBJECTS:
         return frozenset()
-    end = max(tree.subtree(noun)) + 1
+    end = max(tree.collect_subtree(noun)) + 1
     return frozenset[int]().union(
         *(
-            tree.subtree(child)
+            tree.collect_subtree(child)
             for child in tree.children[tree.heads[noun]]
             if child == end and tree.deps[child] == "prep"
         )

@@ -19,7 +19,7 @@ determiners in this module, the truth of Q(X, Y) depends only on n = |X ∩ Y| a
 The module enumerates small models to derive the relations between determiners, and the projection of a relation through
 a determiner ("projectivity", MacCartney & Manning 2009, section 4.2). These models have as many members in each set as
 a determiner can distinguish. The number of a vague determiner (many, several, few) is a placeholder for the intended
-number; `vague` prevents comparisons with other numbers.
+number; `is_vague` prevents comparisons with other numbers.
 
 Multi-word determiners are replaced before parsing, because parsers analyze "at least three students", "most of the
 people" and "every one of the two dogs" differently. Each becomes a `Determiner`, and the parser receives the word
@@ -35,11 +35,11 @@ from functools import cache, partial
 from itertools import product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.relations import Context, Part, Relation, project, relation_of
+from unbag.baselines.natlog.relations import Monotonicity, Region, Relation, classify_relation, project
 
 
 class DeterminerKind(Enum):
-    """Condition of a determiner, as in the table of the module."""
+    """Condition of a determiner (see the table in the module docstring)."""
 
     SOME = "some"
     EXACTLY = "exactly"
@@ -60,23 +60,23 @@ class Determiner:
     Attributes:
         kind: Condition of the determiner.
         number: Number k in the condition.
-        vague: Whether k is a placeholder for an unspecified number.
-        named: Whether the phrase refers to individuals that the other sentence may also refer to: a, the, two, no
+        is_vague: Whether k is a placeholder for an unspecified number.
+        is_named: Whether the phrase refers to individuals that the other sentence may also refer to: a, the, two, no
             determiner. Captions describe existing things, and two sentences contradict each other only if they are
             about the same event (de Marneffe, Rafferty & Manning 2008, section 3).
-        free: Whether the determiner is `any`, which means "some" under a negation and "every" otherwise.
+        is_free_choice: Whether the determiner is `any`, which means "some" under a negation and "every" otherwise.
         words: Text of a determiner with the condition `OTHER`; empty for all other determiners.
     """
 
     kind: DeterminerKind
     number: int = 1
-    vague: bool = False
-    named: bool = False
-    free: bool = False
+    is_vague: bool = False
+    is_named: bool = False
+    is_free_choice: bool = False
     words: str = ""
 
-    def holds(self, n: int, m: int) -> bool:
-        """Check whether the condition holds for n members of X in Y and m members of X outside Y."""
+    def is_satisfied_by(self, n: int, m: int) -> bool:
+        """Check whether the condition is met by n members of X in Y and m members of X outside Y."""
         k = self.number
         match self.kind:
             case DeterminerKind.SOME:
@@ -98,43 +98,50 @@ class Determiner:
             case DeterminerKind.SHARE:
                 return 100 * n >= k * (n + m)
             case DeterminerKind.OTHER:
-                raise ValueError(f"determiner: expected one with a known condition, got {self.words!r}")
+                raise ValueError(
+                    f"determiner: expected a known condition, got {self.words!r}; use another kind than OTHER"
+                )
 
     @property
     def is_existential(self) -> bool:
         """Whether the condition requires n > 0, so that "he sang in Q cities" entails "he sang"."""
-        return self.kind is not DeterminerKind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
+        return self.kind is not DeterminerKind.OTHER and not any(
+            self.is_satisfied_by(0, m) for m in range(1, self.number + 2)
+        )
 
 
-A: Final = Determiner(DeterminerKind.SOME, named=True)
+A: Final = Determiner(DeterminerKind.SOME, is_named=True)
 NO: Final = Determiner(DeterminerKind.AT_MOST, 0)
 EVERY: Final = Determiner(DeterminerKind.EVERY)
-ANY: Final = Determiner(DeterminerKind.EVERY, free=True)
-FEW: Final = Determiner(DeterminerKind.AT_MOST, 2, vague=True)
+ANY: Final = Determiner(DeterminerKind.EVERY, is_free_choice=True)
+FEW: Final = Determiner(DeterminerKind.AT_MOST, 2, is_vague=True)
 
 Projection = Callable[[Relation], Relation]
 """Map from the relation of two phrases to the relation of two sentences that contain them in the same context."""
 
-_SIZES: Final = 3  # sets of 0, 1 or 2 members, because with k of at most 1 no determiner distinguishes more
+_SIZES: Final = 3  # Maximum set size: if k is at most 1, no determiner distinguishes larger sets.
 _HALF: Final = 50
-"""Share that represents all shares in small models, which have too few members to distinguish other shares."""
+"""Percentage that represents all percentages, because small models cannot distinguish other ones."""
 
 
-def determiner_relation(first: Determiner, second: Determiner) -> Relation | None:
-    """Compute the relation of Q(X, Y) to R(X, Y); None if it is unknown, for example for a vague number.
+def compute_determiner_relation(first: Determiner, second: Determiner) -> Relation | None:
+    """Compute the relation between two determiners: of Q(X, Y) to R(X, Y). None if it is unknown.
 
-    >>> determiner_relation(EVERY, A).value, determiner_relation(NO, A).value, determiner_relation(EVERY, NO).value
-    ('forward_entailment', 'negation', 'alternation')
+    >>> [compute_determiner_relation(*pair).value for pair in ((EVERY, A), (NO, A), (EVERY, NO))]
+    ['forward_entailment', 'negation', 'alternation']
     """
     if first == second:
         return Relation.EQUIVALENCE
     if DeterminerKind.OTHER in (first.kind, second.kind):
         return None
-    if first.vague != second.vague and _counts(first) and _counts(second):
+    if first.is_vague != second.is_vague and _counts(first) and _counts(second):
         return None
     most = max(first.number, second.number) + 2
     worlds = [(n, m) for n, m in product(range(most + 1), repeat=2) if n + m]
-    return relation_of((first.holds(n, m), second.holds(n, m)) for n, m in worlds) or Relation.INDEPENDENCE
+    return (
+        classify_relation((first.is_satisfied_by(n, m), second.is_satisfied_by(n, m)) for n, m in worlds)
+        or Relation.INDEPENDENCE
+    )
 
 
 def _counts(determiner: Determiner) -> bool:
@@ -149,25 +156,27 @@ def _counts(determiner: Determiner) -> bool:
     ) and (determiner.number != plain.get(determiner.kind))
 
 
-def restrictor_projection(determiner: Determiner) -> Projection:
+def build_restrictor_projection(determiner: Determiner) -> Projection:
     """Build the projection from the relation of X to X' to the relation of Q(X, Y) to Q(X', Y).
 
-    >>> restrictor_projection(EVERY)(Relation.FORWARD_ENTAILMENT).value
+    >>> build_restrictor_projection(EVERY)(Relation.FORWARD_ENTAILMENT).value
     'reverse_entailment'
     """
-    if determiner.named:
+    if determiner.is_named:
         return _project_named
     inside = _inside_projection(determiner, first=True)
     return partial(_project_weak, inside, _project_named) if determiner.kind in _WEAK else inside
 
 
-def scope_projection(determiner: Determiner) -> Projection:
+def build_scope_projection(determiner: Determiner) -> Projection:
     """Build the projection from the relation of Y to Y' to the relation of Q(X, Y) to Q(X, Y').
 
-    >>> scope_projection(EVERY)(Relation.NEGATION).value, scope_projection(NO)(Relation.FORWARD_ENTAILMENT).value
-    ('alternation', 'reverse_entailment')
+    >>> build_scope_projection(EVERY)(Relation.NEGATION).value
+    'alternation'
+    >>> build_scope_projection(NO)(Relation.FORWARD_ENTAILMENT).value
+    'reverse_entailment'
     """
-    if determiner.named:
+    if determiner.is_named:
         return project_identity
     inside = _inside_projection(determiner, first=False)
     return partial(_project_weak, inside, project_identity) if determiner.kind in _WEAK else inside
@@ -177,8 +186,8 @@ _WEAK: Final = (DeterminerKind.SOME, DeterminerKind.EXACTLY)
 """Conditions of determiners that refer to the same individuals in both sentences if their phrases are exclusive."""
 
 
-def _project_weak(inside: Projection, named: Projection, relation: Relation) -> Relation:
-    return named(relation) if relation in (Relation.NEGATION, Relation.ALTERNATION) else inside(relation)
+def _project_weak(inside: Projection, outside: Projection, relation: Relation) -> Relation:
+    return outside(relation) if relation in (Relation.NEGATION, Relation.ALTERNATION) else inside(relation)
 
 
 def project_identity(relation: Relation) -> Relation:
@@ -188,7 +197,7 @@ def project_identity(relation: Relation) -> Relation:
 
 def project_negation(relation: Relation) -> Relation:
     """Project a relation through a negation."""
-    return relation.negated
+    return relation.complement_relation
 
 
 def _project_named(relation: Relation) -> Relation:
@@ -200,22 +209,22 @@ def _project_named(relation: Relation) -> Relation:
 
 def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
     if determiner.kind is DeterminerKind.OTHER:
-        return partial(project, context=Context.NON_MONOTONE)
+        return partial(project, monotonicity=Monotonicity.NON_MONOTONE)
     number = _HALF if determiner.kind is DeterminerKind.SHARE else min(determiner.number, 1)
     return partial(_projected_relation, determiner.kind, number, first)
 
 
 @cache
 def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation: Relation) -> Relation:
-    """Compute the relation of two sentences that differ in X (`first`) or in Y.
+    """Compute the relation of two sentences that differ in X (`find_child`) or in Y.
 
     As in MacCartney & Manning, X and X' are not empty. The shared set of both sentences is neither empty nor the whole
     universe.
     """
     determiner = Determiner(kind, number)
-    # A part is (in X, in X', in the shared set), or the same with Y and Y'.
-    parts = [part for part in product((True, False), repeat=3) if part[:2] not in relation.empty]
-    outcomes: set[Part] = set()
+    # A region is (in X, in X', in the shared set), or the same with Y and Y'.
+    parts = [part for part in product((True, False), repeat=3) if part[:2] not in relation.empty_regions]
+    find_outcome_models: set[Region] = set()
     for sizes in product(range(_SIZES), repeat=len(parts)):
         world = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
         if {part[2] for part, _ in world} != {True, False}:
@@ -227,11 +236,11 @@ def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation
                 restricted, does = (part[side], part[2]) if first else (part[2], part[side])
                 if restricted:
                     counted[does] += size
-            truths.append(determiner.holds(counted[True], counted[False]) if any(counted.values()) else None)
+            truths.append(determiner.is_satisfied_by(counted[True], counted[False]) if any(counted.values()) else None)
         premise, hypothesis = truths
         if premise is not None and hypothesis is not None:
-            outcomes.add((premise, hypothesis))
-    return relation_of(outcomes) or Relation.INDEPENDENCE
+            find_outcome_models.add((premise, hypothesis))
+    return classify_relation(find_outcome_models) or Relation.INDEPENDENCE
 
 
 NUMBERS: Final[Mapping[str, int]] = {
@@ -263,7 +272,7 @@ _SHARE: Final = (
 
 
 def _unknown(_: int) -> Determiner:
-    """Build a determiner with an unknown condition."""
+    """Build a determiner whose condition is unknown."""
     return Determiner(DeterminerKind.OTHER)
 
 
@@ -291,17 +300,17 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
     (rf"(?:exactly|precisely|only|just) {_N}{_OF}", lambda n: Determiner(DeterminerKind.EXACTLY, n)),
     (
         rf"(?:(?:approximately|roughly|almost|nearly|between [\w,]+ and) {_N}|(?:about|around|some) {_MANY}){_OF}",
-        lambda n: Determiner(DeterminerKind.EXACTLY, n, vague=True),
+        lambda n: Determiner(DeterminerKind.EXACTLY, n, is_vague=True),
     ),
     (r"at least half(?: of)?(?: the| these| those)?", lambda _: Determiner(DeterminerKind.SHARE, 50)),
     (r"half of(?: the)?|half the", lambda _: Determiner(DeterminerKind.HALF)),
     (rf"(?:none|not one|neither one|neither){_OF}|not a(?: single)?", lambda _: NO),
     (rf"(?:hardly|scarcely|barely) (?:any{_OF}|an?)|(?:very |only a )?few{_OF}", lambda _: FEW),
-    (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(DeterminerKind.SOME, 2, vague=True)),
+    (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(DeterminerKind.SOME, 2, is_vague=True)),
     (
         rf"a (?:great |good |large )?(?:number|lot) of(?: the)?|(?:a great |very )?many{_OF}|"
         r"(?:lots|plenty|dozens|hundreds) of(?: the)?|numerous",
-        lambda _: Determiner(DeterminerKind.SOME, 3, vague=True),
+        lambda _: Determiner(DeterminerKind.SOME, 3, is_vague=True),
     ),
     (r"(?:a|the|one) (?:small |large |big |huge )?(?:group|bunch|crowd|couple|pair|kind|sort|type) of", lambda _: A),
     (rf"(?:every ?one|each one) of(?: the| these| those)?(?: {_N})?", lambda _: EVERY),
@@ -342,11 +351,11 @@ _PRONOUN: Final = re.compile(
 
 
 class QuantifiedSentence(NamedTuple):
-    """Sentence with single-word replacements of its determiners.
+    """Sentence whose determiners are replaced with single words.
 
     Attributes:
         text: Sentence for the parser.
-        determiners: Determiners and their original words, by character offset of the replacement in `text`.
+        determiners: Determiners and their original words, by character offset of the replacement in `join_tokens`.
     """
 
     text: str
@@ -354,9 +363,9 @@ class QuantifiedSentence(NamedTuple):
 
 
 def replace_determiners(sentence: str) -> QuantifiedSentence:
-    """Find the determiners of a sentence, and replace each one with a single word.
+    """Replace each determiner of a sentence with a single word.
 
-    >>> replace_determiners("At most three of the boys saw nobody.").text
+    >>> replace_determiners("At most three of the boys saw nobody.").join_tokens
     'Some boys saw no person.'
     """
     pieces: list[str] = []
@@ -389,7 +398,7 @@ def replace_determiners(sentence: str) -> QuantifiedSentence:
 
 
 def _is_something_else(before: list[str], rest: str, length: int) -> bool:
-    """Check whether the preceding word shows that a candidate is not a determiner.
+    """Check whether the context shows that a candidate is not a determiner.
 
     Args:
         before: Word before the candidate; empty at the start of the sentence.

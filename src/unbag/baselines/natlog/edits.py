@@ -1,23 +1,23 @@
 """Edits from a premise to a hypothesis, each with its lexical relation.
 
 Deleting a restrictive phrase (an adjective, an adjunct, a relative clause, a conjunct) makes a sentence more general,
-and inserting one makes it more specific. A substitution has the relation of the two words in the lexicon. Determiners,
-negations and modals of aligned words are compared.
+and inserting such a phrase makes it more specific. A substitution has the relation of the two words in the lexicon.
+Determiners, negations and modals of aligned words are compared.
 """
 
 from typing import Final
 
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.alignment import (
-    LOOSE,
+    UNRELIABLE_DEPS,
     Edit,
     EditKind,
     UnsupportedPairError,
     find_anchor,
     is_aligned_with,
-    iter_removals,
+    iter_unaligned_phrases,
 )
-from unbag.baselines.natlog.determiners import A, determiner_relation
+from unbag.baselines.natlog.determiners import A, compute_determiner_relation
 from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, Tree
 from unbag.baselines.natlog.polarity import resolve_determiner
@@ -35,23 +35,23 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
 def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
-    """Find the edits from a premise to a hypothesis: changes at aligned words, then deletions, then insertions.
+    """Find the edits from a premise to a hypothesis: first at aligned words, then deletions, then insertions.
 
     Args:
         premise: Tree of the premise.
         hypothesis: Tree of the hypothesis.
-        pairs: Hypothesis token of each aligned premise token.
+        pairs: Map from premise tokens to hypothesis tokens.
         words: Lexical relations.
 
     Raises:
-        CannotReadError: If no rule covers a difference between the two sentences.
+        UnsupportedPairError: If no rule covers a difference between the two sentences.
     """
     pairs = _without_moved_modifiers(premise, hypothesis, pairs)
     back = {j: i for i, j in pairs.items()}
     edits: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
     between_same = _between_same(premise, hypothesis)
-    # Parsers may analyze the same words in two ways. A short difference is more reliable than the trees around it.
+    # The parses of the shared words may differ. A short textual difference is more reliable than these parses.
     one_place = all(len(tokens) <= _SPAN for tokens in between_same)
     if one_place and (phrase := _one_phrase(premise, hypothesis, between_same, words)):
         return [phrase]
@@ -65,10 +65,16 @@ def find_edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Le
         edits += _modals(premise, i, hypothesis, j)
         if not one_place:
             _check_same_role(premise, i, hypothesis, j, pairs)
-    for root, place, tokens, (relation, source) in iter_removals(premise, hypothesis, pairs, consumed[0], words):
-        edits.append(Edit(EditKind.DELETE, premise.text(tokens), "", relation, source, root, place, tokens))
-    for root, place, tokens, (relation, source) in iter_removals(hypothesis, premise, back, consumed[1], words):
-        edits.append(Edit(EditKind.INSERT, "", hypothesis.text(tokens), relation.converse, source, place, root, tokens))
+    for root, place, tokens, (relation, source) in iter_unaligned_phrases(
+        premise, hypothesis, pairs, consumed[0], words
+    ):
+        edits.append(Edit(EditKind.DELETE, premise.join_tokens(tokens), "", relation, source, root, place, tokens))
+    for root, place, tokens, (relation, source) in iter_unaligned_phrases(
+        hypothesis, premise, back, consumed[1], words
+    ):
+        edits.append(
+            Edit(EditKind.INSERT, "", hypothesis.join_tokens(tokens), relation.converse, source, place, root, tokens)
+        )
     edits = _without_moves(edits, premise, hypothesis, pairs)
     _check_paraphrases(edits, premise, hypothesis)
     return edits
@@ -94,24 +100,24 @@ def _substitution(
                 if len(first) + len(second) == 2:
                     continue
                 old, new = _joined(premise, first), _joined(hypothesis, second)
-                if related := words.relation(old, new, "NOUN"):
+                if related := words.find_relation(old, new, "NOUN"):
                     consumed[0].update(first)
                     consumed[1].update(second)
                     return Edit(EditKind.SUBSTITUTE, old, new, related.relation, related.source, i, j)
     if pos == "PROPN" and two == "person":
-        return Edit(EditKind.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
-    if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.is_entry(one)):
+        return Edit(EditKind.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name refers to a person", i, j)
+    if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.has_entry(one)):
         raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
     if (premise.tags[i] in _COMPARED) is not (hypothesis.tags[j] in _COMPARED) and one[:3] == two[:3]:
         raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
-    related = words.relation(one, two, pos) or words.relation(one, two, hypothesis.pos[j])
-    related = related or words.relation(premise.words[i].lower(), hypothesis.words[j].lower(), pos)
+    related = words.find_relation(one, two, pos) or words.find_relation(one, two, hypothesis.pos[j])
+    related = related or words.find_relation(premise.words[i].lower(), hypothesis.words[j].lower(), pos)
     if related is None:
         raise UnsupportedPairError(f"the relation between {premise.words[i]!r} and {hypothesis.words[j]!r}")
     relation = related.relation
     _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
-        # Exclusive words do not imply exclusive sentences: a cat and a dog may both sleep.
+        # Exclusive nouns do not imply exclusive sentences: a cat and a dog may both sleep.
         relation = Relation.INDEPENDENCE
     return Edit(EditKind.SUBSTITUTE, premise.words[i], hypothesis.words[j], relation, related.source, i, j)
 
@@ -120,7 +126,7 @@ def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: R
     """Check that no gradable adjective modifies both nouns, because a small elephant is not a small animal.
 
     Raises:
-        CannotReadError: If a gradable adjective modifies both nouns.
+        UnsupportedPairError: If a gradable adjective modifies both nouns.
     """
     if relation not in (_FORWARD, Relation.REVERSE_ENTAILMENT) or premise.pos[i] not in NOUNS:
         return
@@ -130,15 +136,21 @@ def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: R
         for tree, noun in ((premise, i), (hypothesis, j))
     )
     nouns = premise.lemmas[i], hypothesis.lemmas[j]
-    is_occupation = any(noun.endswith(relations.OCCUPATIONS) for noun in nouns)
-    if measured := one & two & (relations.GRADABLE | (relations.RATED if is_occupation else frozenset())):
-        raise UnsupportedPairError(f"how {min(measured)!r} is measured for {nouns[0]!r} and {nouns[1]!r}")
+    is_occupation = any(noun.endswith(relations.OCCUPATION_SUFFIXES) for noun in nouns)
+    if (
+        measured := one
+        & two
+        & (relations.GRADABLE_ADJECTIVES | (relations.OCCUPATION_ADJECTIVES if is_occupation else frozenset()))
+    ):
+        raise UnsupportedPairError(f"the gradable adjective {min(measured)!r} with {nouns[0]!r} and {nouns[1]!r}")
 
 
 def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
     """List the phrases of a noun and the unaligned words directly before it, in descending order of length."""
     start = noun
-    while start and start - 1 not in aligned and start - 1 not in tree.silent and tree.heads[start - 1] >= start:
+    while (
+        start and start - 1 not in aligned and start - 1 not in tree.function_tokens and tree.heads[start - 1] >= start
+    ):
         start -= 1
     return [tuple(range(first, noun + 1)) for first in range(start, noun + 1)]
 
@@ -158,7 +170,7 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
         return []
     i, j = _determined(premise, i, set(pairs)), _determined(hypothesis, j, set(pairs.values()))
     one, two = resolve_determiner(premise, i), resolve_determiner(hypothesis, j)
-    relation = determiner_relation(one, two)
+    relation = compute_determiner_relation(one, two)
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
     if relation is None:
         raise UnsupportedPairError(f"the relation between the determiners {texts[0]!r} and {texts[1]!r}")
@@ -169,7 +181,7 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
         relation = _FORWARD if second < first else Relation.REVERSE_ENTAILMENT
         return [Edit(EditKind.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
     is_number = relation is not Relation.EQUIVALENCE and max(one.number, two.number) > 1
-    if is_number and premise.lemmas[i] in relations.UNITS:  # within two hours is not within one
+    if is_number and premise.lemmas[i] in relations.UNITS:  # "within two hours" does not entail "within one hour"
         raise UnsupportedPairError(f"the relation between {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r}")
     if relation is Relation.EQUIVALENCE and (one.kind, one.number) == (two.kind, two.number):
         return []
@@ -192,9 +204,9 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     if one in possible and two in possible:
         return []
     if not one and two in possible:
-        return [Edit(EditKind.INSERT, "", two, _FORWARD, "what is so can be", i, j)]
+        return [Edit(EditKind.INSERT, "", two, _FORWARD, "a fact is possible", i, j)]
     if one in possible and not two:
-        return [Edit(EditKind.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "what is so can be", i, j)]
+        return [Edit(EditKind.DELETE, one, "", Relation.REVERSE_ENTAILMENT, "a fact is possible", i, j)]
     raise UnsupportedPairError(f"the relation between {one or premise.words[i]!r} and {two or hypothesis.words[j]!r}")
 
 
@@ -202,32 +214,36 @@ def _check_same_role(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dic
     """Check that two aligned words have the same grammatical role in their sentences.
 
     Raises:
-        CannotReadError: If the roles differ.
+        UnsupportedPairError: If the roles differ.
     """
     one, two = find_anchor(premise, i, set(pairs)), find_anchor(hypothesis, j, set(pairs.values()))
-    core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE or premise.lemmas[i] in relations.OF_THINGS
+    core = (
+        premise.deps[i] in _CORE
+        or hypothesis.deps[j] in _CORE
+        or premise.lemmas[i] in relations.ATTRIBUTIVE_PREPOSITIONS
+    )
     same_head = is_aligned_with(one, two, pairs)
     if core and not same_head:
-        raise UnsupportedPairError(f"what part {premise.words[i]!r} has in both sentences")
+        raise UnsupportedPairError(f"the different roles of {premise.words[i]!r} in the two sentences")
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
         subjects = [tree.deps[n] in SUBJECTS for tree, n in ((premise, i), (hypothesis, j))]
         passive = [tree.deps[n] == "nsubjpass" for tree, n in ((premise, i), (hypothesis, j))]
         if subjects[0] != subjects[1] or passive[0] != passive[1]:
-            raise UnsupportedPairError(f"what part {premise.words[i]!r} has in both sentences")
+            raise UnsupportedPairError(f"the different roles of {premise.words[i]!r} in the two sentences")
 
 
 def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
-    """Build the edit of a pair that differs only in exchanged subject and object; None for other pairs."""
+    """Build the edit for a pair with exchanged subject and object; None for other pairs."""
     one, two = premise.root, hypothesis.root
     if premise.lemmas[one] != hypothesis.lemmas[two]:
         return None
-    subject, object_ = premise.first(one, "nsubj"), premise.first(one, "dobj")
-    other_subject, other_object = hypothesis.first(two, "nsubj"), hypothesis.first(two, "dobj")
+    subject, object_ = premise.find_child(one, "nsubj"), premise.find_child(one, "dobj")
+    other_subject, other_object = hypothesis.find_child(two, "nsubj"), hypothesis.find_child(two, "dobj")
     if subject is None or object_ is None or other_subject is None or other_object is None:
         return None
 
     def phrase(tree: Tree, noun: int) -> list[str]:
-        return [tree.lemmas[i] for i in sorted(tree.subtree(noun)) if i not in tree.silent]
+        return [tree.lemmas[i] for i in sorted(tree.collect_subtree(noun)) if i not in tree.function_tokens]
 
     articles = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
     if not all(
@@ -243,16 +259,17 @@ def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
     if first[0] == first[1] or first != second:
         return None
     rest = [
-        sorted(tree.lemmas[i] for i in range(len(tree.words)) if i not in tree.silent) for tree in (premise, hypothesis)
+        sorted(tree.lemmas[i] for i in range(len(tree.words)) if i not in tree.function_tokens)
+        for tree in (premise, hypothesis)
     ]
     if rest[0] != rest[1]:
         return None
     return Edit(
         EditKind.SUBSTITUTE,
-        premise.text(premise.subtree(one)),
-        hypothesis.text(hypothesis.subtree(two)),
+        premise.join_tokens(premise.collect_subtree(one)),
+        hypothesis.join_tokens(hypothesis.collect_subtree(two)),
         Relation.ALTERNATION,
-        "who does it and to whom has changed places",
+        "subject and object are exchanged",
         one,
         two,
     )
@@ -261,7 +278,7 @@ def _exchange(premise: Tree, hypothesis: Tree) -> Edit | None:
 def _one_phrase(
     premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: LexicalRelations
 ) -> Edit | None:
-    """Build the edit of a pair that differs in a single noun phrase ("body of water"); None for other pairs."""
+    """Build the edit for a pair that differs in a single noun phrase ("body of water"); None for other pairs."""
     heads, texts = [], []
     for tree, rest in zip((premise, hypothesis), between_same, strict=True):
         if not rest or not tree.operator_tokens.isdisjoint(rest):
@@ -272,7 +289,7 @@ def _one_phrase(
         lemma = tree.lemmas[tops[0]] if tops[0] == rest[-1] else tree.words[rest[-1]].lower()
         texts.append(" ".join([*(tree.words[i].lower() for i in rest[:-1]), lemma]))
         heads.append(tops[0])
-    related = words.relation(texts[0], texts[1], "NOUN")
+    related = words.find_relation(texts[0], texts[1], "NOUN")
     if related is None or related.relation is Relation.ALTERNATION:
         return None
     _check_measured(premise, heads[0], hypothesis, heads[1], related.relation)
@@ -313,14 +330,19 @@ def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: di
     """
 
     def is_move(one: Edit, two: Edit) -> bool:
-        if one.premise.lower() != two.hypothesis.lower() or one.left is None or two.right is None:
+        if one.premise.lower() != two.hypothesis.lower() or one.premise_token is None or two.hypothesis_token is None:
             return False
-        if is_aligned_with(two.left, one.right, pairs):
+        if is_aligned_with(two.premise_token, one.hypothesis_token, pairs):
             return True
-        if not {premise.deps[one.left], hypothesis.deps[two.right]} <= LOOSE:
+        if not {premise.deps[one.premise_token], hypothesis.deps[two.hypothesis_token]} <= UNRELIABLE_DEPS:
             return False
-        nouns = [premise.pos[premise.heads[one.left]] in NOUNS, hypothesis.pos[hypothesis.heads[two.right]] in NOUNS]
-        return not all(nouns) and not (any(nouns) and premise.lemmas[one.left] in relations.OF_THINGS)
+        nouns = [
+            premise.pos[premise.heads[one.premise_token]] in NOUNS,
+            hypothesis.pos[hypothesis.heads[two.hypothesis_token]] in NOUNS,
+        ]
+        return not all(nouns) and not (
+            any(nouns) and premise.lemmas[one.premise_token] in relations.ATTRIBUTIVE_PREPOSITIONS
+        )
 
     deletions = [edit for edit in edits if edit.kind is EditKind.DELETE]
     insertions = [edit for edit in edits if edit.kind is EditKind.INSERT]
@@ -333,13 +355,13 @@ def _without_moves(edits: list[Edit], premise: Tree, hypothesis: Tree, pairs: di
 
 
 def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> None:
-    """Check that no word has both an edit to a more general phrase and an edit to a more specific phrase.
+    """Reject pairs in which the same word becomes both more general and more specific.
 
     Such pairs are often paraphrases, which the rules do not cover: "a skit which is funny" is a funny skit, and a
     "costumed performer" is nearly a clown.
 
     Raises:
-        CannotReadError: If a word has two such edits.
+        UnsupportedPairError: If a word has two such edits.
     """
     general = [edit for edit in edits if edit.kind is not EditKind.INSERT and edit.relation is _FORWARD]
     specific = [
@@ -350,17 +372,19 @@ def _check_paraphrases(edits: list[Edit], premise: Tree, hypothesis: Tree) -> No
             if EditKind.DETERMINER in (one.kind, two.kind):
                 continue
             lemmas = [
-                {tree.lemmas[i] for i in edit.leaving if i not in tree.silent}
+                {tree.lemmas[i] for i in edit.edited_tokens if i not in tree.function_tokens}
                 for tree, edit in ((premise, one), (hypothesis, two))
             ]
             places = [
-                premise.heads[edit.left] if edit.left is not None and edit.kind is EditKind.DELETE else edit.left
+                premise.heads[edit.premise_token]
+                if edit.premise_token is not None and edit.kind is EditKind.DELETE
+                else edit.premise_token
                 for edit in (one, two)
             ]
             attributes = (
-                one.left is not None
-                and two.right is not None
-                and {premise.deps[one.left], hypothesis.deps[two.right]} <= _ATTRIBUTES
+                one.premise_token is not None
+                and two.hypothesis_token is not None
+                and {premise.deps[one.premise_token], hypothesis.deps[two.hypothesis_token]} <= _ATTRIBUTES
             )
             if places[0] == places[1] or (lemmas[0] & lemmas[1] and not attributes):
                 raise UnsupportedPairError(f"the relation between {one.premise!r} and {two.hypothesis!r}")

@@ -24,12 +24,12 @@ _STEADS: Final = (("instead", "of"), ("rather", "than"))
 
 
 def find_focus_operators(tree: Tree) -> Iterator[ScopeOperator]:
-    """Iterate over the operators in a sentence whose domain is a whole clause."""
+    """Iterate over the operators of a sentence whose domain is a whole clause."""
     everything = frozenset(range(len(tree.words)))
     for i, word in enumerate(map(str.lower, tree.words)):
         if i in tree.operator_tokens or _is_reciprocal(tree, i):
             continue
-        if word in relations.QUANTITIES:
+        if word in relations.QUANTIFIER_WORDS:
             yield _of_stray_quantity(tree, i, word)
         elif is_exceptive(tree, i) or has_condition_at(tree, i):
             yield build_opaque_operator(word, i, everything - {i})
@@ -55,23 +55,24 @@ def is_exceptive(tree: Tree, token: int) -> bool:
             for noun, (determiner, _, _) in tree.determiners.items()
         )
     pairs = (("apart", "from"), ("aside", "from"), ("other", "than"))
-    return word in relations.EXCEPTIVES or (word, following) in pairs
+    return word in relations.EXCEPTIVE_PREPOSITIONS or (word, following) in pairs
 
 
 def has_condition_at(tree: Tree, token: int) -> bool:
-    """Check whether a token starts a condition that has no rules: "as long as", "provided that", "should it rain"."""
+    """Check whether a token starts an unsupported condition: "as long as", "provided that", "should it rain"."""
     words = [word.lower() for word in tree.words[token : token + 3]]
     if words in (["as", "long", "as"], ["so", "long", "as"], ["in", "event", "of"]) or words[:2] == ["in", "case"]:
         return True
     if words[:2] in (["provided", "that"], ["assuming", "that"], ["supposing", "that"], ["on", "condition"]):
         return True
-    if words[0] in relations.RARELY and words[1:2] == ["had"]:  # "hardly had he eaten an apple when …": he ate an apple
+    # "Hardly had he eaten an apple when …" entails that he ate an apple.
+    if words[0] in relations.NEGATIVE_ADVERBS and words[1:2] == ["had"]:
         return True
     return token == 0 and tree.deps[token] == "aux" and words[0] in ("should", "had", "were")
 
 
 def _of_stray_quantity(tree: Tree, token: int, word: str) -> ScopeOperator:
-    """Build the operator of a quantifier without a noun: "no longer", "the boys all sang", "nor"."""
+    """Build the operator for a quantifier without a noun: "no longer", "the boys all sang", "nor"."""
     verb = find_verb_above(tree, token)
     if word in ("all", "each", "both") and (left := collect_subjects(tree, verb)):
         return build_opaque_operator(word, token, left - {token})
@@ -82,21 +83,25 @@ def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[ScopeOperator]:
     verb = find_verb_above(tree, token)
     whole = collect_clause(tree, verb) | collect_subjects(tree, verb)
     is_going_on = tree.tags[verb] == "VBG"
-    if word in relations.ONLY and tree.pos[tree.heads[token]] not in NOUNS and not (word == "just" and is_going_on):
+    if (
+        word in relations.ONLY_ADVERBS
+        and tree.pos[tree.heads[token]] not in NOUNS
+        and not (word == "just" and is_going_on)
+    ):
         yield ScopeOperator(word, token, whole - {token}, project_non_monotone)
-    elif word in relations.ALMOST and tree.pos[tree.heads[token]] in VERBS:
+    elif word in relations.APPROXIMATION_ADVERBS and tree.pos[tree.heads[token]] in VERBS:
         yield ScopeOperator(word, token, collect_clause(tree, verb, subject=False) - {token}, project_non_monotone)
-    elif word in relations.USUALLY and not is_going_on:
+    elif word in relations.HABITUAL_ADVERBS and not is_going_on:
         heads = {child for child in tree.children[verb] if tree.deps[child] in ADVERBIALS}
         yield ScopeOperator(word, token, frozenset(heads - {token}), project_non_monotone)
     elif word == "yet" and tree.words[token + 1 : token + 2] == ("to",):
         yield ScopeOperator("yet to", token, collect_clause(tree, verb, subject=False) - {token}, project_downward)
     elif word in ("once", "twice", "thrice"):
         before = [each.lower() for each in tree.words[max(0, token - 2) : token]]
-        inside = collect_clause(tree, verb, subject=False) - tree.subtree(token)
+        inside = collect_clause(tree, verb, subject=False) - tree.collect_subtree(token)
         if before == ["at", "most"]:
             yield ScopeOperator(f"at most {word}", token, inside, project_downward)
-        elif before[-1:] and before[-1] in relations.EXACTLY:
+        elif before[-1:] and before[-1] in relations.FREQUENCY_MODIFIERS:
             yield ScopeOperator(
                 f"{before[-1]} {word}", token, inside | collect_subjects(tree, verb), project_non_monotone
             )
@@ -104,7 +109,7 @@ def _of_adverb(tree: Tree, token: int, word: str) -> Iterator[ScopeOperator]:
         word == "when" and tree.deps[tree.heads[token]] == "advcl" and _is_habitual(tree, tree.heads[tree.heads[token]])
     ):
         # "He hides when a dog barks" is about every dog that barks, or about a specific dog.
-        yield build_opaque_operator(word, token, tree.subtree(tree.heads[token]) - {token})
+        yield build_opaque_operator(word, token, tree.collect_subtree(tree.heads[token]) - {token})
 
 
 def _of_kinds(tree: Tree) -> Iterator[ScopeOperator]:
@@ -117,17 +122,20 @@ def _of_kinds(tree: Tree) -> Iterator[ScopeOperator]:
         verb = tree.heads[noun]
         is_subject = dep in SUBJECTS and tree.deps[verb] in ("ROOT", "ccomp", "conj") and _is_of_kind(tree, noun, verb)
         # Lemmatizers may turn "hates" into "hat".
-        is_object = dep in OBJECTS and {tree.lemmas[verb], tree.words[verb].lower()[:-1]} & relations.TOWARD_KINDS
+        is_object = (
+            dep in OBJECTS and {tree.lemmas[verb], tree.words[verb].lower()[:-1]} & relations.GENERIC_OBJECT_VERBS
+        )
         if is_subject or is_object:
-            yield build_opaque_operator(f"{tree.words[noun].lower()} in general", noun, tree.subtree(noun))
+            yield build_opaque_operator(f"{tree.words[noun].lower()} in general", noun, tree.collect_subtree(noun))
 
 
 def _is_of_kind(tree: Tree, noun: int, verb: int) -> bool:
-    """Check whether a bare subject is generic. With a place, the sentence is a caption, which is about individuals."""
-    if not _is_habitual(tree, verb) or not (tree.tags[noun] == "NNS" or tree.lemmas[noun] in relations.MASSES):
+    """Check whether a bare subject is generic. Captions, which mention a place, are about individuals."""
+    if not _is_habitual(tree, verb) or not (tree.tags[noun] == "NNS" or tree.lemmas[noun] in relations.MASS_NOUNS):
         return False
     says_where = any(
-        tree.deps[child] == "prep" and tree.lemmas[child] in relations.WHERE for child in tree.children[verb]
+        tree.deps[child] == "prep" and tree.lemmas[child] in relations.PLACE_PREPOSITIONS
+        for child in tree.children[verb]
     )
     return not says_where
 

@@ -30,8 +30,8 @@ _OPPOSITE: Final = tuple(
 )
 
 
-class Related(NamedTuple):
-    """Relation of one word to another, and its source."""
+class SourcedRelation(NamedTuple):
+    """Lexical relation of one word to another, with the source of this information."""
 
     relation: Relation
     source: str
@@ -47,11 +47,11 @@ class LexicalRelations:
             lexicon: Lexicon for the lookups. Its senses may have a method `pos`, as in NLTK.
         """
         self._lexicon = lexicon
-        self.relation = lru_cache(maxsize=1 << 16)(self._relation)
+        self.find_relation = lru_cache(maxsize=1 << 16)(self._relation)
         self._above = lru_cache(maxsize=1 << 14)(self._ancestors)
         self._senses = lru_cache(maxsize=1 << 15)(self._of_part)
 
-    def is_entry(self, phrase: str, pos: str = "NOUN") -> bool:
+    def has_entry(self, phrase: str, pos: str = "NOUN") -> bool:
         """Check whether a phrase has a sense with the given part of speech."""
         return bool(self._senses(phrase, _PARTS.get(pos, "")))
 
@@ -62,10 +62,10 @@ class LexicalRelations:
 
     def is_kind_of(self, phrase: str, kind: str) -> bool:
         """Check whether a noun phrase is a hyponym of another noun phrase."""
-        related = self.relation(phrase, kind, "NOUN")
+        related = self.find_relation(phrase, kind, "NOUN")
         return related is not None and related.relation is Relation.FORWARD_ENTAILMENT
 
-    def _relation(self, first: str, second: str, pos: str) -> Related | None:
+    def _relation(self, first: str, second: str, pos: str) -> SourcedRelation | None:
         """Look up the relation of two words or phrases with the same part of speech; None if it is unknown.
 
         Args:
@@ -74,25 +74,25 @@ class LexicalRelations:
             pos: Universal POS tag of both.
         """
         if first == second:
-            return Related(Relation.EQUIVALENCE, "the same word")
+            return SourcedRelation(Relation.EQUIVALENCE, "the same word")
         if pos in ("ADP", "SCONJ", "PART", "ADV") and (place := _place(first, second)):
             return place
         parts = _PARTS.get(pos, "")
         if parts == "n" and second in _ANYTHING and self._senses(first, parts):
-            return Related(Relation.FORWARD_ENTAILMENT, "everything is a thing")
+            return SourcedRelation(Relation.FORWARD_ENTAILMENT, "any noun is a kind of thing")
         if parts == "n" and first in _ANYTHING and self._senses(second, parts):
-            return Related(Relation.REVERSE_ENTAILMENT, "everything is a thing")
+            return SourcedRelation(Relation.REVERSE_ENTAILMENT, "any noun is a kind of thing")
         up, down = self._distance(first, second, parts), self._distance(second, first, parts)
         ways = [(cost, direction) for direction, cost in (("up", up), ("down", down)) if cost is not None]
         if ways:
             if up == down or self._share(first, second, parts):
-                return Related(Relation.EQUIVALENCE, "WordNet: synonyms")
+                return SourcedRelation(Relation.EQUIVALENCE, "WordNet: synonyms")
             _, direction = min(ways)
             if direction == "up":
-                return Related(Relation.FORWARD_ENTAILMENT, f"WordNet: {first} is a kind of {second}")
-            return Related(Relation.REVERSE_ENTAILMENT, f"WordNet: {second} is a kind of {first}")
+                return SourcedRelation(Relation.FORWARD_ENTAILMENT, f"WordNet: {first} is a kind of {second}")
+            return SourcedRelation(Relation.REVERSE_ENTAILMENT, f"WordNet: {second} is a kind of {first}")
         if are_antonyms(self._lexicon, first, second):
-            return Related(Relation.ALTERNATION, "WordNet: antonyms")
+            return SourcedRelation(Relation.ALTERNATION, "WordNet: antonyms")
         return None
 
     def _share(self, first: str, second: str, parts: str) -> bool:
@@ -100,7 +100,7 @@ class LexicalRelations:
         return not set(self._senses(first, parts)[:2]).isdisjoint(self._senses(second, parts)[:2])
 
     def _distance(self, first: str, second: str, parts: str) -> int | None:
-        """Compute the minimum cost of a path from the first word up to the second; None without a path.
+        """Compute the minimum cost of a hypernym path from the first word to the second; None without a path.
 
         The cost is the number of edges plus the ranks of both senses.
         """
@@ -130,9 +130,9 @@ class LexicalRelations:
         return [sense for sense in senses if not hasattr(sense, "pos") or sense.pos() in parts][:_RARE]
 
 
-def _place(first: str, second: str) -> Related | None:
+def _place(first: str, second: str) -> SourcedRelation | None:
     if any({first, second} <= group for group in _PLACES):
-        return Related(Relation.EQUIVALENCE, "the same place")
+        return SourcedRelation(Relation.EQUIVALENCE, "synonymous prepositions")
     if {first, second} in _OPPOSITE:
-        return Related(Relation.ALTERNATION, "opposite places")
+        return SourcedRelation(Relation.ALTERNATION, "opposite prepositions")
     return None

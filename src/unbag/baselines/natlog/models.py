@@ -1,22 +1,22 @@
-"""Finite models of a pair of sentences, by the truth values of premise and hypothesis.
+"""Finite models of sentence pairs, for each combination of truth values of premise and hypothesis.
 
-A model consists of subject things and object things, the nouns and adjectives that describe each thing, and the events
-between them, now and at up to two other times. `is_true_in_model` evaluates a sentence in a model.
+A model consists of subject entities and object entities, the nouns and adjectives that describe each entity, and the
+events between them, now and at up to two other times. `is_true_in_model` evaluates a sentence in a model.
 
-`outcomes` searches the models without enumerating all of them. The events of different subjects are independent. The
-search therefore first computes the pairs of truth values (of the premise's and the hypothesis's verb phrase) that one
-subject can have, given the objects. Then it distributes these pairs over the subjects. It adds one subject at a time
-until no quantifier can detect a change. No quantifier distinguishes k + 1 subjects from more, where k is the largest
-number in the pair ("exactly k" fails at k + 1 members in Y, "all but k" at k + 1 members outside Y). The search
-therefore covers any number of subjects.
+`find_outcome_models` searches the models without enumerating all of them. The events of different subjects are
+independent. The search therefore first computes the pairs of truth values (of the premise's and the hypothesis's verb
+phrase) that one subject can have, given the objects. Then it distributes these pairs over the subjects. It adds one
+subject at a time until no quantifier can detect a change. No quantifier distinguishes k + 1 subjects from more, where k
+is the largest number in the pair ("exactly k" fails at k + 1 members in Y, "all but k" at k + 1 members outside Y). The
+search therefore covers any number of subjects.
 
 **The bound** applies to the objects, which all subjects share. Things are equivalent if the same (modified) noun
 phrases describe them. There are three classes: described by both phrases, by the premise's only, or by the hypothesis's
-only. The search tries at most `bound` things per class (default: 2 (k + 1)), in addition to named things and to things
-that make a noun non-empty. The value of a quantifier does not change if all but k + 1 of its things are removed, so
-2 (k + 1) things suffice for two sentences and one subject. Sharing the objects makes no difference for any shape that
-occurs: a test raises the bound. Two other times suffice: one at which the premise's *always* fails, and one at which
-the hypothesis's does.
+only. The search tries at most `bound` entities per class (default: 2 (k + 1)), in addition to named entities and to
+entities that make a noun non-empty. The value of a quantifier does not change if all but k + 1 of its entities are
+removed, so 2 (k + 1) entities suffice for two sentences and one subject. Sharing the objects makes no difference for
+any shape that occurs: a test raises the bound. Two other times suffice: one at which the premise's *always* fails, and
+one at which the hypothesis's does.
 
 In an exchanged pair (x does it to y, y to x), the events of different subjects are not independent. The search then
 enumerates all models with at most `_MOST_EVENTS` pairs of an agent and a patient over all times.
@@ -28,106 +28,108 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.baselines.natlog.relations import PARTS, Part, Relation
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.relations import REGIONS, Region, Relation
 
 _OTHER_TIMES: Final = 2
 _MOST_EVENTS: Final = 9  # with 2 or 3 options each, up to 3⁹ = 19,683 models of a sentence
 
 
-class ModelThing(NamedTuple):
-    """Thing in a model: whether the nouns of premise and hypothesis describe it, and its adjectives."""
+class ModelEntity(NamedTuple):
+    """Entity in a model: whether each noun (of premise, hypothesis) describes it, and its adjectives."""
 
-    nouns: Part
+    nouns: Region
     adjectives: frozenset[str] = frozenset()
 
-    def fits(self, side: int, phrase: NounPhrase) -> bool:
-        """Check whether a noun phrase of the premise (side 0) or the hypothesis (side 1) describes the thing."""
+    def is_described_by(self, side: int, phrase: NounPhrase) -> bool:
+        """Check whether a noun phrase of the premise (side 0) or the hypothesis (side 1) describes the entity."""
         return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
 
 
 class ModelEvent(NamedTuple):
-    """Event between an agent and a patient: whether the verbs of the two sentences describe it, and its manner."""
+    """Event between an agent and a patient: whether each verb describes it, and its adverbs of manner."""
 
-    verbs: Part = (False, False)
+    verbs: Region = (False, False)
     adverbs: frozenset[str] = frozenset()
 
 
-Row = tuple[ModelEvent, ...]
+EventRow = tuple[ModelEvent, ...]
 """Events of one subject with each object at one time."""
 
 
 @dataclass(frozen=True)
 class FiniteModel:
-    """Finite model of two sentences: things and events.
+    """Finite model of two sentences: entities and events.
 
     Attributes:
-        subjects: Subject things. In an exchanged pair, things of the premise's subject and the hypothesis's object.
-        objects: Object things. A verb without an object has one artificial object, the last thing.
-        named: Number of named subjects and of named objects; named things come first.
+        subjects: Subject entities. In an exchanged pair, entities of the premise's subject and the hypothesis's object.
+        objects: Object entities. A verb without an object has one artificial object, the last thing.
+        named: Numbers of named subjects and named objects; named entities come first.
         times: Events of each subject with each object, now and at the other times.
     """
 
-    subjects: tuple[ModelThing, ...]
-    objects: tuple[ModelThing, ...]
+    subjects: tuple[ModelEntity, ...]
+    objects: tuple[ModelEntity, ...]
     named: tuple[int, int]
-    times: tuple[tuple[Row, ...], ...]
+    times: tuple[tuple[EventRow, ...], ...]
 
 
-def is_true_in_model(side: int, clause: Clause, lexicon: Lexicon, model: FiniteModel) -> bool:
-    """Check whether the premise (side 0) or the hypothesis (side 1) is true in a model."""
-    turned = side == 1 and lexicon.exchanged
+def is_true_in_model(side: int, clause: ClauseForm, word_relations: WordRelations, model: FiniteModel) -> bool:
+    """Check whether a sentence (side 0: the premise, side 1: the hypothesis) is true in a model."""
+    turned = side == 1 and word_relations.exchanged
     agents, patients = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
     named_agents, named_patients = reversed(model.named) if turned else model.named
 
     def does(agent: int, patient: int, time: int) -> bool:
         event = model.times[time][patient][agent] if turned else model.times[time][agent][patient]
-        return event.verbs[side] and (clause.adverb is None or _manner(side, clause, lexicon) in event.adverbs)
+        return event.verbs[side] and (clause.adverb is None or _manner(side, clause, word_relations) in event.adverbs)
 
     def plain(agent: int, time: int) -> bool:
         if clause.object is None:
             return does(agent, len(patients) - 1, time)
-        things = [(thing, does(agent, patient, time)) for patient, thing in enumerate(patients)]
-        return _holds(side, clause.object, lexicon, things, named_patients)
+        entities = [(entity, does(agent, patient, time)) for patient, entity in enumerate(patients)]
+        return _holds(side, clause.object, word_relations, entities, named_patients)
 
-    things = [
-        (thing, clause.modified([plain(agent, time) for time in range(len(model.times))]))
-        for agent, thing in enumerate(agents)
+    entities = [
+        (entity, clause.evaluate_modifiers([plain(agent, time) for time in range(len(model.times))]))
+        for agent, entity in enumerate(agents)
     ]
-    return _holds(side, clause.subject, lexicon, things, named_agents)
+    return _holds(side, clause.subject, word_relations, entities, named_agents)
 
 
-def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
+def _manner(side: int, clause: ClauseForm, word_relations: WordRelations) -> str:
     """Build the name of a manner. In an exchanged pair, the events x to y and y to x have separate manners."""
-    return f"{clause.adverb} in return" if side == 1 and lexicon.exchanged else str(clause.adverb)
+    return f"{clause.adverb} in return" if side == 1 and word_relations.exchanged else str(clause.adverb)
 
 
-def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, things: list[tuple[ModelThing, bool]], named: int) -> bool:
-    members = [(i, does) for i, (thing, does) in enumerate(things) if thing.fits(side, phrase)]
-    if phrase.names(lexicon.coreferent):
+def _holds(
+    side: int, phrase: NounPhrase, word_relations: WordRelations, entities: list[tuple[ModelEntity, bool]], named: int
+) -> bool:
+    members = [(i, does) for i, (entity, does) in enumerate(entities) if entity.is_described_by(side, phrase)]
+    if phrase.is_referential(word_relations.coreferent):
         assert named >= phrase.number
         if sum(does for i, does in members if i < phrase.number) < phrase.number:
             return False
         if phrase.quantifier is Quantifier.THE:
             return True
     n = sum(does for _, does in members)
-    return phrase.holds(n, len(members) - n)
+    return phrase.is_satisfied_by(n, len(members) - n)
 
 
-def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, FiniteModel]:
-    """Find the pairs of truth values that premise and hypothesis can have, each with an example model.
+def find_outcome_models(shape: PairShape, bound: int | None = None) -> dict[Region, FiniteModel]:
+    """Find the possible truth values of premise and hypothesis, each pair with an example model.
 
     Args:
         shape: Shape of the two sentences.
         bound: Maximum number of objects per class; in an exchanged pair, also of subjects (default: 2 (k + 1), as
             explained in the module docstring).
     """
-    if shape.lexicon.exchanged:
+    if shape.word_relations.exchanged:
         return _exchanged_outcomes(shape, bound or _enough(shape.premise.subject, *_objects(shape)))
     return _outcomes(shape, bound or _enough(*_objects(shape)))
 
 
-def _objects(shape: Shape) -> list[NounPhrase]:
+def _objects(shape: PairShape) -> list[NounPhrase]:
     return [phrase for phrase in (shape.premise.object, shape.hypothesis.object) if phrase is not None]
 
 
@@ -135,80 +137,87 @@ def _enough(*phrases: NounPhrase) -> int:
     return 2 * (1 + max((phrase.number for phrase in phrases), default=1))
 
 
-def _outcomes(shape: Shape, bound: int) -> dict[Part, FiniteModel]:
-    premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
+def _outcomes(shape: PairShape, bound: int) -> dict[Region, FiniteModel]:
+    premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     phrases = (premise.subject, hypothesis.subject, *_objects(shape))
     most = 1 + max(phrase.number for phrase in phrases)
-    models: dict[Part, FiniteModel] = {}
-    for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
+    models: dict[Region, FiniteModel] = {}
+    for objects, ways in _ways(premise, hypothesis, word_relations, bound, most):
         for values, subjects in _distributions(
-            premise.subject, hypothesis.subject, lexicon, frozenset(ways), most
+            premise.subject, hypothesis.subject, word_relations, frozenset(ways), most
         ).items():
             if values not in models:
                 named = sum(subject.named for subject in subjects)
                 times = zip(*(ways[subject.values] for subject in subjects), strict=True)
                 models[values] = FiniteModel(
-                    tuple(subject.thing for subject in subjects), objects.things, (named, objects.named), tuple(times)
+                    tuple(subject.entity for subject in subjects),
+                    objects.entities,
+                    (named, objects.named),
+                    tuple(times),
                 )
-        if len(models) == len(PARTS):
+        if len(models) == len(REGIONS):
             break
     return models
 
 
-def _timed(premise: Clause, hypothesis: Clause) -> bool:
+def _timed(premise: ClauseForm, hypothesis: ClauseForm) -> bool:
     return any(modifier in (ALWAYS, NEVER) for clause in (premise, hypothesis) for modifier in clause.modifiers)
 
 
 def _kinds(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
-) -> tuple[int, list[ModelThing], bool]:
-    """Compute the number of named things, the classes of things, and whether only named things matter."""
+) -> tuple[int, list[ModelEntity], bool]:
+    """Compute the number of named entities, the classes of entities, and whether only named entities matter."""
     phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
-    named = max((phrase.number for phrase in phrases if phrase.names(coreferent)), default=0)
+    named = max((phrase.number for phrase in phrases if phrase.is_referential(coreferent)), default=0)
     adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
     if premise is None or hypothesis is None:  # one of the verbs has no object, so only the other noun counts
-        nouns: list[Part] = [(premise is not None, hypothesis is not None)] if phrases else []
+        nouns: list[Region] = [(premise is not None, hypothesis is not None)] if phrases else []
     else:
-        nouns = [part for part in PARTS if part not in relation.empty and any(part)]
+        nouns = [part for part in REGIONS if part not in relation.empty_regions and any(part)]
     kinds = [
-        ModelThing(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
+        ModelEntity(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
         for part in nouns
         for chosen in product((True, False), repeat=len(adjectives))
     ]
-    closed = all(phrase.names(coreferent) and phrase.quantifier is not Quantifier.EXACTLY for phrase in phrases)
+    closed = all(
+        phrase.is_referential(coreferent) and phrase.quantifier is not Quantifier.EXACTLY for phrase in phrases
+    )
     return named, kinds, closed
 
 
 class _Domain(NamedTuple):
-    things: tuple[ModelThing, ...]
-    named: int  # the first things are named
+    entities: tuple[ModelEntity, ...]
+    named: int  # the first entities are named
 
 
 @cache
 def _domains(
     premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool, bound: int
 ) -> list[_Domain]:
-    """List the sets of things for subjects or objects, one per equivalence class, in ascending order of size."""
+    """List the sets of entities for subjects or objects, one per equivalence class, in ascending order of size."""
     named, kinds, closed = _kinds(premise, hypothesis, relation, coreferent)
     phrases = (premise, hypothesis)
-    # Two things are equivalent if the same phrases describe them, because no sentence distinguishes them.
+    # Two entities are equivalent if the same phrases describe them, because no sentence distinguishes them.
     part_of = {
-        kind: PARTS.index(tuple(phrase is not None and kind.fits(side, phrase) for side, phrase in enumerate(phrases)))
+        kind: REGIONS.index(
+            tuple(phrase is not None and kind.is_described_by(side, phrase) for side, phrase in enumerate(phrases))
+        )
         for kind in kinds
     }
-    no_phrase = PARTS.index((False, False))
+    no_phrase = REGIONS.index((False, False))
     domains: dict[tuple[tuple[int, ...], tuple[int, ...]], _Domain] = {}
     for first in product(kinds, repeat=named):
-        # (number of other things in each of PARTS, which nouns are not empty) -> the other things
-        named_fit = tuple(any(thing.nouns[side] for thing in first) for side in (0, 1))
-        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelThing, ...]] = {
-            ((0,) * len(PARTS), named_fit): ()
+        # (number of other entities in each of `REGIONS`, which nouns are not empty) -> the other entities
+        named_fit = tuple(any(entity.nouns[side] for entity in first) for side in (0, 1))
+        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelEntity, ...]] = {
+            ((0,) * len(REGIONS), named_fit): ()
         }
         for kind in kinds:
             part = no_phrase if closed else part_of[kind]
-            # A thing that no phrase describes can still make a noun non-empty, so one of them is tried.
+            # An entity that no phrase describes can still make a noun non-empty, so one of them is tried.
             limit = 1 if part == no_phrase else bound
-            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelThing, ...]] = {}
+            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[ModelEntity, ...]] = {}
             for (counts, nonempty), rest in growing.items():
                 longer.setdefault((counts, nonempty), rest)
                 fit = tuple(before or now for before, now in zip(nonempty, kind.nouns, strict=True))
@@ -219,48 +228,48 @@ def _domains(
         needed = tuple(any(kind.nouns[side] for kind in kinds) for side in (0, 1))
         for (counts, nonempty), rest in growing.items():
             if nonempty == needed:
-                key = tuple(part_of[thing] for thing in first), counts[:no_phrase]
+                key = tuple(part_of[entity] for entity in first), counts[:no_phrase]
                 domains.setdefault(key, _Domain((*first, *rest), named))
-    return sorted(domains.values(), key=lambda domain: len(domain.things))
+    return sorted(domains.values(), key=lambda domain: len(domain.entities))
 
 
 @cache
 def _ways(
-    premise: Clause, hypothesis: Clause, lexicon: Lexicon, bound: int, most: int
-) -> list[tuple[_Domain, dict[Part, tuple[Row, ...]]]]:
-    """List the sets of objects, each with the truth values that the verb phrases of one subject can have.
+    premise: ClauseForm, hypothesis: ClauseForm, word_relations: WordRelations, bound: int, most: int
+) -> list[tuple[_Domain, dict[Region, tuple[EventRow, ...]]]]:
+    """List the object sets, each with the possible truth values of the verb phrases for one subject.
 
     Each pair of values has an example row of events per time. A set of objects is omitted if its values are a subset of
     those of another set.
     """
-    rows = _Rows(premise, hypothesis, lexicon, most)
-    choices: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
-    for objects in _domains(premise.object, hypothesis.object, lexicon.object, lexicon.coreferent, bound):
+    rows = _Rows(premise, hypothesis, word_relations, most)
+    choices: list[tuple[_Domain, dict[Region, tuple[EventRow, ...]]]] = []
+    for objects in _domains(premise.object, hypothesis.object, word_relations.object, word_relations.coreferent, bound):
         domain = objects
         if premise.object is None or hypothesis.object is None:
-            # The artificial object of a verb without an object.
-            alone = ModelThing((premise.object is None, hypothesis.object is None))
-            domain = _Domain((*objects.things, alone), objects.named)
+            # Artificial object for a verb without an object.
+            alone = ModelEntity((premise.object is None, hypothesis.object is None))
+            domain = _Domain((*objects.entities, alone), objects.named)
         plain = rows.by_truth(domain)
-        ways: dict[Part, tuple[Row, ...]] = {}
+        ways: dict[Region, tuple[EventRow, ...]] = {}
         for now in plain:
             others = combinations_with_replacement(plain, _OTHER_TIMES) if _timed(premise, hypothesis) else [()]
             for times in ((now, *other) for other in others):
                 values = (
-                    premise.modified([value for value, _ in times]),
-                    hypothesis.modified([value for _, value in times]),
+                    premise.evaluate_modifiers([value for value, _ in times]),
+                    hypothesis.evaluate_modifiers([value for _, value in times]),
                 )
                 ways.setdefault(values, tuple(plain[time] for time in times))
         if not any(ways.keys() <= other.keys() for _, other in choices):
             choices = [(other, those) for other, those in choices if not those.keys() <= ways.keys()]
             choices.append((domain, ways))
-        if len(ways) == len(PARTS):
+        if len(ways) == len(REGIONS):
             break
     return choices
 
 
 class _Counts(NamedTuple):
-    """Counts for a quantifier: n and m, capped at the largest relevant number, and the named members in Y."""
+    """Counts for a quantifier: n and m (capped at the largest relevant number), and named members in Y."""
 
     n: int = 0
     m: int = 0
@@ -271,13 +280,13 @@ class _Counts(NamedTuple):
             return self
         return _Counts(min(most, self.n + does), min(most, self.m + (not does)), self.named + (does and named))
 
-    def holds(self, phrase: NounPhrase, coreferent: bool) -> bool:
-        if phrase.names(coreferent):
+    def is_satisfied_by(self, phrase: NounPhrase, coreferent: bool) -> bool:
+        if phrase.is_referential(coreferent):
             if self.named < phrase.number:
                 return False
             if phrase.quantifier is Quantifier.THE:
                 return True
-        return phrase.holds(self.n, self.m)
+        return phrase.is_satisfied_by(self.n, self.m)
 
 
 _State = tuple[_Counts, _Counts, bool, bool]
@@ -287,9 +296,9 @@ _State = tuple[_Counts, _Counts, bool, bool]
 class _Rows:
     """Possible rows of one subject at one time. The states of each prefix of the objects are cached."""
 
-    def __init__(self, premise: Clause, hypothesis: Clause, lexicon: Lexicon, most: int) -> None:
+    def __init__(self, premise: ClauseForm, hypothesis: ClauseForm, word_relations: WordRelations, most: int) -> None:
         self._clauses = (premise, hypothesis)
-        self._lexicon = lexicon
+        self._lexicon = word_relations
         self._most = most
         self._one_without = (premise.object is None) != (hypothesis.object is None)
         adverbs = sorted({clause.adverb for clause in self._clauses if clause.adverb})
@@ -299,39 +308,39 @@ class _Rows:
         ]
         self._choices = [
             [ModelEvent(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
-            for verbs in _verb_choices(premise, hypothesis, lexicon.verb)
+            for verbs in _verb_choices(premise, hypothesis, word_relations.verb)
         ]
-        self._cache: dict[tuple[int, tuple[ModelThing, ...], int], dict[_State, Row]] = {}
+        self._cache: dict[tuple[int, tuple[ModelEntity, ...], int], dict[_State, EventRow]] = {}
 
-    def by_truth(self, objects: _Domain) -> dict[Part, Row]:
+    def by_truth(self, objects: _Domain) -> dict[Region, EventRow]:
         """List the possible truth values of the unmodified verb phrases, each with an example row of events."""
-        rows: dict[Part, Row] = {}
+        rows: dict[Region, EventRow] = {}
         for choice in range(len(self._choices)):
-            for (*counts, any1, any2), row in self._states(choice, objects.things, objects.named).items():
-                if self._one_without and (any1, any2) in self._lexicon.verb.empty:
+            for (*counts, any1, any2), row in self._states(choice, objects.entities, objects.named).items():
+                if self._one_without and (any1, any2) in self._lexicon.verb.empty_regions:
                     continue
                 values = [
-                    one.n > 0 if clause.object is None else one.holds(clause.object, self._lexicon.coreferent)
+                    one.n > 0 if clause.object is None else one.is_satisfied_by(clause.object, self._lexicon.coreferent)
                     for clause, one in zip(self._clauses, counts, strict=True)
                 ]
                 rows.setdefault((values[0], values[1]), row)
         return rows
 
-    def _states(self, choice: int, things: tuple[ModelThing, ...], named: int) -> dict[_State, Row]:
-        if not things:
+    def _states(self, choice: int, entities: tuple[ModelEntity, ...], named: int) -> dict[_State, EventRow]:
+        if not entities:
             return {(_Counts(), _Counts(), False, False): ()}
-        key = (choice, things, named)
+        key = (choice, entities, named)
         if key not in self._cache:
-            thing, index = things[-1], len(things) - 1
-            states: dict[_State, Row] = {}
-            for (first, second, any1, any2), row in self._states(choice, things[:-1], named).items():
+            entity, index = entities[-1], len(entities) - 1
+            states: dict[_State, EventRow] = {}
+            for (first, second, any1, any2), row in self._states(choice, entities[:-1], named).items():
                 for event in self._choices[choice]:
                     one, two = (
-                        self._added(side, counts, event, thing, index < named, index)
+                        self._added(side, counts, event, entity, index < named, index)
                         for side, counts in enumerate((first, second))
                     )
                     if self._one_without:
-                        uses = [event.verbs[side] and thing.nouns[side] for side in (0, 1)]
+                        uses = [event.verbs[side] and entity.nouns[side] for side in (0, 1)]
                         state = (one, two, any1 or uses[0], any2 or uses[1])
                     else:
                         state = (one, two, False, False)
@@ -340,61 +349,61 @@ class _Rows:
         return self._cache[key]
 
     def _added(
-        self, side: int, counts: _Counts, event: ModelEvent, thing: ModelThing, named: bool, index: int
+        self, side: int, counts: _Counts, event: ModelEvent, entity: ModelEntity, named: bool, index: int
     ) -> _Counts:
         clause = self._clauses[side]
         does = event.verbs[side] and (clause.adverb is None or clause.adverb in event.adverbs)
         if clause.object is None:
-            return counts.add(thing.nouns[side], does, False, self._most)
+            return counts.add(entity.nouns[side], does, False, self._most)
         named = named and index < clause.object.number
-        return counts.add(thing.fits(side, clause.object), does, named, self._most)
+        return counts.add(entity.is_described_by(side, clause.object), does, named, self._most)
 
 
-def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> Iterator[list[Part]]:
+def _verb_choices(premise: ClauseForm, hypothesis: ClauseForm, relation: Relation) -> Iterator[list[Region]]:
     """Iterate over the combinations of the two verbs in the events of one subject at one time."""
-    if relation is Relation.ALTERNATION:  # a relation between agents: a row has events of one verb only
+    if relation is Relation.ALTERNATION:  # between agents: a row contains events of one verb only
         yield [(True, False), (False, False)]
         yield [(False, True), (False, False)]
-    elif (premise.object is None) != (hypothesis.object is None):  # also between agents, checked on complete rows
-        yield list(PARTS)
+    elif (premise.object is None) != (hypothesis.object is None):  # also between agents; checked on complete rows
+        yield list(REGIONS)
     else:
-        yield [part for part in PARTS if part not in relation.empty]
+        yield [part for part in REGIONS if part not in relation.empty_regions]
 
 
 class _Subject(NamedTuple):
-    thing: ModelThing
+    entity: ModelEntity
     named: bool
-    values: Part  # of the two verb phrases
+    values: Region  # of the two verb phrases
 
 
 @cache
 def _distributions(
-    premise: NounPhrase, hypothesis: NounPhrase, lexicon: Lexicon, possible: frozenset[Part], most: int
-) -> dict[Part, list[_Subject]]:
-    """Find the possible truth values of the two sentences, each with the smallest list of subjects that yields them.
+    premise: NounPhrase, hypothesis: NounPhrase, word_relations: WordRelations, possible: frozenset[Region], most: int
+) -> dict[Region, list[_Subject]]:
+    """Find the possible truth values of the two sentences, each pair with a smallest list of subjects.
 
     Args:
         premise: Subject phrase of the premise.
         hypothesis: Subject phrase of the hypothesis.
-        lexicon: Relations of the words.
+        word_relations: Relations of the words.
         possible: Truth values that the verb phrases of one subject can have.
         most: Maximum of the counts, one more than the largest number in the pair.
     """
-    named, kinds, closed = _kinds(premise, hypothesis, lexicon.subject, lexicon.coreferent)
+    named, kinds, closed = _kinds(premise, hypothesis, word_relations.subject, word_relations.coreferent)
     phrases = (premise, hypothesis)
-    values = [part for part in PARTS if part in possible]
+    values = [part for part in REGIONS if part in possible]
 
     def add_subject(state: _State, subject: _Subject, index: int) -> _State:
         one, two = (
             counts.add(
-                subject.thing.fits(side, phrase) and (subject.named or not closed),
+                subject.entity.is_described_by(side, phrase) and (subject.named or not closed),
                 subject.values[side],
                 subject.named and index < phrase.number,
                 most,
             )
             for side, (counts, phrase) in enumerate(zip(state[:2], phrases, strict=True))
         )
-        return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
+        return one, two, state[2] or subject.entity.nouns[0], state[3] or subject.entity.nouns[1]
 
     # Breadth-first search: each layer adds one subject, so the first list that reaches a state is the smallest.
     layer: dict[_State, list[_Subject]] = {(_Counts(), _Counts(), False, False): []}
@@ -414,38 +423,45 @@ def _distributions(
                 if (new := add_subject(state, subject, 0)) not in reached:
                     reached[new] = longer[new] = [*subjects, subject]
         layer = longer
-    by_values: dict[Part, list[_Subject]] = {}
+    by_values: dict[Region, list[_Subject]] = {}
     for (one, two, *nonempty), subjects in reached.items():
         if all(nonempty):
-            part = (one.holds(premise, lexicon.coreferent), two.holds(hypothesis, lexicon.coreferent))
+            part = (
+                one.is_satisfied_by(premise, word_relations.coreferent),
+                two.is_satisfied_by(hypothesis, word_relations.coreferent),
+            )
             by_values.setdefault(part, subjects)
     return by_values
 
 
-def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, FiniteModel]:
-    premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
+def _exchanged_outcomes(shape: PairShape, bound: int) -> dict[Region, FiniteModel]:
+    premise, hypothesis, word_relations = shape.premise, shape.hypothesis, shape.word_relations
     if premise.object is None or hypothesis.object is None:
-        raise ValueError(f"exchanged pair: expected objects in both sentences, got {premise} and {hypothesis}")
-    first = _domains(premise.subject, hypothesis.object, lexicon.subject, lexicon.coreferent, bound)
-    second = _domains(premise.object, hypothesis.subject, lexicon.object, lexicon.coreferent, bound)
+        raise ValueError(
+            f"exchanged pair: expected objects in both sentences, got {premise} and {hypothesis}; add the object"
+        )
+    first = _domains(premise.subject, hypothesis.object, word_relations.subject, word_relations.coreferent, bound)
+    second = _domains(premise.object, hypothesis.subject, word_relations.object, word_relations.coreferent, bound)
     n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
-    models: dict[Part, FiniteModel] = {}
-    for subjects, objects in sorted(product(first, second), key=lambda pair: len(pair[0].things) * len(pair[1].things)):
-        if len(subjects.things) * len(objects.things) * n_times > _MOST_EVENTS:
+    models: dict[Region, FiniteModel] = {}
+    for subjects, objects in sorted(
+        product(first, second), key=lambda pair: len(pair[0].entities) * len(pair[1].entities)
+    ):
+        if len(subjects.entities) * len(objects.entities) * n_times > _MOST_EVENTS:
             break
         sides = [
-            _by_truth(side, clause, lexicon, subjects, objects, n_times)
+            _by_truth(side, clause, word_relations, subjects, objects, n_times)
             for side, clause in enumerate((premise, hypothesis))
         ]
-        for values in PARTS:
+        for values in REGIONS:
             if values not in models:
                 # The relation of the two verbs must hold event by event.
                 for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
-                    if lexicon.verb.empty.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
+                    if word_relations.verb.empty_regions.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
                         events = [ModelEvent((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
                         models[values] = _world(subjects, objects, events)
                         break
-        if len(models) == len(PARTS):
+        if len(models) == len(REGIONS):
             break
     return models
 
@@ -459,23 +475,23 @@ def _verbs(events: _OneSided) -> Iterator[bool]:
 
 
 def _by_truth(
-    side: int, clause: Clause, lexicon: Lexicon, subjects: _Domain, objects: _Domain, n_times: int
+    side: int, clause: ClauseForm, word_relations: WordRelations, subjects: _Domain, objects: _Domain, n_times: int
 ) -> dict[bool, list[_OneSided]]:
     """Group the possible events by the truth value of one sentence, with one manner per set of events."""
     options = [(False, frozenset[str]()), (True, frozenset[str]())]
     if clause.adverb is not None:
-        options.append((True, frozenset({_manner(side, clause, lexicon)})))
+        options.append((True, frozenset({_manner(side, clause, word_relations)})))
     by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
-    for events in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
+    for events in product(options, repeat=len(subjects.entities) * len(objects.entities) * n_times):
         both_sides = [ModelEvent((verb and side == 0, verb and side == 1), manner) for verb, manner in events]
-        value = is_true_in_model(side, clause, lexicon, _world(subjects, objects, both_sides))
+        value = is_true_in_model(side, clause, word_relations, _world(subjects, objects, both_sides))
         by_value[value].setdefault(tuple(_verbs(events)), events)
     return {value: list(those.values()) for value, those in by_value.items()}
 
 
 def _world(subjects: _Domain, objects: _Domain, events: Sequence[ModelEvent]) -> FiniteModel:
-    """Build a model from a flat list of events, ordered by time, then subject, then object."""
-    wide, long = len(objects.things), len(subjects.things)
+    """Build a model from a flat list of events in the order time, subject, object."""
+    wide, long = len(objects.entities), len(subjects.entities)
     rows = [tuple(events[start : start + wide]) for start in range(0, len(events), wide)]
     times = tuple(tuple(rows[start : start + long]) for start in range(0, len(rows), long))
-    return FiniteModel(subjects.things, objects.things, (subjects.named, objects.named), times)
+    return FiniteModel(subjects.entities, objects.entities, (subjects.named, objects.named), times)

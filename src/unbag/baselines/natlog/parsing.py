@@ -1,4 +1,4 @@
-r"""Parse trees of sentences, and shapes of sentences as clauses with quantifiers.
+r"""Parse trees of sentences, and logical forms of clauses with quantifiers.
 
 A tree separates function words (auxiliaries, "that", punctuation, determiners) from content words. Determiners are
 indexed by their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
@@ -82,9 +82,9 @@ class Tree:
         tags: Penn Treebank tags.
         heads: Head of each token; the root is its own head.
         deps: Dependency labels.
-        determiners: Determiner of each noun, its original words, and its token.
+        determiners: For each noun: its determiner, the original words, and the token of the determiner.
         negations: Token of the negation of each negated verb.
-        unread: Determiner or negation that could not be attached; empty if there is none.
+        unattached: Determiner or negation without an identifiable head; empty if there is none.
     """
 
     words: tuple[str, ...]
@@ -95,22 +95,22 @@ class Tree:
     deps: tuple[str, ...]
     determiners: dict[int, tuple[Determiner, str, int]]
     negations: dict[int, int]
-    unread: str = ""
+    unattached: str = ""
 
     @cached_property
     def children(self) -> list[list[int]]:
         """Dependents of each token, in sentence order."""
         return compute_dependents(self.heads)
 
-    def subtree(self, head: int) -> frozenset[int]:
+    def collect_subtree(self, head: int) -> frozenset[int]:
         """Collect a token and its descendants."""
         tokens = [head]
         for above in tokens:  # the loop body appends to the list, to traverse the tree
             tokens += self.children[above]
         return frozenset(tokens)
 
-    def above(self, token: int) -> Iterator[int]:
-        """Iterate over the ancestors of a token, up to the root."""
+    def iter_ancestors(self, token: int) -> Iterator[int]:
+        """Iterate over the ancestors of a token, from its head to the root."""
         while self.heads[token] != token:
             token = self.heads[token]
             yield token
@@ -120,12 +120,12 @@ class Tree:
         """First token that is its own head."""
         return next((i for i, head in enumerate(self.heads) if i == head), 0)
 
-    def first(self, token: int, *deps: str) -> int | None:
+    def find_child(self, token: int, *deps: str) -> int | None:
         """Find the first child of a token with one of the given dependency labels."""
         return next((child for child in self.children[token] if self.deps[child] in deps), None)
 
-    def text(self, tokens: frozenset[int] | set[int]) -> str:
-        """Join tokens to a string, with the original words of determiners."""
+    def join_tokens(self, tokens: frozenset[int] | set[int]) -> str:
+        """Join the words of tokens, with the original words of determiners."""
         originals = {token: words for _, words, token in self.determiners.values()}
         return " ".join(originals.get(i, self.words[i]) for i in sorted(tokens))
 
@@ -135,7 +135,7 @@ class Tree:
         return frozenset(token for _, _, token in self.determiners.values()) | set(self.negations.values())
 
     @cached_property
-    def silent(self) -> frozenset[int]:
+    def function_tokens(self) -> frozenset[int]:
         """Function words, which are not aligned."""
         return frozenset(
             i
@@ -147,7 +147,7 @@ class Tree:
 
     @cached_property
     def modals(self) -> dict[int, str]:
-        """Modal of each verb with a modal."""
+        """Map from verbs to their modals."""
         return {
             self.heads[i]: _MODAL.get(word.lower(), word.lower())
             for i, word in enumerate(self.words)
@@ -155,7 +155,7 @@ class Tree:
         }
 
     @cached_property
-    def existential(self) -> bool:
+    def is_existential(self) -> bool:
         """Whether the sentence has an expletive "there" or "it"."""
         return any(dep == "expl" for dep in self.deps)
 
@@ -180,13 +180,13 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
         offsets.append(offset)
         offset += len(word) + space
     determiners: dict[int, tuple[Determiner, str, int]] = {}
-    unread = ""
+    unattached = ""
     for i, place in enumerate(offsets):
         if place in replaced:
             determiner, words = replaced[place]
             noun = _noun_of(parse, i, words.lower())
             if noun is None or noun in determiners:
-                unread = words
+                unattached = words
                 continue
             heads[i], deps[i] = noun, "det"
             determiners[noun] = (determiner, words, i)
@@ -199,14 +199,14 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
             determiners[heads[i]] = (determiner, determiner.words or parse.words[i], i)
     for i, word in enumerate(parse.lower_words):
         if deps[i] == "nummod" and heads[i] not in determiners and (number := _number(word)) is not None:
-            kind = A if number == 1 else Determiner(A.kind, number, named=True)
+            kind = A if number == 1 else Determiner(A.kind, number, is_named=True)
             determiners[heads[i]] = (kind, parse.words[i], i)
     negations = {}
     for i, word in enumerate(parse.lower_words):
         if word in _NEGATIONS:
             verb = heads[i]
             if deps[i] not in ("neg", "advmod") or verb in negations:
-                unread = unread or word
+                unattached = unattached or word
             negations[verb] = i
     _conjoined(heads, deps)
     _without_auxiliaries(heads, deps)
@@ -219,7 +219,7 @@ def _tree(parse: Parse, replaced: dict[int, tuple[Determiner, str]]) -> Tree:
         tuple(deps),
         determiners,
         negations,
-        unread,
+        unattached,
     )
 
 
@@ -236,7 +236,7 @@ def _other_determiners(parse: Parse, heads: list[int], deps: list[str]) -> Itera
                 i,
                 Determiner(DeterminerKind.OTHER, words=f"{before} {word}" if is_degree or before == "the" else word),
             )
-        elif word == "little" and parse.lemmas[head].lower() in relations.MASSES and not _has_article(parse, head):
+        elif word == "little" and parse.lemmas[head].lower() in relations.MASS_NOUNS and not _has_article(parse, head):
             yield i, FEW
 
 
@@ -282,12 +282,12 @@ def _noun_of(parse: Parse, token: int, words: str) -> int | None:
 
 
 def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
-    """Use the parse of the premise for the hypothesis if they differ in one word with the same part of speech.
+    """Reuse the parse of the premise for a hypothesis that differs in one word with the same part of speech.
 
     A single different word can change how a parser attaches all words around it. For such pairs, the tree of the
     hypothesis is the tree of the premise with the word replaced. Other hypotheses keep their tree.
     """
-    if len(premise.words) != len(hypothesis.words) or premise.unread or hypothesis.unread:
+    if len(premise.words) != len(hypothesis.words) or premise.unattached or hypothesis.unattached:
         return hypothesis
     differ = [
         i
@@ -300,7 +300,7 @@ def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
     if len(differ) != 1 or sorted(map(str, determiners[0])) != sorted(map(str, determiners[1])):
         return hypothesis
     [i] = differ
-    if i in premise.silent or premise.pos[i] != hypothesis.pos[i]:
+    if i in premise.function_tokens or premise.pos[i] != hypothesis.pos[i]:
         return hypothesis
 
     def put(column: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
@@ -318,8 +318,8 @@ def reuse_parse(premise: Tree, hypothesis: Tree) -> Tree:
 def remove_existential(tree: Tree) -> Tree:
     """Convert the tree of "there is a dog running" to that of "a dog is running"."""
     heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
-    there = tree.first(verb, "expl")
-    noun = tree.first(verb, "attr", "nsubj")
+    there = tree.find_child(verb, "expl")
+    noun = tree.find_child(verb, "attr", "nsubj")
     if there is None or noun is None or tree.lemmas[there] != "there" or tree.lemmas[verb] != "be":
         return tree
     below = [child for child in tree.children[noun] if tree.deps[child] == "acl" and tree.tags[child] == "VBG"]
@@ -353,7 +353,7 @@ def _conjoined(heads: list[int], deps: list[str]) -> None:
 
 
 class Quantifier(Enum):
-    """Quantifier of a noun phrase, as in the table of the module."""
+    """Quantifier of a noun phrase (see the table in the module docstring)."""
 
     A = "a"
     THE = "the"
@@ -372,18 +372,18 @@ WEAK: Final = (Quantifier.A, Quantifier.SOME, Quantifier.AT_LEAST, Quantifier.EX
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """Noun phrase: quantifier, its number k, and an adjective that a perturbation added to the noun of the seed."""
+    """Noun phrase: a quantifier with its number k, and an adjective that a perturbation added to the noun."""
 
     quantifier: Quantifier = Quantifier.A
     number: int = 1
     adjective: str | None = None
 
-    def names(self, coreferent: bool) -> bool:
-        """Check whether the phrase refers to individuals that the other sentence may also refer to."""
+    def is_referential(self, coreferent: bool) -> bool:
+        """Check whether the phrase can refer to the same individuals as a phrase of the other sentence."""
         return self.quantifier is Quantifier.THE or (coreferent and self.quantifier in WEAK)
 
-    def holds(self, n: int, m: int) -> bool:
-        """Check whether the quantifier holds for n members of X in Y and m members of X outside Y."""
+    def is_satisfied_by(self, n: int, m: int) -> bool:
+        """Check whether the quantifier is satisfied by n members of X in Y and m members of X outside Y."""
         k = self.number
         match self.quantifier:
             case Quantifier.EXACTLY:
@@ -406,8 +406,8 @@ NEVER: Final = "never"
 
 
 @dataclass(frozen=True)
-class Clause:
-    """Form of a single-clause sentence, without its words.
+class ClauseForm:
+    """Logical form of a single-clause sentence, without its words.
 
     Attributes:
         subject: Noun phrase of the subject.
@@ -422,11 +422,13 @@ class Clause:
     adverb: str | None = None
 
     def __post_init__(self) -> None:
-        if unread := [modifier for modifier in self.modifiers[:-1] if modifier != NOT]:
-            raise ValueError(f"modifiers: expected only {NOT!r} before the last one, got {unread} in {self.modifiers}")
+        if unexpected := [modifier for modifier in self.modifiers[:-1] if modifier != NOT]:
+            raise ValueError(
+                f"modifiers: expected only {NOT!r} before the last one, got {unexpected}; reorder {self.modifiers}"
+            )
 
-    def modified(self, by_time: Sequence[bool]) -> bool:
-        """Compute the truth value of the modified verb for one subject.
+    def evaluate_modifiers(self, by_time: Sequence[bool]) -> bool:
+        """Compute the truth value of a verb with its modifiers for one subject.
 
         Args:
             by_time: Truth values of the unmodified verb, now and at each other time.
@@ -443,7 +445,7 @@ class Clause:
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class WordRelations:
     """Relations between the unmodified words of premise and hypothesis.
 
     Attributes:
@@ -465,9 +467,12 @@ class Lexicon:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Shape of a pair: two clauses and the relations of their words, which determine the relation of the sentences."""
+class PairShape:
+    """Logical form of a sentence pair: two clauses and the relations between their words.
 
-    premise: Clause
-    hypothesis: Clause
-    lexicon: Lexicon
+    The shape determines the relation of the two sentences.
+    """
+
+    premise: ClauseForm
+    hypothesis: ClauseForm
+    word_relations: WordRelations

@@ -14,13 +14,13 @@ from unbag.baselines.natlog.determiners import (
     A,
     Determiner,
     DeterminerKind,
+    build_restrictor_projection,
+    build_scope_projection,
     project_negation,
-    restrictor_projection,
-    scope_projection,
 )
 from unbag.baselines.natlog.focus import find_focus_operators
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
-from unbag.baselines.natlog.relations import Context
+from unbag.baselines.natlog.relations import Monotonicity
 from unbag.baselines.natlog.scopes import (
     ScopeOperator,
     build_opaque_operator,
@@ -47,9 +47,13 @@ def list_operators_around(tree_operators: list[ScopeOperator], token: int) -> li
 
 
 def list_operators_outside(tree: Tree, tree_operators: list[ScopeOperator], token: int) -> list[ScopeOperator]:
-    """List the operators around the determiner of a noun or the negation of a verb, from the innermost outward."""
+    """List the operators around the determiner of a noun or the negation of a verb, innermost first."""
     noun = token in tree.determiners or tree.pos[token] in NOUNS
-    domain = (collect_scope(tree, token) | tree.subtree(token)) if noun else collect_clause(tree, token, subject=False)
+    domain = (
+        (collect_scope(tree, token) | tree.collect_subtree(token))
+        if noun
+        else collect_clause(tree, token, subject=False)
+    )
     return [
         each
         for each in list_operators_around(tree_operators, token)
@@ -60,11 +64,11 @@ def list_operators_outside(tree: Tree, tree_operators: list[ScopeOperator], toke
 def resolve_determiner(tree: Tree, noun: int) -> Determiner:
     """Get the determiner of a noun in its context: "any" means "some" under a negation."""
     determiner = tree.determiners[noun][0] if noun in tree.determiners else A
-    return A if determiner.free and _under_negation(tree, noun) else determiner
+    return A if determiner.is_free_choice and _under_negation(tree, noun) else determiner
 
 
 def find_operators(tree: Tree, *, coreferent: bool = True) -> list[ScopeOperator]:
-    """Find the operators of a sentence.
+    """Find all operators of a sentence, with their domains and projections.
 
     Args:
         tree: Tree of the sentence.
@@ -82,23 +86,25 @@ def find_operators(tree: Tree, *, coreferent: bool = True) -> list[ScopeOperator
 
 
 def _of_trailing_clauses(tree: Tree, tree_operators: list[ScopeOperator]) -> Iterator[ScopeOperator]:
-    """Iterate over the operators of clauses with ambiguous scope: "nobody sang while a dog barked"."""
+    """Iterate over the opaque operators of clauses with ambiguous scope: "nobody sang while a dog barked"."""
     for head, dep in enumerate(tree.deps):
         verb = tree.heads[head]
-        mark_of = next((child for child in tree.children[head] if tree.lemmas[child] in relations.TRAILING), None)
+        mark_of = next(
+            (child for child in tree.children[head] if tree.lemmas[child] in relations.TRAILING_CONJUNCTIONS), None
+        )
         if dep != "advcl" or head < verb or mark_of is None:
             continue
         if any(
-            verb in each.domain and head not in each.domain and each.monotonicity is not Context.UPWARD
+            verb in each.domain and head not in each.domain and each.monotonicity is not Monotonicity.UPWARD
             for each in tree_operators
         ):
-            yield build_opaque_operator(tree.words[mark_of].lower(), verb, tree.subtree(head))
+            yield build_opaque_operator(tree.words[mark_of].lower(), verb, tree.collect_subtree(head))
 
 
 def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[ScopeOperator]:
     for noun, (determiner, words, token) in tree.determiners.items():
         name = words.lower()
-        inside = tree.subtree(noun) - {token}
+        inside = tree.collect_subtree(noun) - {token}
         if determiner.kind is DeterminerKind.OTHER:
             yield build_opaque_operator(name, noun, inside)
             if name.split()[0] not in _UPWARD_SCOPE or name.split()[-1] == "no":
@@ -108,22 +114,22 @@ def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[ScopeOperator]:
             yield build_opaque_operator(name, noun, inside)
         if _is_rate(tree, noun, name):  # "ten hours a day": in each day
             yield build_opaque_operator(name, noun, inside)
-        if determiner.named and coreferent:
+        if determiner.is_named and coreferent:
             continue  # a named individual does not change relations
-        read = replace(determiner, named=False)
-        if determiner.free and _under_negation(tree, noun):
+        read = replace(determiner, is_named=False)
+        if determiner.is_free_choice and _under_negation(tree, noun):
             read = Determiner(DeterminerKind.SOME)
         verb = tree.heads[noun]
         if read.kind is DeterminerKind.EVERY and tree.deps[noun] in SUBJECTS and verb in tree.negations:
             yield build_opaque_operator(name, noun, inside)  # "all boys did not sing": none, or not all
         else:
-            yield ScopeOperator(name, noun, inside, restrictor_projection(read), restricts=True)
-        if determiner.free and read.kind is DeterminerKind.SOME:
+            yield ScopeOperator(name, noun, inside, build_restrictor_projection(read), restricts=True)
+        if determiner.is_free_choice and read.kind is DeterminerKind.SOME:
             continue
         if domain := collect_scope(tree, noun):
-            yield ScopeOperator(name, noun, domain - inside, scope_projection(read))
+            yield ScopeOperator(name, noun, domain - inside, build_scope_projection(read))
         adverbial = find_adverbial(tree, noun)
-        if determine_monotonicity(scope_projection(read)) is Context.UPWARD:
+        if determine_monotonicity(build_scope_projection(read)) is Monotonicity.UPWARD:
             continue
         is_time = tree.deps[noun] == "npadvmod" or tree.lemmas[noun] in relations.UNITS
         if is_time and adverbial is not None and not is_fronted(tree, adverbial):
@@ -135,8 +141,8 @@ def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[ScopeOperator]:
         only = next((c for c in tree.children[noun] if tree.lemmas[c] == "only" and c < noun), None)
         if dep in (*SUBJECTS, *OBJECTS, "pobj") and only is not None and tree.deps[only] != "amod":
             if domain := collect_scope(tree, noun):
-                yield ScopeOperator("only", noun, domain - tree.subtree(noun), project_downward)
-            yield ScopeOperator("only", noun, tree.subtree(noun) - {only}, project_non_monotone, restricts=True)
+                yield ScopeOperator("only", noun, domain - tree.collect_subtree(noun), project_downward)
+            yield ScopeOperator("only", noun, tree.collect_subtree(noun) - {only}, project_non_monotone, restricts=True)
 
 
 def _whole_scope(tree: Tree, noun: int) -> frozenset[int]:
@@ -152,9 +158,9 @@ def _is_negated(tree: Tree, noun: int) -> bool:
         return False
     return verb in tree.negations or any(
         tree.deps[other] in SUBJECTS
-        and determine_monotonicity(scope_projection(tree.determiners[other][0])) is Context.DOWNWARD
+        and determine_monotonicity(build_scope_projection(tree.determiners[other][0])) is Monotonicity.DOWNWARD
         for other in tree.children[verb]
-        if other in tree.determiners and not tree.determiners[other][0].named
+        if other in tree.determiners and not tree.determiners[other][0].is_named
     )
 
 
@@ -163,8 +169,8 @@ def _is_rate(tree: Tree, noun: int, name: str) -> bool:
 
 
 def _under_negation(tree: Tree, noun: int) -> bool:
-    """Check whether another word licenses the existential meaning of "any" for a noun."""
-    for above in (noun, *tree.above(noun)):
+    """Check whether the context of a noun licenses the existential meaning of "any"."""
+    for above in (noun, *tree.iter_ancestors(noun)):
         if above in tree.negations and not (tree.deps[noun] in SUBJECTS and tree.heads[noun] == above):
             return True
         if above != noun and tree.lemmas[above] in (
@@ -176,10 +182,10 @@ def _under_negation(tree: Tree, noun: int) -> bool:
         ):
             return True
         for child in tree.children[above]:
-            if tree.lemmas[child] in (relations.DOWNWARD_CONJUNCTIONS | relations.RARELY) or (
+            if tree.lemmas[child] in (relations.DOWNWARD_CONJUNCTIONS | relations.NEGATIVE_ADVERBS) or (
                 child in tree.determiners
-                and child not in (noun, *tree.above(noun))
-                and determine_monotonicity(scope_projection(tree.determiners[child][0])) is Context.DOWNWARD
+                and child not in (noun, *tree.iter_ancestors(noun))
+                and determine_monotonicity(build_scope_projection(tree.determiners[child][0])) is Monotonicity.DOWNWARD
             ):
                 return True
     return False
@@ -192,9 +198,9 @@ def _of_negations(tree: Tree) -> Iterator[ScopeOperator]:
                 tree.words[token].lower(), head, collect_clause(tree, head, subject=False), project_negation
             )
         else:
-            yield ScopeOperator(tree.words[token].lower(), head, tree.subtree(head) - {token}, project_negation)
+            yield ScopeOperator(tree.words[token].lower(), head, tree.collect_subtree(head) - {token}, project_negation)
     for i, lemma in enumerate(tree.lemmas):
-        if lemma in relations.RARELY and tree.deps[i] in ("advmod", "neg"):
+        if lemma in relations.NEGATIVE_ADVERBS and tree.deps[i] in ("advmod", "neg"):
             head = tree.heads[i]
             while tree.pos[head] == "ADV" and tree.heads[head] != head:
                 head = tree.heads[head]
@@ -217,7 +223,7 @@ def _of_words(tree: Tree) -> Iterator[ScopeOperator]:
             yield from _complements(tree, lemma, i, (i, tree.heads[i]))
         elif pos == "NOUN" and lemma in relations.DOWNWARD_NOUNS:
             domain = frozenset[int]().union(
-                *(tree.subtree(c) for c in tree.children[i] if tree.deps[c] in ("prep", "acl", "ccomp"))
+                *(tree.collect_subtree(c) for c in tree.children[i] if tree.deps[c] in ("prep", "acl", "ccomp"))
             )
             yield ScopeOperator(lemma, i, domain, project_downward)
         elif tree.deps[i] in ("prep", "pobj"):
@@ -225,50 +231,56 @@ def _of_words(tree: Tree) -> Iterator[ScopeOperator]:
         elif tree.deps[i] in ("mark", "advmod") and tree.deps[tree.heads[i]] in ("advcl", "ccomp", "ROOT", "pcomp"):
             if tree.deps[tree.heads[i]] != "ROOT" or tree.deps[i] == "mark":
                 yield from _of_conjunction(tree, i)
-        if pos in VERBS and lemma in relations.SURPRISING:
-            rest = tree.subtree(tree.heads[i]) - tree.subtree(i) if tree.deps[i] == "csubj" else frozenset[int]()
+        if pos in VERBS and lemma in relations.SURPRISE_VERBS:
+            rest = (
+                tree.collect_subtree(tree.heads[i]) - tree.collect_subtree(i)
+                if tree.deps[i] == "csubj"
+                else frozenset[int]()
+            )
             yield build_opaque_operator(
                 lemma, i, _dependents(tree, i, "ccomp") | rest
             )  # "what surprised us was that a dog won"
-        if pos in VERBS and {lemma, tree.words[i].lower()[:-1]} & relations.AVERSIVE:
+        if pos in VERBS and {lemma, tree.words[i].lower()[:-1]} & relations.AVERSIVE_VERBS:
             yield build_opaque_operator(lemma, i, _dependents(tree, i, "xcomp"))
-        is_emotive = pos in ("ADJ", "VERB") and lemma in relations.EMOTIVE
+        is_emotive = pos in ("ADJ", "VERB") and lemma in relations.EMOTIVE_ADJECTIVES
         if is_emotive or (pos in VERBS and lemma in relations.FACTIVE_VERBS):
             yield ScopeOperator(lemma, i, _dependents(tree, i, "ccomp"), project_non_monotone)
 
 
 def _dependents(tree: Tree, head: int, *deps: str) -> frozenset[int]:
     return frozenset[int]().union(
-        *(tree.subtree(c) for c in tree.children[head] if tree.deps[c] in deps and not _adjunct(tree, c))
+        *(tree.collect_subtree(c) for c in tree.children[head] if tree.deps[c] in deps and not _adjunct(tree, c))
     )
 
 
 def _of_preposition(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     lemma, head = tree.lemmas[token], tree.heads[token]
-    inside = tree.subtree(token) - {token}
-    if lemma == "before" and tree.first(token, "pobj") is not None:
+    inside = tree.collect_subtree(token) - {token}
+    if lemma == "before" and tree.find_child(token, "pobj") is not None:
         yield build_opaque_operator(
             lemma, token, inside
         )  # "before Monday morning" does not entail "before every morning"
     elif lemma in relations.DOWNWARD_PREPOSITIONS:
         yield ScopeOperator(lemma, token, inside, project_downward)
-    elif lemma in relations.OTHER_PREPOSITIONS - {"like"}:
+    elif lemma in relations.NON_MONOTONE_PREPOSITIONS - {"like"}:
         yield ScopeOperator(lemma, token, inside, project_non_monotone)
-    elif lemma == "of" and tree.lemmas[head] in relations.NEGATIVE_OF and tree.pos[head] == "ADJ":
+    elif lemma == "of" and tree.lemmas[head] in relations.NEGATIVE_OF_ADJECTIVES and tree.pos[head] == "ADJ":
         yield ScopeOperator(tree.lemmas[head], token, inside, project_downward)
-    elif lemma == "of" and tree.lemmas[head] in relations.MEASURING:
+    elif lemma == "of" and tree.lemmas[head] in relations.MEASURE_NOUNS:
         yield build_opaque_operator(tree.lemmas[head], token, inside)
-    elif lemma in ("from", "against") and ({tree.lemmas[head], tree.lemmas[token - 1]} & relations.AVERTING):
+    elif lemma in ("from", "against") and ({tree.lemmas[head], tree.lemmas[token - 1]} & relations.AVERTING_WORDS):
         yield build_opaque_operator(lemma, token, inside)
 
 
 def _of_conjunction(tree: Tree, token: int) -> Iterator[ScopeOperator]:
     lemma, verb = tree.lemmas[token], tree.heads[token]
-    inside = tree.subtree(verb) - {token}
+    inside = tree.collect_subtree(verb) - {token}
     before = tree.lemmas[token - 1] if token else ""
-    is_question = lemma == "if" and token > tree.heads[verb] and tree.lemmas[tree.heads[verb]] in relations.ASKING
+    is_question = (
+        lemma == "if" and token > tree.heads[verb] and tree.lemmas[tree.heads[verb]] in relations.QUESTION_VERBS
+    )
     if (
-        lemma in relations.OTHER_PREPOSITIONS
+        lemma in relations.NON_MONOTONE_PREPOSITIONS
         or is_question
         or (lemma == "if" and before in ("only", "even", "as", "what"))
     ):
@@ -278,7 +290,7 @@ def _of_conjunction(tree: Tree, token: int) -> Iterator[ScopeOperator]:
 
 
 def _adjunct(tree: Tree, child: int) -> bool:
-    """Check whether a prepositional phrase is an adjunct, not an argument of the verb ("refrain from")."""
+    """Check whether a prepositional phrase is an adjunct and not an argument of the verb ("refrain from")."""
     return tree.deps[child] == "prep" and tree.lemmas[child] not in ("from", "of", "to", "against")
 
 
@@ -292,5 +304,5 @@ def _complements(tree: Tree, name: str, owner: int, heads: tuple[int, ...]) -> I
     ]
     if inside:
         yield ScopeOperator(
-            name, owner, frozenset().union(*(tree.subtree(child) for child in inside)), project_downward
+            name, owner, frozenset().union(*(tree.collect_subtree(child) for child in inside)), project_downward
         )

@@ -1,4 +1,4 @@
-"""Proofs, which project edits through their contexts and join them to a relation (MacCartney & Manning 2009)."""
+"""Proofs: edits are projected through their contexts, and their relations are joined (MacCartney & Manning 2009)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ class ProofStep:
         edit: Edit of the step.
         context: Operators around the edit, from the innermost to the outermost.
         relation: Relation of the sentence before the edit to the sentence after it.
-        joined: Relations that the premise can have to the sentence after the edit.
+        possible_relations: Possible relations of the premise to the sentence after the edit.
     """
 
     edit: Edit
     context: tuple[ScopeOperator, ...]
     relation: Relation
-    joined: frozenset[Relation]
+    possible_relations: frozenset[Relation]
 
 
 def prove_relations(
     premise: Tree, hypothesis: Tree, edits: Sequence[Edit]
 ) -> tuple[frozenset[Relation], list[ProofStep]]:
-    """Derive the relations that a premise can have to a hypothesis.
+    """Derive the possible relations of a premise to a hypothesis from the edits between them.
 
     If determiners or negations change, each other edit can be made before the change, in the contexts of the premise,
     or after it, in those of the hypothesis. Each order of the edits yields one proof, and the result is the
@@ -49,7 +49,7 @@ def prove_relations(
         Possible relations, and the steps of the most specific proof.
 
     Raises:
-        CannotReadError: If two proofs are still incompatible, which is caused by wrong trees.
+        UnsupportedPairError: If two proofs are still incompatible, which indicates wrong parses.
     """
     try:
         return _intersect_proofs(premise, hypothesis, edits, coreferent=True)
@@ -79,24 +79,22 @@ def _intersect_proofs(
         for changing in between if len(changes) > 1 else between[:1]:
             order = [*sorted(before, key=_generality), *changing, *sorted(after, key=_generality)]
             derivations.append(_join_steps(order))
-    ends = [each[-1].joined if each else frozenset({Relation.EQUIVALENCE}) for each in derivations]
+    ends = [each[-1].possible_relations if each else frozenset({Relation.EQUIVALENCE}) for each in derivations]
     possible = reduce(frozenset.__and__, ends)
     if not possible:
-        raise _IncompatibleProofsError(
-            "in which context the edits are made: the two sentences are parsed in different ways"
-        )
-    return possible, min(derivations, key=lambda each: len(each[-1].joined) if each else 0)
+        raise _IncompatibleProofsError("incompatible proofs, because the two sentences have different parses")
+    return possible, min(derivations, key=lambda each: len(each[-1].possible_relations) if each else 0)
 
 
 def _choices(n: int, changing: bool) -> Iterable[tuple[bool, ...]]:
-    """List the subsets of edits before the change of determiners; for many edits, only the full and the empty set."""
+    """List the subsets of edits to apply before determiners change; for many edits, only all or none."""
     if not changing:
         return [(True,) * n, (False,) * n]
     return product((True, False), repeat=n) if n <= _MOST_CHOSEN else [(True,) * n, (False,) * n]
 
 
 def _generality(step: ProofStep) -> int:
-    """Compute the sort key of steps in any order: steps to a more general sentence come first.
+    """Compute the sort key of a step: steps to a more general sentence come first.
 
     A ⊏ B | C ⊐ D yields A | D, while A | B ⊏ C yields no relation.
     """
@@ -104,7 +102,7 @@ def _generality(step: ProofStep) -> int:
 
 
 def derive_label(possible: frozenset[Relation]) -> tuple[str, Relation]:
-    """Derive the label and the most specific relation that covers all possible relations.
+    """Derive the label, and the most specific relation that is compatible with all possible relations.
 
     >>> derive_label(frozenset({Relation.NEGATION, Relation.ALTERNATION}))
     ('contradiction', <Relation.ALTERNATION: 'alternation'>)
@@ -138,13 +136,13 @@ def _step(
     if edit.kind in _OPERATORS:
         context = list_operators_outside(trees[side], both[side], _token(edit, side))
     else:
-        # An edit is made in the sentence with its words. If determiners change, it is also made in the other sentence,
-        # at the token that its words attach to.
+        # An edit is applied in the sentence with its words. If determiners change, it is also applied in the other
+        # sentence, at the token that its words attach to.
         own = {EditKind.DELETE: 0, EditKind.INSERT: 1}.get(edit.kind, side)
         where = side if changing else own
-        leaving = edit.leaving if where == own else frozenset()
+        edited_tokens = edit.edited_tokens if where == own else frozenset()
         context = [
-            each for each in list_operators_around(both[where], _token(edit, where)) if each.owner not in leaving
+            each for each in list_operators_around(both[where], _token(edit, where)) if each.owner not in edited_tokens
         ]
     hidden = next((each.name for each in context if each.is_opaque), None)
     if hidden is not None and edit.relation is not Relation.EQUIVALENCE:
@@ -154,7 +152,7 @@ def _step(
 
 
 def _token(edit: Edit, side: int) -> int:
-    token = edit.left if side == 0 else edit.right
+    token = edit.premise_token if side == 0 else edit.hypothesis_token
     if token is None:
-        raise UnsupportedPairError(f"where {edit.premise or edit.hypothesis!r} stands in the other sentence")
+        raise UnsupportedPairError(f"the position of {edit.premise or edit.hypothesis!r} in the other sentence")
     return token

@@ -1,8 +1,8 @@
 """The seven relations of natural logic and their algebra, and lists of operator words.
 
 MacCartney & Manning (2009), "An extended model of natural logic", section 2; Table 3 of Akoju et al. (2023). Two sets X
-and Y divide a universe into four parts: both, X only, Y only, neither. The set of empty parts determines the relation.
-The seven relations are those of sets that are neither empty nor the whole universe.
+and Y divide a universe into four regions: both, X only, Y only, neither. The empty regions determine the relation.
+The seven relations apply to sets that are neither empty nor the whole universe.
 
 The module also lists operators: words that reverse or block inclusions in their dependents. The lists follow the
 literature on monotonicity and negative polarity (Ladusaw 1980; van der Wouden 1997; Karttunen 2012 for verbs). The
@@ -17,10 +17,10 @@ from typing import Final
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 
-Part = tuple[bool, bool]
-"""Part of the universe: whether its members are in X, and whether they are in Y."""
+Region = tuple[bool, bool]
+"""Region of the universe: (whether its members are in X, whether its members are in Y)."""
 
-PARTS: Final[tuple[Part, ...]] = ((True, True), (True, False), (False, True), (False, False))
+REGIONS: Final[tuple[Region, ...]] = ((True, True), (True, False), (False, True), (False, False))
 
 
 class Relation(Enum):
@@ -42,27 +42,27 @@ class Relation(Enum):
     """All other cases: hungry, hippo."""
 
     @property
-    def empty(self) -> frozenset[Part]:
-        """Parts of the universe that are empty."""
+    def empty_regions(self) -> frozenset[Region]:
+        """Regions of the universe that are empty."""
         return _EMPTY[self]
 
     @property
     def converse(self) -> "Relation":
-        """Relation of Y to X.
+        """Relation of Y to X (the arguments in reverse order).
 
         >>> Relation.FORWARD_ENTAILMENT.converse.value
         'reverse_entailment'
         """
-        return _BY_EMPTY[frozenset((y, x) for x, y in self.empty)]
+        return _BY_EMPTY[frozenset((y, x) for x, y in self.empty_regions)]
 
     @property
-    def negated(self) -> "Relation":
+    def complement_relation(self) -> "Relation":
         """Relation of the complement of X to the complement of Y.
 
-        >>> Relation.FORWARD_ENTAILMENT.negated.value, Relation.ALTERNATION.negated.value
+        >>> Relation.FORWARD_ENTAILMENT.complement_relation.value, Relation.ALTERNATION.complement_relation.value
         ('reverse_entailment', 'cover')
         """
-        return _BY_EMPTY[frozenset((not x, not y) for x, y in self.empty)]
+        return _BY_EMPTY[frozenset((not x, not y) for x, y in self.empty_regions)]
 
 
 _EMPTY: Final = {
@@ -72,29 +72,29 @@ _EMPTY: Final = {
     Relation.NEGATION: frozenset({(True, True), (False, False)}),
     Relation.ALTERNATION: frozenset({(True, True)}),
     Relation.COVER: frozenset({(False, False)}),
-    Relation.INDEPENDENCE: frozenset[Part](),
+    Relation.INDEPENDENCE: frozenset[Region](),
 }
 _BY_EMPTY: Final = {empty: relation for relation, empty in _EMPTY.items()}
 
 
-def relation_of(parts: Iterable[Part]) -> Relation | None:
-    """Determine the relation of two sets from the non-empty parts of the universe.
+def classify_relation(parts: Iterable[Region]) -> Relation | None:
+    """Determine the relation between two sets from the non-empty regions of the universe.
 
     Returns:
         The relation; None if X or Y is empty or the whole universe, because more than one relation would hold.
 
-    >>> relation_of([(True, True), (False, True), (False, False)]).value
+    >>> classify_relation([(True, True), (False, True), (False, False)]).value
     'forward_entailment'
     """
-    return _BY_EMPTY.get(frozenset(PARTS) - frozenset(parts))
+    return _BY_EMPTY.get(frozenset(REGIONS) - frozenset(parts))
 
 
 @cache
 def join_relations(first: Relation, second: Relation) -> frozenset[Relation]:
-    """Compute the relations that X can have to Z, given the relations of X to Y and of Y to Z.
+    """Join two relations: compute the possible relations of X to Z from those of X to Y and of Y to Z.
 
     MacCartney & Manning 2009, section 2.3: 17 of the 49 joins have more than one result. The function enumerates all
-    universes: X, Y and Z divide a universe into eight parts, each of which is empty or not.
+    universes: X, Y and Z divide a universe into eight regions, each of which is empty or not.
 
     >>> sorted(relation.value for relation in join_relations(Relation.FORWARD_ENTAILMENT, Relation.ALTERNATION))
     ['alternation']
@@ -104,36 +104,36 @@ def join_relations(first: Relation, second: Relation) -> frozenset[Relation]:
     for present in product((False, True), repeat=len(parts)):
         universe = [part for part, there in zip(parts, present, strict=True) if there]
         if (
-            relation_of((x, y) for x, y, _ in universe) is first
-            and relation_of((y, z) for _, y, z in universe) is second
-            and (outer := relation_of((x, z) for x, _, z in universe))
+            classify_relation((x, y) for x, y, _ in universe) is first
+            and classify_relation((y, z) for _, y, z in universe) is second
+            and (outer := classify_relation((x, z) for x, _, z in universe))
         ):
             relations.add(outer)
     return frozenset(relations)
 
 
-class Context(Enum):
-    """Monotonicity of a context, which preserves inclusions, reverses them, or does neither."""
+class Monotonicity(Enum):
+    """Monotonicity of a context: preserves inclusions (upward), reverses them (downward), or neither."""
 
     UPWARD = "upward"
     DOWNWARD = "downward"
     NON_MONOTONE = "non_monotone"
 
 
-def project(relation: Relation, context: Context) -> Relation:
-    """Project the relation of X to Y to the relation of f(X) to f(Y), for a context f with the given monotonicity.
+def project(relation: Relation, monotonicity: Monotonicity) -> Relation:
+    """Project a relation through a context f with the given monotonicity: from (X, Y) to (f(X), f(Y)).
 
     Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) without excluding f(X) = f(Y). Negation,
     alternation and cover become independence, because monotone contexts differ in their projections (MacCartney &
-    Manning 2009, section 4.2). Independence provides no information. `Relation.negated` is the projection through
-    "not", which is downward and preserves all information.
+    Manning 2009, section 4.2). Independence provides no information. The projection
+    through "not" is `Relation.complement_relation`, which is downward and preserves all information.
     """
     if relation is Relation.EQUIVALENCE:
         return relation
     if relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
-        if context is Context.UPWARD:
+        if monotonicity is Monotonicity.UPWARD:
             return relation
-        if context is Context.DOWNWARD:
+        if monotonicity is Monotonicity.DOWNWARD:
             return relation.converse
     return Relation.INDEPENDENCE
 
@@ -142,10 +142,10 @@ _CONTRADICTIONS: Final = (Relation.NEGATION, Relation.ALTERNATION)
 _NEUTRALS: Final = (Relation.COVER, Relation.INDEPENDENCE)
 
 
-def four_way(relation: Relation) -> str | None:
+def to_four_way_label(relation: Relation) -> str | None:
     """Convert a relation to a four-way label (Akoju et al. 2023, section 4.1, 2); None for equivalence.
 
-    >>> four_way(Relation.ALTERNATION), four_way(Relation.COVER)
+    >>> to_four_way_label(Relation.ALTERNATION), to_four_way_label(Relation.COVER)
     ('contradiction', 'neutral')
     """
     if relation is Relation.EQUIVALENCE:
@@ -155,10 +155,10 @@ def four_way(relation: Relation) -> str | None:
     return NEUTRAL if relation in _NEUTRALS else relation.value
 
 
-def three_way(relation: Relation) -> str:
+def to_three_way_label(relation: Relation) -> str:
     """Convert a relation to an NLI label: entailment, neutral or contradiction.
 
-    >>> three_way(Relation.EQUIVALENCE), three_way(Relation.REVERSE_ENTAILMENT)
+    >>> to_three_way_label(Relation.EQUIVALENCE), to_three_way_label(Relation.REVERSE_ENTAILMENT)
     ('entailment', 'neutral')
     """
     if relation in (Relation.EQUIVALENCE, Relation.FORWARD_ENTAILMENT):
@@ -184,83 +184,93 @@ DOWNWARD_NOUNS: Final = frozenset(
     "lack absence refusal failure inability denial doubt unwillingness prohibition ban shortage avoidance".split()
 )
 """Nouns whose complement with "of", "to" or "that" is a downward context."""
-NEGATIVE_OF: Final = frozenset({"free", "devoid", "void", "innocent", "ignorant"})
+NEGATIVE_OF_ADJECTIVES: Final = frozenset({"free", "devoid", "void", "innocent", "ignorant"})
 """Adjectives whose complement with "of" is a downward context; with "to" it is upward: free to eat apples or fruit."""
-EMOTIVE: Final = frozenset(
+EMOTIVE_ADJECTIVES: Final = frozenset(
     "surprised amazed astonished shocked glad happy sad sorry proud ashamed delighted disappointed angry annoyed "
     "pleased thrilled relieved upset worried surprising amazing shocking sad strange odd".split()
 )
 """Adjectives whose "that" clause is a non-monotone context: "glad that a dog barked" may depend on the dog."""
-SURPRISING: Final = frozenset(
+SURPRISE_VERBS: Final = frozenset(
     "surprise amaze astonish shock annoy please delight disappoint worry bother upset anger".split()
 )
 """Verbs whose clausal arguments, including subjects, are non-monotone contexts."""
-AVERSIVE: Final = frozenset("hate fear loathe despise".split())
+AVERSIVE_VERBS: Final = frozenset("hate fear loathe despise".split())
 """Verbs whose infinitive or gerund is a non-monotone context: hating to cook for many is not hating to cook."""
 FACTIVE_VERBS: Final = frozenset("forget regret resent hate like dislike detest love ignore mind".split())
-"""Verbs whose "that" clause is a non-monotone context, as after `EMOTIVE` adjectives."""
-ASKING: Final = frozenset("wonder ask know see check decide inquire enquire care remember tell say find learn".split())
+"""Verbs whose "that" clause is a non-monotone context, as after `EMOTIVE_ADJECTIVES`."""
+QUESTION_VERBS: Final = frozenset(
+    "wonder ask know see check decide inquire enquire care remember tell say find learn".split()
+)
 """Verbs after which "if" means "whether"."""
-TOWARD_KINDS: Final = frozenset("love like hate dislike detest fear enjoy prefer adore admire despise loathe".split())
+GENERIC_OBJECT_VERBS: Final = frozenset(
+    "love like hate dislike detest fear enjoy prefer adore admire despise loathe".split()
+)
 """Verbs with generic bare objects: a person who hates big dogs does not necessarily hate dogs."""
-AVERTING: Final = frozenset(
+AVERTING_WORDS: Final = frozenset(
     "protect shield guard save defend keep hide differ shelter recover warn vote protest argue fight decide advise "
     "campaign demonstrate far away different safe exempt immune apart absent distinct separate isolated "
     "independent".split()
 )
-"""Words that make a phrase with "from" or "against" opaque, because its monotonicity is unknown."""
-MEASURING: Final = frozenset(
+"""Words whose complement with "from" or "against" has an unknown monotonicity."""
+MEASURE_NOUNS: Final = frozenset(
     "number percentage percent proportion share fraction amount quantity total average rate size price cost weight "
     "height length age population rest remainder half third quarter sum count ratio".split()
 )
 """Nouns before "of" that measure the following noun."""
-QUANTITIES: Final = frozenset(
+QUANTIFIER_WORDS: Final = frozenset(
     "no nobody nothing none nowhere neither nor few fewer fewest each every all both either half whoever "
     "wherever".split()
 )
-"""Words whose scope is known only if they are determiners."""
-ONLY: Final = frozenset("only merely solely exclusively just".split())
-EXACTLY: Final = frozenset("exactly only just precisely merely about almost nearly most than".split())
+"""Quantifier words. Their scope is known only if they are determiners."""
+ONLY_ADVERBS: Final = frozenset("only merely solely exclusively just".split())
+FREQUENCY_MODIFIERS: Final = frozenset("exactly only just precisely merely about almost nearly most than".split())
 """Words before "once" and "twice"."""
-ALMOST: Final = frozenset("almost nearly virtually practically".split())
-USUALLY: Final = frozenset("always usually generally normally typically mostly invariably regularly constantly".split())
+APPROXIMATION_ADVERBS: Final = frozenset("almost nearly virtually practically".split())
+HABITUAL_ADVERBS: Final = frozenset(
+    "always usually generally normally typically mostly invariably regularly constantly".split()
+)
 """Adverbs that quantify over the times of other adverbials: always singing in the morning is not always singing."""
-EXCEPTIVES: Final = frozenset("except excepting excluding besides barring".split())
-MASSES: Final = frozenset(
+EXCEPTIVE_PREPOSITIONS: Final = frozenset("except excepting excluding besides barring".split())
+MASS_NOUNS: Final = frozenset(
     "water wine beer milk juice tea coffee oil food bread meat rice sugar salt butter cheese money time hope interest "
     "attention information evidence snow rain sun sunlight work help effort progress sleep noise traffic light air "
     "energy space room gold silver iron wood glass paper cotton wool petrol blood music furniture advice".split()
 )
 """Mass nouns: "little wine" is a quantity, and bare "wine" can be generic."""
-WHERE: Final = frozenset(
+PLACE_PREPOSITIONS: Final = frozenset(
     "in on at by near under over behind beside through across along down around into onto from".split()
 )
 """Prepositions of place, which are typical of captions: "children play in a park" is about specific children."""
-GRADABLE: Final = frozenset(
+GRADABLE_ADJECTIVES: Final = frozenset(
     "big small little large great tall short long high low heavy light fast slow strong weak huge tiny".split()
 )
 """Adjectives whose standard depends on the noun: a large mouse is not a large animal."""
-RATED: Final = frozenset("good bad great poor excellent terrible skillful skilful clumsy experienced".split())
+OCCUPATION_ADJECTIVES: Final = frozenset(
+    "good bad great poor excellent terrible skillful skilful clumsy experienced".split()
+)
 """Adjectives whose standard depends on an occupation: a good violinist may be a bad cook."""
-OCCUPATIONS: Final = ("er", "or", "ist", "ian", "eur", "cook", "nurse", "pilot")
+OCCUPATION_SUFFIXES: Final = ("er", "or", "ist", "ian", "eur", "cook", "nurse", "pilot")
 """Endings of nouns for occupations."""
-TRAILING: Final = frozenset("while when whenever since because after before until once".split())
-"""Conjunctions whose clause can be inside or outside the scope of the main clause: "he did not sing because …"."""
-BEFORE_AS: Final = frozenset("as so same such".split())
+TRAILING_CONJUNCTIONS: Final = frozenset("while when whenever since because after before until once".split())
+"""Conjunctions that introduce a clause with ambiguous scope: "he did not sing because …"."""
+WORDS_BEFORE_AS: Final = frozenset("as so same such".split())
 """Words before a comparative "as"."""
 DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "before"})
 DOWNWARD_CONJUNCTIONS: Final = frozenset({"if", "whenever", "before", "lest"})
-OF_THINGS: Final = frozenset({"with", "without", "of", "like"})
-"""Prepositions that describe the thing they attach to. With another head, the meaning differs."""
-OTHER_PREPOSITIONS: Final = frozenset({"except", "besides", "unlike", "unless", "whether", "until", "but", "like"})
+ATTRIBUTIVE_PREPOSITIONS: Final = frozenset({"with", "without", "of", "like"})
+"""Prepositions that describe their head. With another head, the meaning differs."""
+NON_MONOTONE_PREPOSITIONS: Final = frozenset(
+    {"except", "besides", "unlike", "unless", "whether", "until", "but", "like"}
+)
 """Prepositions and conjunctions with a non-monotone context."""
-RARELY: Final = frozenset({"rarely", "seldom", "hardly", "scarcely", "barely", "infrequently"})
-"""Adverbs whose clause is a downward context, as for "few"."""
-OUTSIDE: Final = frozenset(
+NEGATIVE_ADVERBS: Final = frozenset({"rarely", "seldom", "hardly", "scarcely", "barely", "infrequently"})
+"""Adverbs that create a downward context, like "few"."""
+WIDE_SCOPE_CONJUNCTIONS: Final = frozenset(
     "if unless because since although though whereas while when whenever after before until as so lest once".split()
 )
-"""Conjunctions whose clause is outside the scope of operators in the main clause."""
-PRIVATIVE: Final = frozenset(
+"""Conjunctions that introduce a clause outside the scope of operators in the main clause."""
+PRIVATIVE_ADJECTIVES: Final = frozenset(
     "fake former ex toy counterfeit imaginary fictional fictitious pretend mock bogus false would-be sham".split()
 )
 """Adjectives that exclude their noun: a fake gun is not a gun."""
@@ -271,14 +281,14 @@ MODAL_ADJECTIVES: Final = frozenset(
     "artificial imitation replica faux pseudo quasi model dummy decoy mythical cartoon painted averted nominal half "
     "non-alcoholic vegan vegetarian synthetic".split()
 )
-"""Adjectives and nouns after which it is unknown whether the modified noun applies."""
+"""Modifiers that do not entail their noun: an alleged thief need not be a thief."""
 MATERIALS: Final = frozenset(
     "wooden plastic paper stone bronze glass rubber chocolate snow sand clay metal iron steel gold golden silver brass "
     "copper marble wax ice porcelain ceramic cardboard cloth felt wool woolen woollen inflatable robot robotic "
     "plush gingerbread sugar lego straw tin".split()
 )
-"""Materials of inanimate things: a stone lion is not a lion."""
-COLOURS: Final = frozenset(
+"""Materials of representations: a stone lion is not a lion."""
+COLORS: Final = frozenset(
     "black white red green blue yellow brown grey gray orange pink purple gold golden silver tan beige".split()
 )
 UNITS: Final = frozenset(
@@ -287,30 +297,30 @@ UNITS: Final = frozenset(
     "night morning evening afternoon weekend season".split()
 )
 """Units of measurement: "within two hours" does not entail "within one hour"."""
-ADVERSE: Final = frozenset(
+NON_VERIDICAL_ADVERBS: Final = frozenset(
     "partly partially half formerly previously originally virtually practically falsely hypothetically theoretically "
     "seemingly purportedly ostensibly less more least most as longer how".split()
 )
-"""Adverbs such as "partly" or "formerly", without which the clause need not be true."""
-NOT_FACTUAL: Final = frozenset("dream theory imagination fantasy legend novel story tale movie film fiction".split())
-"""Nouns for fiction after "in": a clause about a novel is not about the world."""
-INCHOATIVE: Final = frozenset(
+"""Non-veridical adverbs: "he formerly sang" does not entail "he sings"."""
+FICTION_NOUNS: Final = frozenset("dream theory imagination fantasy legend novel story tale movie film fiction".split())
+"""Nouns after "in" that mark fiction: "a king dies in a novel" does not entail "a king dies"."""
+INCHOATIVE_VERBS: Final = frozenset(
     "break open close shut move change grow burn drop melt sink roll ring turn shake boil freeze explode run fly sail "
     "start begin stop end crack tear spill dry fill empty".split()
 )
-"""Verbs that describe a change of the subject if they have no object: a person who breaks a window does not break."""
-NOT_QUITE: Final = frozenset({"almost", "nearly", "barely", "hardly", "scarcely", "rarely", "seldom", "no"})
+"""Verbs with an inchoative use: a person who breaks a window does not break."""
+EXCLUDING_ADVERBS: Final = frozenset({"almost", "nearly", "barely", "hardly", "scarcely", "rarely", "seldom", "no"})
 MODAL_ADVERBS: Final = frozenset(
     "allegedly possibly perhaps maybe probably potentially supposedly apparently reportedly presumably".split()
 )
-UNIQUE: Final = frozenset(
+SUPERLATIVE_LIKE_ADJECTIVES: Final = frozenset(
     "only first second third fourth fifth sixth seventh eighth ninth tenth last same next sole final best worst "
     "main chief favorite favourite".split()
 )
 """Adjectives that behave like superlatives: the first tall man on the moon need not be the first man on the moon."""
-COLLECTIVE: Final = frozenset(
+COLLECTIVE_VERBS: Final = frozenset(
     "meet gather marry assemble collide differ agree argue combine separate divorce cooperate share compete".split()
 )
 """Verbs that apply to several subjects collectively, not to each subject."""
-PARTS_OF_GROUPS: Final = frozenset("group bunch crowd pair couple band team set kind type sort piece lot".split())
+GROUP_NOUNS: Final = frozenset("group bunch crowd pair couple band team set kind type sort piece lot".split())
 """Nouns before "of" that quantify the noun after it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import Projection
 from unbag.baselines.natlog.parsing import SUBJECTS, VERBS, Tree
-from unbag.baselines.natlog.relations import Context, Relation, project
+from unbag.baselines.natlog.relations import Monotonicity, Relation, project
 
 ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
 """Dependency labels of adverbials of time, place, manner and reason."""
@@ -19,23 +19,23 @@ ADVERBIALS = ("prep", "npadvmod", "advmod", "advcl")
 
 def project_downward(relation: Relation) -> Relation:
     """Project a relation through a downward context, which reverses inclusions."""
-    return project(relation, Context.DOWNWARD)
+    return project(relation, Monotonicity.DOWNWARD)
 
 
 def project_non_monotone(relation: Relation) -> Relation:
     """Project a relation through a non-monotone context."""
-    return project(relation, Context.NON_MONOTONE)
+    return project(relation, Monotonicity.NON_MONOTONE)
 
 
 @dataclass(frozen=True)
 class ScopeOperator:
-    """Operator: a word that affects the relation of phrases in its domain.
+    """Word that affects the relation of phrases in its domain, such as a determiner or negation.
 
     Attributes:
         name: Name of the operator in a proof.
         owner: Token of the operator: the noun of a determiner, or the verb of a negation.
         domain: Tokens in the scope of the operator.
-        project: Map from the relation of two phrases in the domain to the relation of the sentences.
+        project: Projection from the relation of two phrases in the domain to the relation of the sentences.
         restricts: Whether the domain is the restrictor of a determiner.
         is_opaque: Whether the monotonicity is unknown. Pairs that differ in the domain get no label.
     """
@@ -48,8 +48,8 @@ class ScopeOperator:
     is_opaque: bool = False
 
     @property
-    def monotonicity(self) -> Context:
-        """Monotonicity of the operator."""
+    def monotonicity(self) -> Monotonicity:
+        """Monotonicity of the projection."""
         return determine_monotonicity(self.project)
 
 
@@ -58,16 +58,16 @@ def build_opaque_operator(name: str, owner: int, domain: frozenset[int] | set[in
     return ScopeOperator(name, owner, frozenset(domain), project_non_monotone, is_opaque=True)
 
 
-def determine_monotonicity(projection: Projection) -> Context:
+def determine_monotonicity(projection: Projection) -> Monotonicity:
     """Determine the monotonicity of a projection."""
     out = projection(Relation.FORWARD_ENTAILMENT)
     if out is Relation.FORWARD_ENTAILMENT:
-        return Context.UPWARD
-    return Context.DOWNWARD if out is Relation.REVERSE_ENTAILMENT else Context.NON_MONOTONE
+        return Monotonicity.UPWARD
+    return Monotonicity.DOWNWARD if out is Relation.REVERSE_ENTAILMENT else Monotonicity.NON_MONOTONE
 
 
 def collect_clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
-    """Collect the scope of the subject of a verb, or, without `subject`, the scope of its negation."""
+    """Collect the scope of a verb's subject, or of its negation if `subject` is False."""
     left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
     start = min(left, default=-1)
     inside = {verb}
@@ -77,11 +77,11 @@ def collect_clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[
             continue
         if child < start and dep in ("advcl", "prep", "npadvmod", "advmod", "ccomp"):
             continue
-        if dep == "advcl" and any(tree.lemmas[c] in relations.OUTSIDE for c in tree.children[child]):
+        if dep == "advcl" and any(tree.lemmas[c] in relations.WIDE_SCOPE_CONJUNCTIONS for c in tree.children[child]):
             continue
         if dep == "conj" and not _shares(tree, child, subject=subject):
             continue
-        inside |= tree.subtree(child)
+        inside |= tree.collect_subtree(child)
     return frozenset(inside)
 
 
@@ -97,14 +97,14 @@ def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
 def collect_subjects(tree: Tree, verb: int) -> frozenset[int]:
     """Collect the tokens of the subject of a verb."""
     return frozenset[int]().union(
-        *(tree.subtree(child) for child in tree.children[verb] if tree.deps[child] in SUBJECTS)
+        *(tree.collect_subtree(child) for child in tree.children[verb] if tree.deps[child] in SUBJECTS)
     )
 
 
 def collect_adverbials(tree: Tree, verb: int) -> frozenset[int]:
     """Collect the tokens of the adverbials of a verb."""
     return frozenset[int]().union(
-        *(tree.subtree(child) for child in tree.children[verb] if tree.deps[child] in ADVERBIALS)
+        *(tree.collect_subtree(child) for child in tree.children[verb] if tree.deps[child] in ADVERBIALS)
     )
 
 
@@ -112,16 +112,18 @@ def find_verb_above(tree: Tree, token: int) -> int:
     """Find the nearest verb among a token and its ancestors, or else the root."""
     if tree.pos[token] in VERBS:
         return token
-    return next((above for above in tree.above(token) if tree.pos[above] in VERBS), tree.root)
+    return next((above for above in tree.iter_ancestors(token) if tree.pos[above] in VERBS), tree.root)
 
 
 def collect_scope(tree: Tree, noun: int) -> frozenset[int]:
-    """Collect the scope of the determiner of a noun phrase."""
-    inside = tree.subtree(noun)
+    """Collect the tokens in the scope of a noun's determiner."""
+    inside = tree.collect_subtree(noun)
     possessed: frozenset[int] = frozenset()
     while tree.deps[noun] in ("conj", "poss", "appos") and noun != tree.heads[noun]:
         if tree.deps[noun] == "poss":
-            possessed = tree.subtree(tree.heads[noun])  # in "no boy's old book", "old book" is in the scope of "no"
+            possessed = tree.collect_subtree(
+                tree.heads[noun]
+            )  # in "no boy's old book", "old book" is in the scope of "no"
         noun = tree.heads[noun]
     return (_outside_of(tree, noun) | possessed) - inside
 
@@ -131,7 +133,7 @@ def _outside_of(tree: Tree, noun: int) -> frozenset[int]:
     if head == noun:
         return frozenset()
     if dep in SUBJECTS:
-        return collect_clause(tree, head) - tree.subtree(noun)
+        return collect_clause(tree, head) - tree.collect_subtree(noun)
     adverbial = find_adverbial(tree, noun)
     while dep in ("pobj", "prep", "pcomp", "agent", "dative") and head != tree.heads[head] and tree.pos[head] == "ADP":
         dep, head = tree.deps[head], tree.heads[head]
@@ -141,7 +143,7 @@ def _outside_of(tree: Tree, noun: int) -> frozenset[int]:
         scope = collect_clause(tree, head, subject=False)
         if adverbial is not None and is_fronted(tree, adverbial):
             scope |= collect_subjects(tree, head)
-        return scope - tree.subtree(noun)
+        return scope - tree.collect_subtree(noun)
     return frozenset({head})
 
 

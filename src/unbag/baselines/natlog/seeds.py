@@ -1,4 +1,4 @@
-"""Analysis of seed pairs: constituents of their sentences, and lexical relations that follow from the label.
+"""Analysis of seed pairs: constituents of the sentences, and lexical relations inferred from the label.
 
 The constituents are found without a parser, in clauses with subject, auxiliary, verb and object ("two dogs are playing
 by a tree"), the usual form of captions. With part-of-speech tags, clauses without an auxiliary are also supported ("a
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from unbag.baselines.natlog.models import outcomes
-from unbag.baselines.natlog.parsing import NOT, Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.baselines.natlog.relations import Relation, relation_of, three_way
+from unbag.baselines.natlog.models import find_outcome_models
+from unbag.baselines.natlog.parsing import NOT, ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
+from unbag.baselines.natlog.relations import Relation, classify_relation, to_three_way_label
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import ARTICLES, is_plural_phrase
 
@@ -21,9 +21,9 @@ NUMBERS: Final = {
     for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
 _DETERMINERS: Final = {**dict.fromkeys(ARTICLES, Quantifier.A), "the": Quantifier.THE, "some": Quantifier.SOME}
-INFLECTED: Final = ("is", "are", "was", "were")
+AGREEING_AUXILIARIES: Final = ("is", "are", "was", "were")
 """Auxiliaries that agree with their subject."""
-_AUXILIARIES: Final = (*INFLECTED, "can", "could", "will", "would", "may", "might", "must", "should")
+_AUXILIARIES: Final = (*AGREEING_AUXILIARIES, "can", "could", "will", "would", "may", "might", "must", "should")
 _PREPOSITIONS: Final = frozenset(
     "about above across against along among around at behind below beneath beside between by down for from in inside "
     "into near of off on onto out outside over past through to toward towards under underneath up upon with".split()
@@ -33,16 +33,16 @@ _NOT_ONE_CLAUSE: Final = frozenset(
     "nobody nothing nowhere none never always every everyone everybody each all any both few many most several only "
     "than as".split()
 )
-"""Words in sentences that do not have the form quantifier(subject), modifier(verb), quantifier(object)."""
+"""Words that indicate another form than quantifier(subject), modifier(verb), quantifier(object)."""
 
 
 @dataclass(frozen=True)
 class SeedNoun:
-    """Noun phrase of a seed: determiner (`a`, `the`, `two`, … or empty), other words, and whether it is plural."""
+    """Noun phrase of a seed: determiner (`a`, `the`, `two`, … or empty), remaining words, and grammatical number."""
 
     determiner: str
     words: str
-    plural: bool = False
+    is_plural: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class SeedConstituents:
     object: SeedNoun | None
 
     @property
-    def negated(self) -> bool:
+    def is_negated(self) -> bool:
         """Whether the verb is negated."""
         return bool(self.negation)
 
 
-def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> SeedConstituents | None:
-    """Split a sentence into its constituents.
+def split_constituents(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> SeedConstituents | None:
+    """Split a sentence into subject, auxiliary, negation, verb and object.
 
     Args:
         sentence: English sentence.
@@ -80,9 +80,9 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> SeedC
     Returns:
         Constituents; None for a sentence with another form.
 
-    >>> parts("An old man is sitting in a field.").verb
+    >>> split_constituents("An old man is sitting in a field.").verb
     'sitting in'
-    >>> parts("A deer isn't jumping over the fence").negated
+    >>> split_constituents("A deer isn't jumping over the fence").is_negated
     True
     """
     words = sentence.strip().rstrip(".").strip().lower().split()
@@ -105,9 +105,9 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> SeedC
     if any("," in word or word.endswith(("'s", "s'")) for word in words):
         return None
     subject = _noun(before)
-    if subject is not None and auxiliary in INFLECTED:
-        subject = replace(subject, plural=auxiliary in ("are", "were"))
-        if subject.determiner in (ARTICLES if subject.plural else NUMBERS):
+    if subject is not None and auxiliary in AGREEING_AUXILIARIES:
+        subject = replace(subject, is_plural=auxiliary in ("are", "were"))
+        if subject.determiner in (ARTICLES if subject.is_plural else NUMBERS):
             return None
     verb, object_ = _verb_and_object(rest)
     if subject is None or not verb:
@@ -133,7 +133,7 @@ def _finite(words: Sequence[str], tags: Sequence[tuple[str, str]]) -> int | None
     if subject is None or words[position].endswith(("ed", "ing")):
         return None
     singular = words[position].endswith("s") and not words[position].endswith("ss")
-    return position if singular != subject.plural else None
+    return position if singular != subject.is_plural else None
 
 
 def _noun(words: Sequence[str]) -> SeedNoun | None:
@@ -159,26 +159,26 @@ def _verb_and_object(words: Sequence[str]) -> tuple[str, SeedNoun | None]:
 
 
 def build_noun_phrase(noun: SeedNoun, ranks: Sequence[int]) -> NounPhrase:
-    """Build the noun phrase of a shape from the noun phrase of a seed.
+    """Convert the noun phrase of a seed to its logical form.
 
     Args:
         noun: Noun phrase of the seed.
-        ranks: Numbers of the pair in ascending order. A number is replaced with its rank plus 2 to keep models small,
+        ranks: Numbers in the pair, in ascending order. A number is replaced with its rank plus 2 to keep models small,
             because only the order of numbers matters.
     """
     quantifier = _DETERMINERS.get(noun.determiner, Quantifier.A)
     return NounPhrase(quantifier, 1 + ranks.index(NUMBERS[noun.determiner]) + 1 if noun.determiner in NUMBERS else 1)
 
 
-def clauses(premise: SeedConstituents, hypothesis: SeedConstituents) -> tuple[Clause, Clause]:
-    """Build the clauses of a seed pair for natural logic."""
+def build_clauses(premise: SeedConstituents, hypothesis: SeedConstituents) -> tuple[ClauseForm, ClauseForm]:
+    """Convert the constituents of a seed pair to the logical forms of their clauses."""
     nouns = [noun for side in (premise, hypothesis) for noun in (side.subject, side.object) if noun is not None]
     ranks = sorted({NUMBERS[noun.determiner] for noun in nouns if noun.determiner in NUMBERS})
     first, second = (
-        Clause(
+        ClauseForm(
             build_noun_phrase(side.subject, ranks),
             build_noun_phrase(side.object, ranks) if side.object is not None else None,
-            (NOT,) if side.negated else (),
+            (NOT,) if side.is_negated else (),
         )
         for side in (premise, hypothesis)
     )
@@ -192,7 +192,7 @@ _RELATION_OF: Final = {
 }
 
 
-def lexicon(premise: SeedConstituents, hypothesis: SeedConstituents, label: str) -> Lexicon | None:
+def infer_word_relations(premise: SeedConstituents, hypothesis: SeedConstituents, label: str) -> WordRelations | None:
     """Infer the lexical relations of a seed pair from its label.
 
     Equal words are equivalent. Different words have the relation of the label: forward entailment, alternation, or
@@ -212,8 +212,8 @@ def lexicon(premise: SeedConstituents, hypothesis: SeedConstituents, label: str)
     pairs = {"subject": (premise.subject, hypothesis.subject), "object": (premise.object, hypothesis.object)}
     exchanged = same_verb and _exchanged(premise, hypothesis)
     related = _RELATION_OF[label]
-    if premise.negated or hypothesis.negated:
-        related = _under_negation(related, premise.negated, hypothesis.negated)
+    if premise.is_negated or hypothesis.is_negated:
+        related = _under_negation(related, premise.is_negated, hypothesis.is_negated)
     differ = {name for name, (one, two) in pairs.items() if one and two and one.words != two.words}
     nouns = dict.fromkeys(pairs, Relation.EQUIVALENCE)
     verb = Relation.EQUIVALENCE
@@ -225,15 +225,15 @@ def lexicon(premise: SeedConstituents, hypothesis: SeedConstituents, label: str)
     else:
         verb = Relation.EQUIVALENCE if same_verb else related
         nouns |= dict.fromkeys(differ, related)
-    candidate = Lexicon(
+    candidate = WordRelations(
         subject=nouns["subject"],
         verb=verb,
         object=nouns["object"],
         coreferent=label == CONTRADICTION,
         exchanged=exchanged,
     )
-    relation = relation_of(outcomes(Shape(*clauses(premise, hypothesis), candidate)))
-    return candidate if relation is not None and three_way(relation) == label else None
+    relation = classify_relation(find_outcome_models(PairShape(*build_clauses(premise, hypothesis), candidate)))
+    return candidate if relation is not None and to_three_way_label(relation) == label else None
 
 
 def _exchanged(premise: SeedConstituents, hypothesis: SeedConstituents) -> bool:
@@ -245,7 +245,7 @@ def _exchanged(premise: SeedConstituents, hypothesis: SeedConstituents) -> bool:
 def _under_negation(related: Relation, premise: bool, hypothesis: bool) -> Relation:
     """Compute the relation of the words from the relation of the sentences and their negations."""
     if premise and hypothesis:
-        return related.negated if related is not Relation.ALTERNATION else Relation.COVER
+        return related.complement_relation if related is not Relation.ALTERNATION else Relation.COVER
     if related is Relation.ALTERNATION:
         return Relation.FORWARD_ENTAILMENT if hypothesis else Relation.REVERSE_ENTAILMENT
     return Relation.ALTERNATION if related is Relation.FORWARD_ENTAILMENT else related

@@ -14,6 +14,10 @@ adjective must also be able to move, which requires two conditions:
 
 Adjectives of origin modify only people and animals, because with things they denote a kind (Chinese food).
 
+In written text, adjectives are added only if English orders them and they express no opinion. Others denote a relation
+more often than in captions ("local families in our community" are families in our local community). A sentence with
+"including" is excluded, because an adjective of a group also holds for its members ("young people including a man").
+
 Position. The adjective stands before the noun or before the noun's compounds ("a red fire truck"), and after
 determiners and numbers. The article a or an adapts to its sound. Among other adjectives, the position follows the
 English order of classes (size before age before colour). A noun takes no adjective of a class that it already has (a
@@ -53,6 +57,7 @@ from unbag.data.text.grammar import (
     HAPPENINGS,
     MISREAD,
     NEGATIONS,
+    OPINION,
     ORIGIN,
     PEOPLE,
     adapt_article,
@@ -77,6 +82,7 @@ class AddAmodExclusion(StrEnum):
 
     DETERMINER = "a determiner that does not fit its noun"
     NEGATED = "a negation"
+    MEMBERS = "a group and its members (people including a man)"
     ONE_NOUN = "fewer than two nouns that take an adjective"
     NOT_SHARED = "no adjective that is attested with two of its nouns"
     NOT_FREE = "no such adjective that moves freely (American flag, live band)"
@@ -195,6 +201,7 @@ def build_addamod_pair(
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
+    written: bool = False,
 ) -> AddAmodPair | AddAmodExclusion:
     """Build a pair by adding an adjective to one noun in the premise and to another noun in the hypothesis.
 
@@ -210,6 +217,7 @@ def build_addamod_pair(
         min_count: Minimum count of the adjective with each noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the adjective and the nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
+        written: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).
 
     Returns:
         The pair, or the reason for the exclusion of the sentence.
@@ -219,6 +227,8 @@ def build_addamod_pair(
     present = parse.lower_words
     if not _DENYING.isdisjoint(present):
         return AddAmodExclusion.NEGATED
+    if written and "including" in present:
+        return AddAmodExclusion.MEMBERS
     nouns = [noun for noun in _nouns(parse) if are_in_half(words, [_lemma(parse, noun)])]
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
@@ -229,6 +239,8 @@ def build_addamod_pair(
     for one, other in pairs:
         shared = adjectives.find_shared(_lemma(parse, one), _lemma(parse, other), min_count)
         shared = {a: n for a, n in shared.items() if a not in present and are_in_half(words, [a])}
+        if written:
+            shared = {a: n for a, n in shared.items() if get_adjective_rank(a) not in (None, OPINION)}
         free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
         fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
         if fit:

@@ -12,7 +12,7 @@ Two generators exchange premise and hypothesis, and keep pairs whose label is kn
   event. A neutral pair stays neutral if the premise contains information that the hypothesis lacks, because the
   hypothesis cannot entail that information. (The swapped set keeps all neutral pairs, as its paper does.) Entailment
   pairs are excluded, because the converse need not hold.
-- `ReversedPairs` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`). In the
+- `ReversedPairs` keeps pairs whose label natural logic proves in both orders (`baselines.natlog.labeler`). In the
   original order, the proved label must equal the pair's label.
 """
 
@@ -24,8 +24,8 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from unbag.baselines.natlog.relations import Relation, three_way
-from unbag.baselines.natlog.sentences import NatlogVerdict
+from unbag.baselines.natlog.labeler import NatlogVerdict
+from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
@@ -250,7 +250,7 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 
 
 class LabelProver(Protocol):
-    """Protocol of labelers that prove the label of a pair, such as `baselines.natlog.sentences.NatlogLabeler`."""
+    """Protocol of labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
         """Iterate over the verdicts on n pairs, in the order of the pairs."""
@@ -341,4 +341,4 @@ def get_proved_label(verdict: NatlogVerdict) -> str | None:
     entailment), or the sentences cover all cases, can both be true, and neither is the negation of the other (cover).
     """
     relation = verdict.relation
-    return None if relation in (None, Relation.INDEPENDENCE) else three_way(relation)
+    return None if relation in (None, Relation.INDEPENDENCE) else to_three_way_label(relation)

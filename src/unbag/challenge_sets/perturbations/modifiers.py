@@ -15,10 +15,18 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, NamedTuple
 
-from unbag.baselines.natlog.labeller import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.model_checking import compute_relation, format_proof
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, ClauseForm, NounPhrase, PairShape, Quantifier
 from unbag.baselines.natlog.relations import Relation
-from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, SeedConstituents, SeedNoun, clauses, lexicon, parts
+from unbag.baselines.natlog.seeds import (
+    AGREEING_AUXILIARIES,
+    NUMBERS,
+    SeedConstituents,
+    SeedNoun,
+    build_clauses,
+    infer_word_relations,
+    split_constituents,
+)
 from unbag.data.text.grammar import adapt_article, pluralize_phrase
 from unbag.data.text.parses import GrammaticalPerson, conjugate_verb
 
@@ -115,7 +123,7 @@ class SeedPair:
 
     premise: SeedConstituents
     hypothesis: SeedConstituents
-    shape: Shape
+    shape: PairShape
 
     @classmethod
     def from_pair(
@@ -138,12 +146,13 @@ class SeedPair:
             The seed, or None if a sentence has an unsupported form or the label does not follow from the sentences.
         """
         first, second = (
-            parts(sentence, None if tags is None else tags[side]) for side, sentence in enumerate((premise, hypothesis))
+            split_constituents(sentence, None if tags is None else tags[side])
+            for side, sentence in enumerate((premise, hypothesis))
         )
         if first is None or second is None:
             return None
-        words = lexicon(first, second, label)
-        return None if words is None else cls(first, second, Shape(*clauses(first, second), words))
+        words = infer_word_relations(first, second, label)
+        return None if words is None else cls(first, second, PairShape(*build_clauses(first, second), words))
 
 
 def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[ModifiedPair]:
@@ -168,12 +177,12 @@ def modify_seed(seed: SeedPair, *, combinations: bool = False) -> Iterator[Modif
 
 
 def format_pair_proof(seed: SeedPair, pair: ModifiedPair) -> str:
-    """Format the proof of the natural-logic relation of a generated pair (`labeller.format_proof`).
+    """Format the proof of the natural-logic relation of a generated pair (`model_checking.format_proof`).
 
     >>> seed = SeedPair.from_pair("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
     >>> pair = next(pair for pair in modify_seed(seed) if pair.modifier == "no")
     >>> print(format_pair_proof(seed, pair).splitlines()[2])
-    premise true, hypothesis false: s1 is poodle and dog, o1 is cat; now nothing is done. Not equivalence or \
+    premise true, hypothesis false: s1 is poodle and dog, o1 is cat; now nothing happens. Not equivalence or \
 forward_entailment.
     """
     placed = pair.part.split("+") if pair.part != NONE else []
@@ -181,7 +190,7 @@ forward_entailment.
     change = tuple((part, MODIFIERS_BY_NAME[name]) for part, name in zip(placed, names * len(placed), strict=False))
     premise, hypothesis = seed.premise, seed.hypothesis
     others = (hypothesis.subject, hypothesis.object)
-    subject, object_ = reversed(others) if seed.shape.lexicon.exchanged else others
+    subject, object_ = reversed(others) if seed.shape.word_relations.exchanged else others
     return format_proof(
         build_modified_shape(seed.shape, *split_change(change, pair.position)),
         (premise.subject.words, subject.words if subject else ""),
@@ -209,12 +218,12 @@ def _pair(seed: SeedPair, change: Change, position: str) -> ModifiedPair:
     )
 
 
-def build_modified_shape(shape: Shape, premise: Change, hypothesis: Change) -> Shape:
+def build_modified_shape(shape: PairShape, premise: Change, hypothesis: Change) -> PairShape:
     """Add changes of the premise and of the hypothesis to the logical form of a seed."""
-    return Shape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.lexicon)
+    return PairShape(_clause(shape.premise, premise), _clause(shape.hypothesis, hypothesis), shape.word_relations)
 
 
-def _clause(clause: Clause, change: Change) -> Clause:
+def _clause(clause: ClauseForm, change: Change) -> ClauseForm:
     for part, modifier in change:
         if part == VERB:
             if modifier.type == ADJECTIVE_ADVERB:
@@ -238,13 +247,13 @@ def _takes(parts: SeedConstituents, part: str, modifier: Modifier) -> bool:
     """Check whether a modification of a sentence is grammatical."""
     if part == VERB:
         # "isn't not" and "isn't never" are ungrammatical.
-        return not (parts.negated and modifier.name in (NOT, NEVER))
+        return not (parts.is_negated and modifier.name in (NOT, NEVER))
     noun = parts.subject if part == SUBJECT else parts.object
     if noun is None:
         return False
     # "exactly one" and similar modifiers need a singular or a number. The parts of a sentence contain no singular form
     # of a plural noun.
-    counted = not noun.plural or noun.determiner in NUMBERS
+    counted = not noun.is_plural or noun.determiner in NUMBERS
     return counted or modifier.name not in ("at least", "exactly one", "all but one")
 
 
@@ -255,8 +264,8 @@ def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str
         parts: Parts of the sentence.
         change: Modified parts with their modifiers (default: none).
 
-    >>> from unbag.baselines.natlog.seeds import parts
-    >>> dogs = parts("two dogs are playing by an old tree")
+    >>> from unbag.baselines.natlog.seeds import split_constituents
+    >>> dogs = split_constituents("two dogs are playing by an old tree")
     >>> build_modified_sentence(dogs, (("subject", MODIFIERS_BY_NAME["every one of"]),))
     'every one of the two dogs is playing by an old tree'
     >>> build_modified_sentence(dogs, (("verb", MODIFIERS_BY_NAME["never"]), ("object", MODIFIERS_BY_NAME["green"])))
@@ -264,7 +273,7 @@ def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str
     """
     by_part = dict(change)
     words = [_noun(parts.subject, by_part.get(SUBJECT))]
-    singular = parts.subject.plural and SUBJECT in by_part and by_part[SUBJECT].name == "every one of"
+    singular = parts.subject.is_plural and SUBJECT in by_part and by_part[SUBJECT].name == "every one of"
     words += _verb(parts, by_part.get(VERB), singular=singular)
     if parts.object is not None:
         words.append(_noun(parts.object, by_part.get(OBJECT)))
@@ -281,14 +290,14 @@ def _noun(noun: SeedNoun, modifier: Modifier | None) -> str:
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:
         case "every one of":
-            return f"every one of the {head if noun.plural else pluralize_phrase(noun.words)}"
+            return f"every one of the {head if noun.is_plural else pluralize_phrase(noun.words)}"
         case "at least":
             return f"at least {head if number else f'one {head}'}"
         case "exactly one":
             return f"exactly {head if number else f'one {head}'}"
         case "all but one":
             return f"all but {head if number else f'one {head}'}"
-        case "every" | "not every" if noun.plural and not number:
+        case "every" | "not every" if noun.is_plural and not number:
             return modifier.name.replace("every", "all") + f" {head}"
         case name:
             return f"{name} {head}"
@@ -296,9 +305,13 @@ def _noun(noun: SeedNoun, modifier: Modifier | None) -> str:
 
 def _verb(parts: SeedConstituents, modifier: Modifier | None, *, singular: bool) -> list[str]:
     added = [] if modifier is None else [modifier.name]
-    person = GrammaticalPerson.PLURAL if parts.subject.plural and not singular else GrammaticalPerson.SINGULAR
+    person = GrammaticalPerson.PLURAL if parts.subject.is_plural and not singular else GrammaticalPerson.SINGULAR
     if parts.auxiliary:
-        auxiliary = _conjugate_verb(parts.auxiliary, parts, person) if parts.auxiliary in INFLECTED else parts.auxiliary
+        auxiliary = (
+            _conjugate_verb(parts.auxiliary, parts, person)
+            if parts.auxiliary in AGREEING_AUXILIARIES
+            else parts.auxiliary
+        )
         negated = _contracted(auxiliary) if parts.negation == "n't" else f"{auxiliary} {parts.negation}".rstrip()
         return [negated, *added, parts.verb]
     verb, _, rest = parts.verb.partition(" ")
@@ -315,4 +328,4 @@ def _contracted(auxiliary: str) -> str:
 def _conjugate_verb(verb: str, parts: SeedConstituents, person: GrammaticalPerson) -> str:
     # Among verbs in -ies, only the shortest have a base form in -ie: dies, lies, ties.
     lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
-    return conjugate_verb(verb, lemma, person, third=not parts.subject.plural)
+    return conjugate_verb(verb, lemma, person, third=not parts.subject.is_plural)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag.baselines.natlog.relations import Relation, four_way, three_way
+from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.data.downloads import PinnedFile
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.utils import rng
@@ -100,13 +100,13 @@ class SicckRow(NamedTuple):
 
         None for rows that the paper excludes: those with Equivalence or with two different labels.
         """
-        labels = {four_way(relation) for relation in self.relations}
+        labels = {to_four_way_label(relation) for relation in self.relations}
         return labels.pop() if len(labels) == 1 else None
 
     @property
     def label(self) -> str:
         """Three-way label of the first relation, one of `data.labels.LABELS`."""
-        return three_way(self.relations[0])
+        return to_three_way_label(self.relations[0])
 
 
 def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:

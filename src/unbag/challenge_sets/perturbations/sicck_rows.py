@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from unbag.baselines.natlog.labeller import compute_relation
-from unbag.baselines.natlog.parsing import Shape
-from unbag.baselines.natlog.relations import Relation, four_way, three_way
+from unbag.baselines.natlog.model_checking import compute_relation
+from unbag.baselines.natlog.parsing import PairShape
+from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
 from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
     ADJECTIVE_ADVERB,
@@ -156,7 +156,7 @@ def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
 def _record(
     pair: SicckPair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
 ) -> dict[str, Any]:
-    four = {four_way(relation) for relation in relations}
+    four = {to_four_way_label(relation) for relation in relations}
     seven = "|".join(relation.value for relation in relations)
     return {
         **pair._asdict(),
@@ -168,7 +168,7 @@ def _record(
         "relation": seven,
         SEVEN_WAY: seven,
         FOUR_WAY: four.pop() if len(four) == 1 else None,
-        THREE_WAY: three_way(relations[0]),
+        THREE_WAY: to_three_way_label(relations[0]),
     }
 
 
@@ -188,7 +188,7 @@ def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
     return seeds
 
 
-def build_official_shapes(rows: Sequence[SicckRow]) -> list[Shape]:
+def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
     """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
     seeds = parse_official_seeds(rows)
     return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
@@ -250,10 +250,12 @@ def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
-        "four_way": sum(four_way(relation) == row.four_way for row, relation in both),
+        "four_way": sum(to_four_way_label(relation) == row.four_way for row, relation in both),
         "confusion": Counter(("|".join(one.value for one in row.relations), relation.value) for row, relation in both),
         "disagreements": Counter(
-            _disagreement(row, four_way(relation)) for row, relation in both if four_way(relation) != row.four_way
+            _disagreement(row, to_four_way_label(relation))
+            for row, relation in both
+            if to_four_way_label(relation) != row.four_way
         ),
     }
 

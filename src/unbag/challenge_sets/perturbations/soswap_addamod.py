@@ -79,7 +79,8 @@ def iter_soswap_addamod_tables(
         min_count: Minimum count of an adjective with a noun (default: `DEFAULT_MIN_COUNT`).
         words: Vocabulary of the verb, adjective and nouns: `all`, or one half
             (`challenge_sets.perturbations.vocabulary_split`).
-        written: Whether the examples are sentences of written text, for which SOSwap is stricter (default: captions).
+        written: Whether the examples are sentences of written text, for which both operators are stricter (default:
+            captions).
         counts: Counter that is updated while tables are consumed. Keys are `premises`, and for each kind the generated
             pairs (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
@@ -88,7 +89,12 @@ def iter_soswap_addamod_tables(
     operators: dict[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]] = {
         SOSWAP: partial(swap_within_half, words=words, written=written),
         ADDAMOD: partial(
-            build_addamod_pair, adjectives=adjectives or AdjectiveCounts(), seed=seed, min_count=min_count, words=words
+            build_addamod_pair,
+            adjectives=adjectives or AdjectiveCounts(),
+            seed=seed,
+            min_count=min_count,
+            words=words,
+            written=written,
         ),
     }
     rows = _rows(examples, parser, {name: operators[name] for name in kinds}, counts)

@@ -40,7 +40,7 @@ _CLASSES: Final = (
     # material
     "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
 )
-AGE, COLOUR, ORIGIN = 3, 5, 6
+OPINION, AGE, COLOUR, ORIGIN = 0, 3, 5, 6
 """Ranks of the classes age, color and origin."""
 
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}
@@ -283,7 +283,7 @@ CLOTHES: Final = frozenset(
     jean jeans jersey outfit overalls pants robe scarf shirt shoe short shorts skirt suit sunglasses sweater
     sweatshirt swimsuit t-shirt tie top trunks tuxedo uniform vest""".split()
 )
-COLOURS: Final = frozenset(
+COLORS: Final = frozenset(
     """black blue brown gold gray green grey orange pink purple red silver white yellow""".split()
 )
 """Colors of clothes, which captions use to distinguish people."""

@@ -1,4 +1,4 @@
-"""A challenge set of somebody else: pairs in capitals."""
+"""A challenge set of another package: pairs in capital letters."""
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
 

@@ -1,4 +1,4 @@
-"""Pairs in capitals."""
+"""Builder of the pairs in capital letters."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,17 @@ from unbag.data.labels import get_label_id
 
 @dataclass
 class CapitalsConfig(SourceConfig):
-    """Which pairs.
+    """The options of the set.
 
     Attributes:
-        marks: exclamation marks after each hypothesis.
+        marks: the number of exclamation marks after each hypothesis.
     """
 
     marks: int = 1
 
 
 class Capitals(ChallengeSetBuilder):
-    """Every pair of a corpus split in capitals."""
+    """All pairs of a corpus split in capital letters."""
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = CapitalsConfig

@@ -1,4 +1,4 @@
-"""The examples that the report shows."""
+"""Examples for the report."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the report shows."""
+"""Figures for the report."""
 
 from unbag.challenge_sets.views.figures import build_group_figure
 

@@ -1,4 +1,4 @@
-"""Accuracy on pairs in capitals."""
+"""Accuracy on pairs in capital letters."""
 
 from typing import Any
 
@@ -10,6 +10,6 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 def compute_capitals_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score predictions with `scoring.accuracy`."""
+    """Compute the accuracy of predictions with `scoring.accuracy`."""
     found = accuracy(predictions.predicted, predictions.gold(columns["label"]), resamples=resamples)
     return {**found, "letters": int(sum(columns["letters"]))}

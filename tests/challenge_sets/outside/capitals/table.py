@@ -1,4 +1,4 @@
-"""The table."""
+"""The results table of the set."""
 
 from capitals import SET
 from unbag.challenge_sets.views.tables import create_result_table, format_interval

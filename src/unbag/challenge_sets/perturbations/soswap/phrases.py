@@ -10,7 +10,7 @@ from unbag.challenge_sets.perturbations.soswap.clause import (
     is_animate,
     is_body_part_preposition,
 )
-from unbag.data.text.grammar import ARTICLES, CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
+from unbag.data.text.grammar import ARTICLES, CLOTHES, COLORS, MISREAD, WITHOUT_TOOL
 from unbag.data.text.parses import GrammaticalPerson, Parse, conjugate_verb
 
 _PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
@@ -202,7 +202,7 @@ def _is_worn(parse: Parse, preposition: int) -> bool:
     inner = parse.child(preposition, "pobj")
     if inner is None or parse.lower_words[preposition] not in ("in", "with"):
         return False
-    colours = any(parse.lower_words[i] in COLOURS for i in (inner, *parse.children(inner)))
+    colours = any(parse.lower_words[i] in COLORS for i in (inner, *parse.children(inner)))
     return colours or parse.lemmas[inner].lower() in CLOTHES
 
 

@@ -1,4 +1,4 @@
-"""Natural-logic labeler of arbitrary sentences, the corresponding predictor, and formatted proofs.
+"""Natural-logic labeler for arbitrary sentence pairs, the corresponding predictor, and formatted proofs.
 
 A proof has one line per step: the edit, its context, the projected relation, and the joined relations.
 """
@@ -24,26 +24,26 @@ from unbag.data.text.parses import Parser
 from unbag.data.text.tagging import PIPELINE
 from unbag.inference.predictor import one_hot_probabilities, validate_pairs
 
-_BATCH_SIZE: Final = 1_000  # pairs whose trees are in memory at a time
-_MOST_WORDS: Final = 300  # because the alignment compares all word pairs of the two sentences
+_BATCH_SIZE: Final = 1_000  # pairs whose trees are in memory at the same time
+_MOST_WORDS: Final = 300  # The alignment is quadratic in the number of words.
 
 
 @dataclass(frozen=True)
 class NatlogVerdict:
-    """Label of a pair with its proof, or the reason why there is none.
+    """Label of a pair with its proof, or the construction that prevents a label.
 
     Attributes:
         label: One of `data.labels.LABELS`; None for a pair that the rules do not cover.
         relation: Relation of the premise to the hypothesis: independence if no relation is proved, None if there is no
             label.
         steps: Steps of the proof.
-        unread: Construction that the rules do not cover; empty for a pair with a label.
+        unsupported: Construction that the rules do not cover; empty for a pair with a label.
     """
 
     label: str | None
     relation: Relation | None
     steps: tuple[ProofStep, ...] = ()
-    unread: str = ""
+    unsupported: str = ""
 
 
 class NatlogLabeler:
@@ -81,7 +81,7 @@ class NatlogLabeler:
         return cls(Parser(pipeline, cache=cache), wordnet, wordnet.identity)
 
     def label(self, premise: str, hypothesis: str) -> NatlogVerdict:
-        """Label a single pair."""
+        """Label one pair of sentences."""
         [verdict] = self.iter_verdicts([premise], [hypothesis])
         return verdict
 
@@ -99,30 +99,30 @@ class NatlogLabeler:
             for tree in (premise, hypothesis):
                 _check(tree)
             hypothesis = reuse_parse(premise, hypothesis)
-            if premise.existential is not hypothesis.existential:
+            if premise.is_existential is not hypothesis.is_existential:
                 premise, hypothesis = remove_existential(premise), remove_existential(hypothesis)
             pairs = align_words(premise, hypothesis, self._words)
             if not pairs:
-                raise UnsupportedPairError("what the two sentences have in common")
+                raise UnsupportedPairError("two sentences without aligned words")
             edits = find_edits(premise, hypothesis, pairs, self._words)
             possible, proof = prove_relations(premise, hypothesis, edits)
         except UnsupportedPairError as error:
-            return NatlogVerdict(None, None, unread=str(error))
+            return NatlogVerdict(None, None, unsupported=str(error))
         label, relation = derive_label(possible)
         return NatlogVerdict(label, relation, tuple(proof))
 
 
 def _check(tree: Tree) -> None:
     if len(tree.words) > _MOST_WORDS:
-        raise UnsupportedPairError(f"a sentence of more than {_MOST_WORDS} words")
-    if tree.unread:
-        raise UnsupportedPairError(f"what {tree.unread!r} belongs to")
+        raise UnsupportedPairError(f"a sentence with more than {_MOST_WORDS} words")
+    if tree.unattached:
+        raise UnsupportedPairError(f"the attachment of {tree.unattached!r}")
     if "?" in tree.words:
         raise UnsupportedPairError("a question")
-    if not set(tree.pos) & set(VERBS) and not all(each.named for each, _, _ in tree.determiners.values()):
-        raise UnsupportedPairError("the verb of a sentence")
+    if not set(tree.pos) & set(VERBS) and not all(each.is_named for each, _, _ in tree.determiners.values()):
+        raise UnsupportedPairError("a sentence without a verb")
     if any(_is_unjoined(tree, verb) for verb in range(len(tree.words))):
-        raise UnsupportedPairError("which of two verbs is the main one")
+        raise UnsupportedPairError("two verbs without a conjunction")
 
 
 def _is_unjoined(tree: Tree, verb: int) -> bool:
@@ -137,7 +137,7 @@ def _is_unjoined(tree: Tree, verb: int) -> bool:
 
 
 class NatlogPredictor:
-    """Predictor with the natural-logic labeler.
+    """Predictor that labels pairs with natural logic, without trained parameters.
 
     For a pair that the rules do not cover, all labels have equal probability, as for pairs without a relation in the
     WordNet baseline. Metrics that use the most likely label then use the first label.
@@ -150,14 +150,14 @@ class NatlogPredictor:
     label_space = LABELS
     has_probabilities = False
 
-    def __init__(self, labeller: NatlogLabeler) -> None:
+    def __init__(self, labeler: NatlogLabeler) -> None:
         """Initialize the predictor.
 
         Args:
-            labeller: Labeler that proves the labels.
+            labeler: Labeler that proves the labels.
         """
-        self._labeller = labeller
-        self.identity = {"kind": "natlog", **labeller.identity}
+        self._labeler = labeler
+        self.identity = {"kind": "natlog", **labeler.identity}
 
     @classmethod
     def load(cls, pipeline: str | Path = PIPELINE) -> "NatlogPredictor":
@@ -171,7 +171,7 @@ class NatlogPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3): 1 for the proved label, or 1/3 for each label."""
-        verdicts = self._labeller.iter_verdicts(*validate_pairs(premises, hypotheses))
+        verdicts = self._labeler.iter_verdicts(*validate_pairs(premises, hypotheses))
         rows = [one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
@@ -190,9 +190,9 @@ _MOST_NAMED: Final = 3
 
 
 def format_explanation(verdict: NatlogVerdict) -> list[str]:
-    """Format the proof of a verdict with one line per step, or the uncovered construction if there is no label."""
+    """Format the proof of a verdict, one line per step, or the unsupported construction if there is no label."""
     if verdict.label is None or verdict.relation is None:
-        return [f"not covered by the rules: {verdict.unread}"]
+        return [f"not covered by the rules: {verdict.unsupported}"]
     if not verdict.steps:
         return ["the sentences are equivalent (≡)"]
     return [f"{number}. {_step(step)}" for number, step in enumerate(verdict.steps, start=1)]
@@ -216,8 +216,8 @@ def _step(step: ProofStep) -> str:
         f'inside "{operator.name}", {operator.monotonicity.value.replace("_", "-")}' for operator in step.context
     )
     context = f"; {inside}: {_sign(step.relation)}" if step.context else ""
-    few = len(step.joined) <= _MOST_NAMED
-    possible = " or ".join(_sign(each) for each in Relation if each in step.joined) if few else "anything"
+    few = len(step.possible_relations) <= _MOST_NAMED
+    possible = " or ".join(_sign(each) for each in Relation if each in step.possible_relations) if few else "anything"
     return f"{done}: {_sign(edit.relation)}{because}{context}. So far: {possible}"
 
 

@@ -1,14 +1,14 @@
 import pytest
 
 from tools.natlog_pairs import made
-from unbag.baselines.natlog.sentences import NatlogLabeler, NatlogPredictor, format_explanation
+from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogPredictor, format_explanation
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.predictor import Predictor, validate_probabilities
 
 
 @pytest.fixture(scope="module")
-def labeller(parser, wordnet):
+def labeler(parser, wordnet):
     return NatlogLabeler(parser, wordnet, wordnet.identity)
 
 
@@ -45,8 +45,8 @@ def labeller(parser, wordnet):
         ("A crowd sees a large man.", "A large crowd sees a man.", "neutral"),
     ],
 )
-def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis, label):
-    assert labeller.label(premise, hypothesis).label == label
+def test_sentences_are_labelled_by_context(labeler, premise, hypothesis, label):
+    assert labeler.label(premise, hypothesis).label == label
 
 
 @pytest.mark.parametrize(
@@ -55,54 +55,58 @@ def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis,
         ("A man eats an apple.", "A man eats a bicycle.", "the relation between 'apple' and 'bicycle'"),
         ("Is a dog barking?", "Is an animal barking?", "a question"),
         ("We meet every other old friend.", "We meet every other friend.", "the effect of 'every other' on 'old'"),
-        ("He sang in no city.", "He sang.", "what becomes of the sentence without 'in no city'"),
-        ("A small elephant slept.", "A small animal slept.", "how 'small' is measured for 'elephant' and 'animal'"),
-        ("Every boy, who was tired, slept.", "Every boy slept.", "whether 'who was tired' restricts"),
+        ("He sang in no city.", "He sang.", "the deletion of 'in no city'"),
+        (
+            "A small elephant slept.",
+            "A small animal slept.",
+            "the gradable adjective 'small' with 'elephant' and 'animal'",
+        ),
+        ("Every boy, who was tired, slept.", "Every boy slept.", "the non-restrictive clause 'who was tired'"),
         ("It is raining.", "Seven cars stood near Rome.", ""),
         ("A soldier met and a nurse met.", "Snow is white.", ""),
     ],
 )
-def test_uncovered_pairs_have_no_label_but_a_reason(labeller, premise, hypothesis, why):
-    verdict = labeller.label(premise, hypothesis)
+def test_uncovered_pair_has_reason_instead_of_label(labeler, premise, hypothesis, why):
+    verdict = labeler.label(premise, hypothesis)
     assert verdict.label is None
     assert verdict.relation is None
-    assert verdict.unread
-    assert why in verdict.unread
-    assert format_explanation(verdict) == [f"not covered by the rules: {verdict.unread}"]
+    assert verdict.unsupported
+    assert why in verdict.unsupported
+    assert format_explanation(verdict) == [f"not covered by the rules: {verdict.unsupported}"]
 
 
-def test_explanation_has_edit_context_and_relations_so_far(labeller):
-    verdict = labeller.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
+def test_explanation_contains_edit_context_and_relations(labeler):
+    verdict = labeler.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
     assert format_explanation(verdict) == [
         '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
         "forward entailment ⊏. So far: forward entailment ⊏"
     ]
 
 
-def test_explanation_of_equal_sentences_is_equivalence(labeller):
-    verdict = labeller.label("No dog barks.", "No dog barks.")
+def test_explanation_of_equal_sentences_is_equivalence(labeler):
+    verdict = labeler.label("No dog barks.", "No dog barks.")
     assert verdict.label == "entailment"
     assert format_explanation(verdict) == ["the sentences are equivalent (≡)"]
 
 
-def test_proof_generalises_before_it_excludes(labeller):
-    """The join of | and ⊏ is uninformative; the join of ⊏ and | is |."""
-    verdict = labeller.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
+def test_proof_generalizes_before_excluding(labeler):
+    """The join of | and ⊏ is uninformative, while the join of ⊏ and | is |."""
+    verdict = labeler.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
     assert [step.relation.value for step in verdict.steps] == ["forward_entailment", "alternation"]
 
 
-def test_most_synthetic_pairs_get_a_correct_label(labeller):
-    """Every eighth pair, of the development and the held-out pairs alike."""
+def test_most_synthetic_pairs_get_correct_label(labeler):
+    """Every eighth pair of the development and held-out pairs."""
     pairs = list(made())[::8]
-    verdicts = list(labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
+    verdicts = list(labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
     read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
     right = [(verdict.label == "entailment") is (pair.label == "entailment") for pair, verdict in read]
     assert len(read) / len(pairs) > 0.6
     assert sum(right) / len(right) > 0.9
 
 
-def test_predictor_gives_equal_probabilities_to_uncovered_pairs(labeller):
-    predictor = NatlogPredictor(labeller)
+def test_uncovered_pairs_get_equal_probabilities(labeler):
+    predictor = NatlogPredictor(labeler)
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
     assert found.tolist()[0] == [float(label == "contradiction") for label in LABELS]
@@ -118,7 +122,7 @@ def test_natlog_is_a_model_name(shared, wordnet):
     assert predictor.identity["lexicon"] == wordnet.identity
 
 
-def test_sentences_with_too_many_words_get_no_label(labeller):
-    verdict = labeller.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
+def test_sentence_with_too_many_words_has_no_label(labeler):
+    verdict = labeler.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
     assert verdict.label is None
-    assert verdict.unread == "a sentence of more than 300 words"
+    assert verdict.unsupported == "a sentence with more than 300 words"

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.baselines.natlog.shapes import LEXICONS, THE, A, shapes
-from unbag.baselines.natlog.labeller import compute_relation, format_proof
-from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.model_checking import compute_relation, format_proof
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 R = Relation
@@ -10,10 +10,10 @@ SHAPES = list(dict.fromkeys(shapes()))
 
 
 def _relation(premise, hypothesis, lexicon=None):
-    return compute_relation(Shape(premise, hypothesis, lexicon or Lexicon()))
+    return compute_relation(PairShape(premise, hypothesis, lexicon or WordRelations()))
 
 
-# The square of opposition, and what section 3.3 adds to it: "every" has import, "all but one" has none.
+# The square of opposition, extended by section 3.3: "every" presupposes members, "all but one" does not.
 SQUARE = {
     ("every", "every"): R.EQUIVALENCE,
     ("every", "some"): R.FORWARD_ENTAILMENT,
@@ -35,8 +35,8 @@ SQUARE = {
 
 
 @pytest.mark.parametrize("quantifiers", SQUARE)
-def test_the_square_of_opposition(quantifiers):
-    premise, hypothesis = (Clause(NounPhrase(Quantifier(name)), A) for name in quantifiers)
+def test_labels_equal_square_of_opposition(quantifiers):
+    premise, hypothesis = (ClauseForm(NounPhrase(Quantifier(name)), A) for name in quantifiers)
     assert _relation(premise, hypothesis) is SQUARE[quantifiers]
 
 
@@ -47,23 +47,23 @@ SUBJECT = LEXICONS["subject"]
 @pytest.mark.parametrize(
     ("premise", "hypothesis", "expected"),
     [
-        (Clause(A, A), Clause(A, A), R.FORWARD_ENTAILMENT),
-        (Clause(EVERY, A), Clause(A, A), R.FORWARD_ENTAILMENT),
-        (Clause(A, A), Clause(EVERY, A), R.REVERSE_ENTAILMENT),
-        (Clause(A, A, (), "elegantly"), Clause(A, A, (), "elegantly"), R.FORWARD_ENTAILMENT),
-        (Clause(A, EVERY), Clause(A, A), R.FORWARD_ENTAILMENT),
-        (Clause(A, A), Clause(A, EVERY), R.INDEPENDENCE),
+        (ClauseForm(A, A), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseForm(EVERY, A), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseForm(A, A), ClauseForm(EVERY, A), R.REVERSE_ENTAILMENT),
+        (ClauseForm(A, A, (), "elegantly"), ClauseForm(A, A, (), "elegantly"), R.FORWARD_ENTAILMENT),
+        (ClauseForm(A, EVERY), ClauseForm(A, A), R.FORWARD_ENTAILMENT),
+        (ClauseForm(A, A), ClauseForm(A, EVERY), R.INDEPENDENCE),
     ],
 )
-def test_table_4_of_the_paper(premise, hypothesis, expected):
-    """An old man and a man: the only modified pairs whose labels the paper prints and explains."""
+def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
+    """ "An old man" and "a man" are the only modified pairs with explained labels in the paper."""
     assert _relation(premise, hypothesis, SUBJECT) is expected
 
 
-def test_the_papers_example_of_a_contradiction():
-    """Section 3.3, 5: every turtle following the fish, every fish following the turtle: no model makes both true."""
-    lexicon = Lexicon(verb=R.ALTERNATION, exchanged=True)
-    assert _relation(Clause(EVERY, THE), Clause(EVERY, THE), lexicon) is R.ALTERNATION
+def test_label_equals_contradiction_of_paper():
+    """Section 3.3, 5: every turtle follows the fish, and every fish follows the turtle. No model satisfies both."""
+    lexicon = WordRelations(verb=R.ALTERNATION, exchanged=True)
+    assert _relation(ClauseForm(EVERY, THE), ClauseForm(EVERY, THE), lexicon) is R.ALTERNATION
 
 
 @pytest.mark.parametrize(
@@ -78,82 +78,84 @@ def test_the_papers_example_of_a_contradiction():
         ((("never",), ("not",)), R.FORWARD_ENTAILMENT),
     ],
 )
-def test_modifiers_of_the_verb(modifiers, expected):
-    premise, hypothesis = (Clause(THE, THE, modifier) for modifier in modifiers)
+def test_verb_modifiers_give_expected_relation(modifiers, expected):
+    premise, hypothesis = (ClauseForm(THE, THE, modifier) for modifier in modifiers)
     assert _relation(premise, hypothesis) is expected
 
 
-def test_adjectives_and_adverbs():
+def test_adjectives_and_adverbs_give_expected_relation():
     green, good = NounPhrase(adjective="green"), NounPhrase(adjective="good")
-    assert _relation(Clause(green, A), Clause(A, A)) is R.FORWARD_ENTAILMENT
-    assert _relation(Clause(green, A), Clause(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
-    assert _relation(Clause(green, A), Clause(good, A)) is R.INDEPENDENCE
+    assert _relation(ClauseForm(green, A), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(green, A), ClauseForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(green, A), ClauseForm(good, A)) is R.INDEPENDENCE
     every_green = NounPhrase(Quantifier.EVERY, adjective="green")
-    # Not a consequence: every man may be there while no man is green, and "every" has import.
-    assert _relation(Clause(EVERY, A), Clause(every_green, A)) is R.INDEPENDENCE
-    assert _relation(Clause(A, A, (), "neatly"), Clause(A, A)) is R.FORWARD_ENTAILMENT
+    # No entailment: every man can be there while no man is green, and "every" presupposes members.
+    assert _relation(ClauseForm(EVERY, A), ClauseForm(every_green, A)) is R.INDEPENDENCE
+    assert _relation(ClauseForm(A, A, (), "neatly"), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
 
 
-def test_a_verb_without_object():
-    """Full of students, empty: the verbs exclude each other, whatever the students are like."""
-    lexicon = Lexicon(verb=R.ALTERNATION, coreferent=True)
+def test_verb_without_object_has_expected_relation():
+    """The predicates "full of students" and "empty" exclude each other, whatever modifies the students."""
+    lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
     for students in (A, NounPhrase(adjective="happy")):
-        assert _relation(Clause(A, students), Clause(A), lexicon) is R.ALTERNATION
-    eats = Lexicon(verb=R.FORWARD_ENTAILMENT)
-    assert _relation(Clause(A, A), Clause(A), eats) is R.FORWARD_ENTAILMENT
-    assert _relation(Clause(A), Clause(A), eats) is R.FORWARD_ENTAILMENT
+        assert _relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION
+    eats = WordRelations(verb=R.FORWARD_ENTAILMENT)
+    assert _relation(ClauseForm(A, A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
+    assert _relation(ClauseForm(A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
 
 
-def test_relate_without_known_relation_is_independence():
-    unknown = Lexicon(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
+def test_unknown_relations_give_independence():
+    unknown = WordRelations(subject=R.INDEPENDENCE, verb=R.INDEPENDENCE, object=R.INDEPENDENCE)
     for shape in SHAPES[:100]:
-        assert compute_relation(Shape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
+        assert compute_relation(PairShape(shape.premise, shape.hypothesis, unknown)) is R.INDEPENDENCE
 
 
-def test_the_converse():
+def test_swapped_sentences_give_converse_relation():
     def converse(shape):
-        lexicon = shape.lexicon
+        lexicon = shape.word_relations
         if lexicon.exchanged:
-            turned = Lexicon(
+            turned = WordRelations(
                 lexicon.object.converse, lexicon.verb.converse, lexicon.subject.converse, lexicon.coreferent, True
             )
         else:
-            turned = Lexicon(
+            turned = WordRelations(
                 lexicon.subject.converse, lexicon.verb.converse, lexicon.object.converse, lexicon.coreferent
             )
-        return Shape(shape.hypothesis, shape.premise, turned)
+        return PairShape(shape.hypothesis, shape.premise, turned)
 
     for shape in SHAPES:
         assert compute_relation(converse(shape)) is compute_relation(shape).converse, shape
 
 
-def test_relate_with_both_sides_negated_is_the_negated_relation():
-    """`not` under a definite subject negates the sentence, so what holds of relations holds of sentences."""
+def test_negating_both_sentences_gives_negated_relation():
+    """`not` under a definite subject negates the sentence."""
     turned = 0
     for shape in SHAPES:
         if shape.premise.subject == shape.hypothesis.subject == THE and not (
-            shape.premise.modifiers or shape.hypothesis.modifiers or shape.lexicon.subject is not R.EQUIVALENCE
+            shape.premise.modifiers or shape.hypothesis.modifiers or shape.word_relations.subject is not R.EQUIVALENCE
         ):
             negated = (
-                Clause(clause.subject, clause.object, ("not",), clause.adverb)
+                ClauseForm(clause.subject, clause.object, ("not",), clause.adverb)
                 for clause in (shape.premise, shape.hypothesis)
             )
             relation = compute_relation(shape)
-            assert compute_relation(Shape(*negated, shape.lexicon)) is relation.negated, shape
+            assert compute_relation(PairShape(*negated, shape.word_relations)) is relation.complement_relation, shape
             turned += relation in (R.FORWARD_ENTAILMENT, R.REVERSE_ENTAILMENT)
     assert turned > 10
 
 
-def test_relate_depends_on_equality_of_adjectives_not_on_names():
+def test_relation_depends_on_equality_of_adjectives_not_names():
     def pair(first, second):
-        return Shape(Clause(NounPhrase(adjective=first), A), Clause(NounPhrase(adjective=second), A), SUBJECT)
+        return PairShape(
+            ClauseForm(NounPhrase(adjective=first), A), ClauseForm(NounPhrase(adjective=second), A), SUBJECT
+        )
 
     assert compute_relation(pair("green", "green")) is compute_relation(pair("sad", "sad")) is R.FORWARD_ENTAILMENT
     assert compute_relation(pair("green", "sad")) is compute_relation(pair("b", "a")) is R.INDEPENDENCE
 
 
-def test_proof_has_a_line_for_each_pair_of_truth_values():
-    shape = Shape(Clause(EVERY, A), Clause(A, A), SUBJECT)
+def test_proof_has_line_for_each_pair_of_truth_values():
+    shape = PairShape(ClauseForm(EVERY, A), ClauseForm(A, A), SUBJECT)
     proof = format_proof(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
     assert proof[0] == "forward_entailment"
     assert proof[1] == (
@@ -164,10 +166,10 @@ def test_proof_has_a_line_for_each_pair_of_truth_values():
         "premise true, hypothesis false: no model. "
         "Not reverse_entailment or negation or alternation or cover or independence."
     )
-    assert "nothing is done" in proof[4]
+    assert "nothing happens" in proof[4]
 
 
-def test_a_proof_rules_out_all_relations_but_one():
+def test_proof_excludes_all_relations_but_one():
     for shape in SHAPES[::9]:
         first, *lines = format_proof(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
         ruled_out = {name for line in lines for name in line.rpartition("Not ")[2].rstrip(".").split(" or ")}
@@ -178,16 +180,16 @@ def test_a_proof_rules_out_all_relations_but_one():
             assert {relation.value for relation in R} - ruled_out == {first}, shape
 
 
-def test_proof_of_an_exchanged_pair_names_agent_and_patient():
-    shape = Shape(Clause(THE, THE), Clause(THE, THE), Lexicon(verb=R.ALTERNATION, exchanged=True))
+def test_proof_of_exchanged_pair_names_agent_and_patient():
+    shape = PairShape(ClauseForm(THE, THE), ClauseForm(THE, THE), WordRelations(verb=R.ALTERNATION, exchanged=True))
     proof = format_proof(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
     assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
 
 
-def test_proof_of_a_verb_without_object_names_no_object():
-    shape = Shape(Clause(A, A), Clause(A), Lexicon(verb=R.ALTERNATION, coreferent=True))
+def test_proof_of_verb_without_object_names_no_object():
+    shape = PairShape(ClauseForm(A, A), ClauseForm(A), WordRelations(verb=R.ALTERNATION, coreferent=True))
     proof = format_proof(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
     assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
     assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

@@ -1,16 +1,16 @@
-"""Relation between two sentences from their finite models, and the formatted models as a proof."""
+"""Relation between two sentences from their finite models, with example models as a proof."""
 
 from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from unbag.baselines.natlog.models import FiniteModel, ModelThing, outcomes
-from unbag.baselines.natlog.parsing import Clause, NounPhrase, Shape
-from unbag.baselines.natlog.relations import PARTS, Relation, relation_of
+from unbag.baselines.natlog.models import FiniteModel, ModelEntity, find_outcome_models
+from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape
+from unbag.baselines.natlog.relations import REGIONS, Relation, classify_relation
 
 
-def compute_relation(shape: Shape) -> Relation:
-    """Compute the relation of a premise to a hypothesis.
+def compute_relation(shape: PairShape) -> Relation:
+    """Compute the relation of a premise to a hypothesis from their finite models.
 
     Each sentence denotes the set of models in which it is true; Table 3 of Akoju et al. (2023) defines the relation of
     two sets. If a sentence is true in all models or in none, more than one relation holds. The result is then
@@ -22,12 +22,12 @@ def compute_relation(shape: Shape) -> Relation:
 
 
 @cache
-def _relate(shape: Shape) -> Relation:
-    return relation_of(outcomes(shape)) or Relation.INDEPENDENCE
+def _relate(shape: PairShape) -> Relation:
+    return classify_relation(find_outcome_models(shape)) or Relation.INDEPENDENCE
 
 
-def _nameless(shape: Shape) -> Shape:
-    """Replace the adjectives and adverbs of a shape with numbers in order of occurrence."""
+def _nameless(shape: PairShape) -> PairShape:
+    """Replace the adjectives and adverbs of a shape with numbers, in order of occurrence."""
     adjectives: dict[str, str] = {}
     adverbs: dict[str, str] = {}
 
@@ -37,7 +37,7 @@ def _nameless(shape: Shape) -> Shape:
     def phrase(original: NounPhrase) -> NounPhrase:
         return replace(original, adjective=numbered(adjectives, original.adjective)) if original.adjective else original
 
-    def clause(original: Clause) -> Clause:
+    def clause(original: ClauseForm) -> ClauseForm:
         return replace(
             original,
             subject=phrase(original.subject),
@@ -45,14 +45,14 @@ def _nameless(shape: Shape) -> Shape:
             adverb=numbered(adverbs, original.adverb),
         )
 
-    return Shape(clause(shape.premise), clause(shape.hypothesis), shape.lexicon)
+    return PairShape(clause(shape.premise), clause(shape.hypothesis), shape.word_relations)
 
 
 _TRUTH_NAMES: Final = {True: "true", False: "false"}
 
 
-def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
-    """Format the proof of a relation.
+def format_proof(shape: PairShape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
+    """Format the proof of a relation, with an example model for each possible pair of truth values.
 
     The first line is the relation. One line follows for each pair of truth values. It describes a model in which
     premise and hypothesis have these values, or states that there is none, and lists the relations that this excludes.
@@ -65,54 +65,55 @@ def format_proof(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str]
         objects: Object nouns of premise and hypothesis; empty for a verb without an object. In an exchanged pair, the
             nouns of the premise's object and the hypothesis's subject.
     """
-    models = outcomes(shape)
-    relation = relation_of(models)
+    models = find_outcome_models(shape)
+    relation = classify_relation(models)
     lines = [
-        f"{compute_relation(shape).value}"
-        + ("" if relation else ": one of the sentences is true in every model or in none")
+        f"{compute_relation(shape).value}" + ("" if relation else ": one sentence is true in every model or in none")
     ]
-    for part in PARTS:
+    for part in REGIONS:
         description = _description(shape, models[part], subjects, verbs, objects) if part in models else "no model."
         line = f"premise {_TRUTH_NAMES[part[0]]}, hypothesis {_TRUTH_NAMES[part[1]]}: {description}"
-        if relation and (others := [other.value for other in Relation if (part in other.empty) is (part in models)]):
+        if relation and (
+            others := [other.value for other in Relation if (part in other.empty_regions) is (part in models)]
+        ):
             line += f" Not {' or '.join(others)}."
         lines.append(line)
     return "\n".join(lines)
 
 
 def _description(
-    shape: Shape, model: FiniteModel, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+    shape: PairShape, model: FiniteModel, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
     agents = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
     patients = [f"o{number}" for number in range(1, len(model.objects) + 1)]
-    things = [_is(name, thing, subjects) for name, thing in zip(agents, model.subjects, strict=True)]
-    things += [_is(name, thing, objects) for name, thing in zip(patients, model.objects, strict=True)]
+    entities = [_is(name, entity, subjects) for name, entity in zip(agents, model.subjects, strict=True)]
+    entities += [_is(name, entity, objects) for name, entity in zip(patients, model.objects, strict=True)]
     times = []
     for time, rows in enumerate(model.times):
         events = []
         for subject, row in zip(agents, rows, strict=True):
             for i, event in enumerate(row):
-                thing = model.objects[i]
-                other = patients[i] if _names(thing, objects) else ""
+                entity = model.objects[i]
+                other = patients[i] if _names(entity, objects) else ""
                 does = [(subject, verbs[0], other), (subject, verbs[1], other)]
-                if shape.lexicon.exchanged:
+                if shape.word_relations.exchanged:
                     does[1] = (other, verbs[1], subject)
                 texts = dict.fromkeys(
                     " ".join(filter(None, words))
                     for side, words in enumerate(does)
                     # A verb without an object has a separate artificial object.
-                    if event.verbs[side] and (all(objects) or thing.nouns[side])
+                    if event.verbs[side] and (all(objects) or entity.nouns[side])
                 )
                 events += [", ".join([text, *sorted(event.adverbs)]) for text in texts]
-        times.append(("now " if time == 0 else "at another time ") + ("; ".join(events) or "nothing is done"))
-    return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
+        times.append(("now " if time == 0 else "at another time ") + ("; ".join(events) or "nothing happens"))
+    return f"{', '.join(filter(None, entities))}; {'; '.join(dict.fromkeys(times))}."
 
 
-def _names(thing: ModelThing, nouns: tuple[str, str]) -> list[str]:
-    """List the nouns that describe a thing; the artificial object of a verb without an object has none."""
-    return list(dict.fromkeys(noun for noun, fits in zip(nouns, thing.nouns, strict=True) if fits and noun))
+def _names(entity: ModelEntity, nouns: tuple[str, str]) -> list[str]:
+    """List the nouns that describe an entity; the artificial object of a verb without an object has none."""
+    return list(dict.fromkeys(noun for noun, fits in zip(nouns, entity.nouns, strict=True) if fits and noun))
 
 
-def _is(name: str, thing: ModelThing, nouns: tuple[str, str]) -> str:
-    names = _names(thing, nouns)
-    return f"{name} is {' and '.join([*sorted(thing.adjectives), *names])}" if names else ""
+def _is(name: str, entity: ModelEntity, nouns: tuple[str, str]) -> str:
+    names = _names(entity, nouns)
+    return f"{name} is {' and '.join([*sorted(entity.adjectives), *names])}" if names else ""
