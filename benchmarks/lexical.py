@@ -32,7 +32,7 @@ import numpy as np
 from children import at_once, ended, peak_mb, started
 from unbag.baselines.lexical.bag import Words
 from unbag.baselines.lexical.features import FeatureVocabulary, iter_features
-from unbag.baselines.lexical.regression import compute_lms, fit
+from unbag.baselines.lexical.regression import compute_lms, fit_softmax_regression
 from unbag.baselines.lexical.words import select_content_words
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import open_data
@@ -95,7 +95,7 @@ def tagging(args: argparse.Namespace, path: Path) -> dict[str, Any]:
 def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
     """Tag the sentences of both files. The engine of unbag also writes their content words."""
     data = {
-        name: list(open_data(file, labels=LABELS).examples())
+        name: list(open_data(file, labels=LABELS).iter_examples())
         for name, file in (("train", args.train), ("test", args.test))
     }
     sentences = sorted({text for rows in data.values() for row in rows for text in (row.premise, row.hypothesis)})
@@ -148,7 +148,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     matrix, tested = matrices(engine, pairs, test)
     featured = time.perf_counter()
     if engine == OURS:
-        model = fit(matrix, np.array(labels), l2=l2)
+        model = fit_softmax_regression(matrix, np.array(labels), l2=l2)
         probabilities, steps = model.probabilities(tested), model.steps
     else:
         from sklearn.linear_model import LogisticRegression

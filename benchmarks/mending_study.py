@@ -53,10 +53,10 @@ from unbag.scoring.significance import compute_sample_value
 from unbag.training import run as training
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config_recipes import MendConfig
-from unbag.training.data import Part, TrainingData, gather
+from unbag.training.data import DataPart, TrainingData, load_training_data
 from unbag.training.interpolation import choose_alpha
 from unbag.training.recipes import find_recipe
-from unbag.training.weight_averaging import average_models, clone_weights, interpolate
+from unbag.training.weight_averaging import average_models, clone_weights, interpolate_weights
 from unbag.utils.files import write_json
 
 SEEDS: Final = (1, 2, 3)
@@ -181,7 +181,7 @@ def main() -> None:
 def prepare(args: argparse.Namespace) -> None:
     """Write everything that `train` reads."""
     if not (args.out / "data.json.gz").is_file():
-        data = gather(
+        data = load_training_data(
             CORPORA, max_examples=args.max_examples, max_validation_examples=1_000, language="en", seed=SEEDS[0]
         )
         _write_json(args.out / "data.json.gz", {each: [_part(part) for part in getattr(data, each)] for each in _PARTS})
@@ -198,14 +198,16 @@ def prepare(args: argparse.Namespace) -> None:
         for seed in SEEDS:
             if not (path := _added(args.out, kind, seed)).is_file():
                 augmenter = PairAugmenter(data.training, pairs={kind: pairs}, words=TRAINING, seed=seed)
-                _write_json(path, {"pairs": augmenter(0), "record": augmenter.record(), "identity": augmenter.identity})
+                _write_json(
+                    path, {"pairs": augmenter(0), "record": augmenter.build_record(), "identity": augmenter.identity}
+                )
                 print(f"{kind}, seed {seed}", file=sys.stderr, flush=True)
 
 
 _PARTS: Final = ("training", "held_out")
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: DataPart) -> dict[str, Any]:
     return {**part.__dict__, "examples": list(part.examples), "record": dict(part.record)}
 
 
@@ -213,7 +215,7 @@ def read_data(out: Path) -> TrainingData:
     """Read the training and held-out pairs that `prepare` wrote."""
     record = _read_json(out / "data.json.gz")
     parts = {
-        name: tuple(Part(**{**each, "examples": list(map(_example, each["examples"]))}) for each in record[name])
+        name: tuple(DataPart(**{**each, "examples": list(map(_example, each["examples"]))}) for each in record[name])
         for name in _PARTS
     }
     return TrainingData(parts["training"], parts["held_out"])
@@ -241,7 +243,7 @@ class StoredPairs:
 
     folder: Path
 
-    def __init__(self, parts: Sequence[Part], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
+    def __init__(self, parts: Sequence[DataPart], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
         assert words == TRAINING, "the default"
         stored = {kind: _read_json(_added(self.folder, kind, seed)) for kind in pairs}
         # The pairs of an epoch are drawn one after another, so that fewer pairs are the first ones of more pairs.
@@ -253,7 +255,7 @@ class StoredPairs:
         assert epoch == 0, "one epoch"
         return list(self._pairs)
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """Return an empty record."""
         return {}
 
@@ -354,7 +356,7 @@ def train_one(out: Path, name: str, seed: int) -> None:
         original, mended = clone_weights(plain.model), clone_weights(predictor.model)
         alpha, curve = _choose(out, predictor, original, mended)
         if alpha < 1:
-            predictor.model.load_state_dict(interpolate(original, mended, alpha))
+            predictor.model.load_state_dict(interpolate_weights(original, mended, alpha))
             write(measure(out, predictor), _measured(out, f"{title} chosen"))
     if alpha == 1:
         shutil.copyfile(_measured(out, title), _measured(out, f"{title} chosen"))
@@ -368,7 +370,7 @@ def _choose(
     """Choose α on the validation pairs of the corpora."""
     curve = []
     for alpha in ALPHAS:
-        predictor.model.load_state_dict(interpolate(original, mended, alpha))
+        predictor.model.load_state_dict(interpolate_weights(original, mended, alpha))
         row: dict[str, Any] = {"alpha": alpha}
         for name in VALIDATION:
             built = read_exported_set(out / "sets" / f"{name}{_FILE}")
@@ -430,7 +432,7 @@ def measure(out: Path, predictor: TransformerPredictor) -> Measures:
 def _clustered(built: BuiltSet, found: SetPredictions) -> Sample:
     """Build the sample of the accuracy on two labels, one row per source, whose pairs are not independent."""
     gold = read_numbers(built.rows, "label")
-    correct = found.for_gold(TWO_WAY).predicted == gold
+    correct = found.align_to_gold(TWO_WAY).predicted == gold
     _, source = np.unique(read_column(built.rows, "source_id").to_numpy(zero_copy_only=False), return_inverse=True)
     columns = np.stack([np.bincount(source, correct), np.bincount(source)], axis=1).astype(np.float64)
     return Sample(RATIO, columns)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models import get_architecture
-from unbag.models.binary_trees import binarise_parse
+from unbag.models.binary_trees import binarize_parse
 from unbag.models.sides import split_sides
 from unbag.models.tree_lstm import Merges, TreeBatch, TreeLstmCell
 
@@ -75,7 +75,7 @@ def node_by_node(cell: TreeLstmCell, trees: list[Merges], words: Tensor, lengths
     """Compute the states of the roots, one node after the other."""
     roots = []
     for row, (merges, n) in enumerate(zip(trees, lengths, strict=True)):
-        nodes = [cell.leaves(words[row, place]) for place in range(n)]
+        nodes = [cell.compute_leaves(words[row, place]) for place in range(n)]
         for left, right in merges:
             nodes.append(cell.merge(nodes[left], nodes[right], inner))
         roots.append(nodes[-1].h)
@@ -114,13 +114,13 @@ def trees(pairs: int, rounds: int) -> Iterator[dict[str, Any]]:
     parses = [
         [max(0, word - 1 - int(torch.randint(2, (1,), generator=generator))) for word in range(n)] for n in lengths
     ]
-    merged: list[Merges] = [binarise_parse(heads) for heads in parses]
+    merged: list[Merges] = [binarize_parse(heads) for heads in parses]
     cell, inner = TreeLstmCell(SIZE, SIZE), torch.randn(SIZE, generator=generator)
     words = torch.randn(pairs, max(lengths), SIZE, generator=generator)
 
     def by_level() -> Tensor:
         forest = TreeBatch.from_trees(merged, lengths)
-        return forest.states(cell, words, inner)[forest.roots]
+        return forest.compute_states(cell, words, inner)[forest.roots]
 
     def by_node() -> Tensor:
         return node_by_node(cell, merged, words, lengths, inner)

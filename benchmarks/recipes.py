@@ -35,7 +35,7 @@ from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.runner import predict_rows
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
-from unbag.training.seeds import summarise_values
+from unbag.training.seeds import summarize_values
 
 HARDEST: Final = 0.05  # share of pairs in each of the paper's twenty partitions
 LAMBDA: Final = 0.7
@@ -69,7 +69,7 @@ def main() -> None:
             predictor, _ = load_predictor(folder)
             for title, (built, parts) in right_sets.items():
                 found = answers(built, predictor, args.out)
-                correct = found.predicted == found.gold(read_numbers(built.rows, "label"))
+                correct = found.predicted == found.to_label_positions(read_numbers(built.rows, "label"))
                 for part, rows in {title: None, **parts}.items():
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:
@@ -222,12 +222,12 @@ def summary(
         differences = {f"{name} less": (name, first) for name in shares if name != first}
         estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, differences)
         found[part] = {"n": len(shares[first])} | {
-            name: summarise_values([float(each.mean()) for each in runs])
+            name: summarize_values([float(each.mean()) for each in runs])
             | ({"difference": estimates[f"{name} less"][:3]} if name != first else {})
             for name, runs in by_recipe.items()
         }
     for measure, by_recipe in scores.items():
-        found[measure] = {name: summarise_values(values) for name, values in by_recipe.items()}
+        found[measure] = {name: summarize_values(values) for name, values in by_recipe.items()}
     return {"compared_with": first, "measures": found}
 
 

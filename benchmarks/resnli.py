@@ -29,7 +29,7 @@ from scipy import sparse
 
 from children import ended, peak_mb, started
 from unbag.baselines.lexical import embeddings, rearrangement
-from unbag.baselines.lexical.embeddings import mean_embeddings
+from unbag.baselines.lexical.embeddings import compute_mean_embeddings
 from unbag.baselines.lexical.rearrangement import rearrange
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import open_data
@@ -51,7 +51,7 @@ def main() -> None:
         engine, n, out = args.run
         print(json.dumps(run(engine, int(n), args, Path(out))))
         return
-    n_files = sum(1 for file in args.data for _ in open_data(file, labels=LABELS).examples())
+    n_files = sum(1 for file in args.data for _ in open_data(file, labels=LABELS).iter_examples())
     record: dict[str, Any] = {"benchmark": "resnli", "embeddings": embeddings.find_embeddings(args.embeddings).identity}
     with tempfile.TemporaryDirectory() as folder:
         for n in (n_files, *args.pairs):
@@ -79,16 +79,16 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
     pairs = [
         (example.premise, example.hypothesis, get_label_id(example.label))
         for file in args.data
-        for example in open_data(file, labels=LABELS).examples()
+        for example in open_data(file, labels=LABELS).iter_examples()
     ]
     table = embeddings.load_embeddings(args.embeddings)
     gold = np.fromiter((label for _, _, label in repaired(pairs, n)), dtype=np.int64, count=n)
     begin = time.perf_counter()
-    counts = table.counts((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n)).matrix
+    counts = table.count_tokens((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n)).matrix
     counted, before = time.perf_counter(), peak_mb()
     if engine == "ours":
-        model = rearrangement.fit(counts, table.vectors, gold)
-        uncertainty, steps = model.uncertainty(counts, gold), model.steps
+        model = rearrangement.fit_mean_embedding_model(counts, table.vectors, gold)
+        uncertainty, steps = model.compute_uncertainty(counts, gold), model.steps
         rearrange(uncertainty.round(7), list(map(str, range(n))), min(K_TE, n // 10), min(K_DV, n // 10), seed=13)
     else:
         uncertainty, steps = peer(counts, table.vectors, gold, PEERS[engine])
@@ -112,7 +112,7 @@ def peer(
     """Compute the uncertainties and the number of steps of scikit-learn's solver on the mean embeddings."""
     from sklearn.linear_model import LogisticRegression
 
-    means = mean_embeddings(counts, vectors)
+    means = compute_mean_embeddings(counts, vectors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solver = LogisticRegression(C=np.inf, fit_intercept=False, tol=tolerance, max_iter=100_000).fit(means, gold)

@@ -36,16 +36,15 @@ import numpy as np
 import torch
 
 from unbag.training.config import TrainConfig
-from unbag.training.recipes import Recipe
-from unbag.training.recipes import recipes as every
+from unbag.training.recipes import Recipe, load_recipes
 
 PEER = "trainer"
 PLAIN = "finetune"
 
 
-def recipes() -> dict[str, Recipe]:
+def list_single_model_recipes() -> dict[str, Recipe]:
     """List the recipes with one objective. A recipe with a protocol trains several models."""
-    return {name: recipe for name, recipe in every().items() if recipe.protocol is None}
+    return {name: recipe for name, recipe in load_recipes().items() if recipe.protocol is None}
 
 
 def last_step(options: argparse.Namespace) -> int:
@@ -74,14 +73,14 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
 
 def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train with a recipe."""
-    from unbag.training.output import work_folder
+    from unbag.training.output import get_work_folder
     from unbag.training.run import run
 
     with tempfile.TemporaryDirectory() as folder:
-        known = recipes()
+        known = list_single_model_recipes()
         recipe = known[name]
         config = config_of(recipe, options, Path(folder) / "out")
-        for first in config.prerequisite_runs(work_folder(config.output_dir)).values():
+        for first in config.build_prerequisite_configs(get_work_folder(config.output_dir)).values():
             run(known[PLAIN], first)  # trained here, because it must not run again below, where steps are timed
         run(recipe, config, on_step=lambda step, total, said: after_step())
 
@@ -91,17 +90,17 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
     from unbag.inference.loading import load_for_training
-    from unbag.training.batching import epoch_batches
-    from unbag.training.data import gather
+    from unbag.training.batching import build_epoch_batches
+    from unbag.training.data import load_training_data
     from unbag.training.dataloading import PairEncoder
     from unbag.utils import rng
 
     with tempfile.TemporaryDirectory() as folder:
-        config = config_of(recipes()[PLAIN], options, Path(folder))
+        config = config_of(list_single_model_recipes()[PLAIN], options, Path(folder))
         classifier = load_for_training(
             config.model, revision=None, label_map=None, seed=int(rng.compute_key(config.seed, "head"))
         )
-        data = gather(
+        data = load_training_data(
             config.corpus,
             validation=config.validation,
             max_validation_examples=config.max_validation_examples,
@@ -109,16 +108,16 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
             seed=config.seed,
         )
         examples = data.training[0].examples
-        encoder = PairEncoder.of(classifier)
+        encoder = PairEncoder.from_classifier(classifier)
         encoded = encoder.encode_all(examples)
-        batches = epoch_batches(encoded.lengths, config.batch_size, seed=config.seed, epoch=0)
+        batches = build_epoch_batches(encoded.lengths, config.batch_size, seed=config.seed, epoch=0)
 
         class Rows(torch.utils.data.Dataset[dict[str, Any]]):
             def __len__(self) -> int:
                 return len(examples)
 
             def __getitem__(self, row: int) -> dict[str, Any]:
-                ids, types = encoded.tokens(row)
+                ids, types = encoded.get_tokens(row)
                 return {
                     "input_ids": ids,
                     "attention_mask": [1] * len(ids),
@@ -253,7 +252,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="a Hub id or folder of a pre-trained model")
     parser.add_argument("--data", default="snli", help="corpus or file of pairs, as for unbag train")
-    parser.add_argument("--systems", nargs="+", default=[PEER, *recipes()], help=f"default: {PEER} and every recipe")
+    parser.add_argument(
+        "--systems", nargs="+", default=[PEER, *list_single_model_recipes()], help=f"default: {PEER} and every recipe"
+    )
     parser.add_argument("--steps", type=int, default=6, help="steps per turn; the first one is not timed (default 6)")
     parser.add_argument("--rounds", type=int, default=25, help="number of rounds (default 25)")
     parser.add_argument("--batch-size", type=int, default=32)

@@ -3,9 +3,9 @@
     python benchmarks/verdict_power.py [--simulations 2000]
 
 Claims: of the models whose true score is not above 0, at most 5 % get the verdict "better" on any of their challenge
-sets, for 3 sets as well as for 60. A verdict names the least score that a set can show
-(`evaluation.verdict.SetVerdict.least`). Of the models with this true score, two in three get the verdict "better" with
-15 sources, and four in five with 2,000. The simulation knows the true scores.
+sets, for 3 sets as well as for 60. A verdict names the lowest score that a set can detect
+(`evaluation.verdict.SetVerdict.min_detectable`). Of the models with this true score, two in three get the verdict
+"better" with 15 sources, and four in five with 2,000. The simulation knows the true scores.
 
 - `coin`: random predictions, and other random predictions for the shuffled control;
 - `bag`: correct on six rows of ten, with the same predictions for the control;
@@ -109,7 +109,7 @@ def power(sources: int, rows: int, sets: int, simulations: int, resamples: int) 
         control, own = (clustered(rng, sources, rows, 1 / LABELS + s * (1 - 1 / LABELS)) for s in shares)
         others = [(own, control)] * (sets - 1)  # the family of sets with simultaneous intervals
         found = verdicts([(own, control), *others], resamples, model)[0]
-        least.append(found.least or 1.0)
+        least.append(found.min_detectable or 1.0)
         seen += found.standing == "better"
     return {
         "sources": sources,

@@ -72,9 +72,8 @@ class Forked:
     def kill(self) -> None:
         """Kill the process and its children with SIGKILL, since a worker without parent may loop forever."""
         if self.returncode is None:
-            os.killpg(
-                self.pid, signal.SIGKILL
-            )  # the process is not reaped yet, so the id cannot belong to another process
+            # the process is not reaped yet, so the id cannot belong to another process
+            os.killpg(self.pid, signal.SIGKILL)
 
 
 class ForkServer:
@@ -220,9 +219,8 @@ def _become(request: dict[str, Any]) -> None:
     """Set up the process like a fresh interpreter, and run the request."""
     _lead()
     _end_with_parent()
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # background jobs of a shell inherit that SIGINT is ignored
+    # background jobs of a shell inherit that SIGINT is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT] * 2)
     for number, (path, flag) in enumerate(zip(request["files"], flags, strict=True)):
         os.dup2(os.open(path, flag), number)

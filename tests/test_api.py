@@ -166,7 +166,7 @@ def test_notebook_report_shows_verdict_and_escapes_names():
         assert part in text
 
 
-def test_report_without_results_names_the_reason():
+def test_report_without_results_names_reason():
     skipped = results.SkippedSet("sicck", None, "no such file")
     empty = unbag.Report((), demo.get_demo_file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"
@@ -216,7 +216,7 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"corpus": "snli"}, "expected one of --corpus and --data, got both"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected together with --data, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
-        ({"sets": "permute"}, "expected a challenge set of"),
+        ({"sets": "permute"}, "expected one of the challenge sets"),
         ({"full": True}, "full: expected no sets"),
         (
             {"sets": [unbag.SetRequest("plain", "snli")]},
@@ -299,7 +299,9 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
 def test_option_of_other_model_type_is_rejected():
     models = ["org/model", "causal:org/lm"]
     model_loading.validate_model_options(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
-    assert model_loading.select_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
+    assert model_loading.select_model_options("org/model", {"num_fewshot": 3, "head": "residual"}) == {
+        "head": "residual"
+    }
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
         model_loading.validate_model_options(models, {"base_url": "http://localhost/v1"})
 
@@ -315,7 +317,7 @@ def test_options_of_each_model_type_equal_loader_parameters():
     from unbag.inference.llm.endpoint import EndpointPredictor
     from unbag.inference.transformer import TransformerPredictor
 
-    of_every_predictor = {"long_premise"}  # an option of `predictor_of`, which wraps the loaded predictor
+    of_every_predictor = {"long_premise"}  # an option of `load_predictor`, which wraps the loaded predictor
     parameters = {}
     for kind, loaders, others in (
         (model_loading.CLASSIFIER, (TransformerPredictor.load, ExportedPredictor.load), of_every_predictor),

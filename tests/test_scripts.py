@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.training.recipes import recipes
+from unbag.training.recipes import load_recipes
 
 
 def test_every_script_folder_is_found_and_documented():
@@ -21,6 +21,8 @@ def test_trainer_states_command_and_requirements():
     for name in scripts.list_script_files("trainers"):
         text = (scripts.ROOT / "trainers" / f"{name}.py").read_text()
         assert text.startswith("# /// script\n"), "`hf jobs uv run` reads what it needs there"
-    assert set(scripts.list_script_files("trainers")) - {"debias"} < set(recipes()), "the recipe of a file has its name"
+    assert set(scripts.list_script_files("trainers")) - {"debias"} < set(load_recipes()), (
+        "the recipe of a file has its name"
+    )
     with pytest.raises(ValueError, match=r"trainers: expected one of .*finetune.*, got 'magic'"):
         scripts.file("trainers", "magic")

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import KFoldConfig
-from unbag.training.recipes import Protocol, Recipe
+from unbag.training.recipes import Recipe, TrainingProtocol
 
 if TYPE_CHECKING:
     from unbag.training.output import Record
@@ -53,7 +53,7 @@ def view(record: "Record") -> Any:
     return build_kfold_table(record)
 
 
-RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))
+RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=TrainingProtocol(run, view))
 
 if __name__ == "__main__":
     from unbag.cli.train import main

@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
     """Common training options and options of max-entropy."""
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Iterate over the errors in the options, as messages."""
-        yield from TrainConfig.validation_errors(self)
-        yield from MaxEntropyOptions.validation_errors(self)
+        yield from TrainConfig.iter_validation_errors(self)
+        yield from MaxEntropyOptions.iter_validation_errors(self)
 
 
 def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "TrainingData") -> "Objective":
     """Build the training objective."""
-    from unbag.training.max_entropy import MaxEntropy
+    from unbag.training.max_entropy import MaxEntropyObjective
 
-    return MaxEntropy(classifier.network, config, seed=config.seed, language=data.language)
+    return MaxEntropyObjective(classifier.network, config, seed=config.seed, language=data.language)
 
 
 ABOUT = """Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \
-predictions for the same pair with its words in random order, so that the model is correct in natural order and \
-undecided in any other ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
+predictions for the same pair with shuffled words, so that the model is correct in the original order and uncertain \
+in any other order ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
 
 RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig, about=ABOUT)
 

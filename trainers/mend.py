@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import MendConfig
-from unbag.training.recipes import Protocol, Recipe
+from unbag.training.recipes import Recipe, TrainingProtocol
 
 if TYPE_CHECKING:
     from unbag.inference.loading import Classifier
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 def pair_features(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
     """Build the features of the training pairs from a biased model and the original model, if the config uses any."""
-    from unbag.training.debiasing import mend_features
+    from unbag.training.debiasing import build_mend_features
 
-    return mend_features(config, pairs, models)
+    return build_mend_features(config, pairs, models)
 
 
 def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
     """Build the training objective."""
-    from unbag.training.debiasing import ProductOfExperts, Weighted
+    from unbag.training.debiasing import ProductOfExperts, WeightedCrossEntropy
 
-    kind = ProductOfExperts if config.uses_bias else Weighted
+    kind = ProductOfExperts if config.uses_bias else WeightedCrossEntropy
     return kind(classifier.network, config, language=data.training[0].language, distill=config.distill)
 
 
@@ -60,16 +60,16 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
     """Train a model, evaluate it before and after, compare the results, and write the card."""
     from unbag.inference.distributed import connect_process_group
     from unbag.reports.training import build_mended_card
-    from unbag.training.mended import before_and_after, mend
-    from unbag.training.reproduce import command
+    from unbag.training.mended import compare_before_after, mend
+    from unbag.training.reproduce import build_train_command
     from unbag.utils.files import atomic_write
 
     record = mend(recipe, config, seeds, **callbacks)
     if connect_process_group().rank == 0:
-        compared = before_and_after(config.output_dir) if record["comparison"] else None
+        compared = compare_before_after(config.output_dir) if record["comparison"] else None
         [trained] = record["runs"]
         text = build_mended_card(
-            record, compared, about=recipe.about, command=command(trained), name=config.output_dir.name
+            record, compared, about=recipe.about, command=build_train_command(trained), name=config.output_dir.name
         )
         with atomic_write(config.output_dir / "README.md") as tmp:
             tmp.write_text(text, encoding="utf-8")
@@ -79,19 +79,19 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
 def build_mended_view(record: "Record") -> Any:
     """Build the view of a record for the terminal."""
     from unbag.reports.training import build_mended_view
-    from unbag.training.mended import before_and_after
+    from unbag.training.mended import compare_before_after
 
-    return build_mended_view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)
+    return build_mended_view(record, compare_before_after(Path(record["folder"])) if record["comparison"] else None)
 
 
-ABOUT = """Mended: training minimises the cross-entropy of the training pairs and of pairs added to them, and \
-maximises the entropy of the predictions for permuted pairs, unless α is 0 ([Sinha et al. \
-2021](https://aclanthology.org/2021.acl-long.569), section 8). With a bias of strength above 0, the cross-entropy is \
-that of the product of the model and a biased model, by default a bag of words cross-fitted to the training pairs, so \
-that the model learns only what the biased model does not predict ([Clark et al. \
-2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)). With \
-distillation of weight d above 0, the loss of each pair of the corpora is 1 − d times that cross-entropy plus d times \
-the cross-entropy with the predictions of the model before training ([Li & Hoiem \
+ABOUT = """Mended: training minimizes the cross-entropy of the training pairs and the added pairs, and \
+maximizes the entropy of the predictions for permuted pairs, unless α is 0 ([Sinha et al. \
+2021](https://aclanthology.org/2021.acl-long.569), section 8). With a bias strength above 0, training minimizes the \
+cross-entropy of the product of the model and a biased model (default: a bag of words, cross-fitted to the training \
+pairs), so that the model learns only what the biased model does not predict ([Clark et al. \
+2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)). With a \
+distillation weight d above 0, the loss of each corpus pair is 1 − d times this cross-entropy plus d times the \
+cross-entropy with the predictions of the model before training ([Li & Hoiem \
 2016](https://arxiv.org/abs/1606.09282))."""
 
 RECIPE = Recipe(
@@ -99,7 +99,7 @@ RECIPE = Recipe(
     __doc__,
     objective,
     MendConfig,
-    Protocol(run, build_mended_view, has_one_model=True),
+    TrainingProtocol(run, build_mended_view, has_one_model=True),
     about=ABOUT,
     pair_features=pair_features,
 )

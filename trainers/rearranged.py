@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unbag.training.config_recipes import RearrangedConfig
-from unbag.training.recipes import Protocol, Recipe
+from unbag.training.recipes import Recipe, TrainingProtocol
 
 if TYPE_CHECKING:
     from unbag.training.output import Record
@@ -48,7 +48,7 @@ def view(record: "Record") -> Any:
     return build_rearranged_table(record)
 
 
-RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=Protocol(run, view))
+RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=TrainingProtocol(run, view))
 
 if __name__ == "__main__":
     from unbag.cli.train import main

@@ -33,7 +33,7 @@ from unbag.challenge_sets.perturbations.substitution import (
     SubstitutionRow,
     WordPair,
 )
-from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
@@ -90,27 +90,27 @@ class BreakingNliConfig(OfficialConfig):
     """Options of the generated pairs and of their word statistics.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a
-            generated pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own
-            data; for the official config none, so that nothing is counted).
+        train_data: Corpora (train splits) and files of pairs that must contain the words and bigrams of a generated
+            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data; for the
+            official config none, without counts).
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
             file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
-        wordnet: Whether antonyms, synonyms and hypernyms of WordNet are used in addition to the word lists.
-        min_similarity: Minimum cosine similarity, by `embeddings`, of a word and its WordNet antonym. Words without
-            an embedding get no antonyms. The paper uses such a threshold with GloVe, but does not give its value.
-        neutral: Whether nouns are also replaced with hyponyms (animal with dog), with the label neutral.
-        prepositions: Whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper. If
-            false, replacements that need another preposition are not made.
-        bigrams: Corpora (their train splits), files of pairs, and texts that must contain each bigram that a
-            replacement creates (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
+        wordnet: Whether to use WordNet's antonyms, synonyms and hypernyms in addition to the word lists.
+        min_similarity: Minimum cosine similarity, by `embeddings`, between a word and its WordNet antonym. Words
+            without an embedding get no antonyms. The paper uses a threshold with GloVe, but does not report the value.
+        neutral: Whether to also replace nouns with hyponyms (animal with dog), with the label neutral.
+        prepositions: Whether to adapt prepositions of place (in the kitchen, on the balcony), as in the paper. If
+            false, replacements that require another preposition are excluded.
+        bigrams: Corpora (train splits), files of pairs, and texts that must contain each bigram created by a
+            replacement (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
             sentence per line, or two words and their count per line.
-        min_bigrams: Minimum count of each such bigram (default: 10 with `bigrams`, as in the paper; 1 with a training
-            corpus, which is far smaller than Wikipedia).
+        min_bigrams: Minimum count of each created bigram (default: 10 with `bigrams`, as in the paper; 1 with a
+            training corpus, which is far smaller than Wikipedia).
         q: Maximum number of replacements per premise.
-        seed: Random seed for the choice of replacements.
-        words: Vocabulary of the replacements: `all`; `held_out`, where the old and the new word are both in the half
-            of the vocabulary that `unbag train … --augment` does not use; or `training`, where both are in the half
-            that it uses.
+        seed: Random seed for sampling replacements.
+        words: Vocabulary of the replacements: `all`; `held_out` (the old and the new word are in the half of the
+            vocabulary that `unbag train … --augment` does not use); or `training` (both words are in the other
+            half).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")
@@ -192,14 +192,14 @@ class BreakingNli(OfficialSetBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
-            kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_table_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # Not divided, since each distinct premise is used once and only a single process reads all of them.
-            return [self.open_pairs(streaming=streaming).with_one_span()]
+            return [self.open_pairs(streaming=streaming).with_single_span()]
         with zipfile.ZipFile(self.find_official_file()) as archive:
             return [self.open_official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
@@ -233,7 +233,7 @@ class BreakingNli(OfficialSetBuilder):
         if not self.config.is_official:
             options["min_bigrams"] = self.config.min_bigram_count
         if self.config.embeddings:
-            options["embeddings"] = embeddings.compute_identity(self.config.embeddings)
+            options["embeddings"] = embeddings.compute_table_identity(self.config.embeddings)
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
 
@@ -280,7 +280,7 @@ class BreakingNli(OfficialSetBuilder):
         """Bigram counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
-        of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
+        of_pairs = (corpus_counts.count_bigrams(source.iter_examples()) for source in self._bigram_sources())
         return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
@@ -288,9 +288,11 @@ class BreakingNli(OfficialSetBuilder):
         vocabulary = _LISTED
         if self.config.is_official:
             [source] = self.open_sources()
-            vocabulary = frozenset(word.lower() for row in self._authors(source.examples()) for word in row.words())
+            vocabulary = frozenset(
+                word.lower() for row in self._authors(source.iter_examples()) for word in row.words()
+            )
         single = {word for word in vocabulary if word and " " not in word}
-        return count_corpus(chain.from_iterable(source.examples() for source in self._training()), single)
+        return count_corpus(chain.from_iterable(source.iter_examples() for source in self._training()), single)
 
     @cached_property
     def _substituter(self) -> Substituter:
@@ -306,7 +308,7 @@ class BreakingNli(OfficialSetBuilder):
             config.q,
             config.min_bigram_count,
             config.seed,
-            lists=(*WORD_LISTS, *(NEUTRAL_LISTS if config.neutral else ())),
+            lists=(*(TEXT_LISTS if config.text else WORD_LISTS), *(NEUTRAL_LISTS if config.neutral else ())),
             more=more,
             bigrams=self._bigrams,
             prepositions=config.prepositions,
@@ -330,9 +332,9 @@ class BreakingNli(OfficialSetBuilder):
     def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
-        recognize_ahead(pipeline, (example.premise for example in source.examples()))
-        parses = Parser(pipeline).parses(example.premise for example in source.examples())
-        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.examples())
+        recognize_ahead(pipeline, (example.premise for example in source.iter_examples()))
+        parses = Parser(pipeline).parses(example.premise for example in source.iter_examples())
+        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.iter_examples())
         return zip(parses, entities, strict=True)
 
     def _measure(self, old: str, new: str) -> WordPair:
@@ -355,7 +357,7 @@ class BreakingNli(OfficialSetBuilder):
         def similarity(old: str, new: str) -> float | None:
             for word in (old, new):
                 if word not in vectors:
-                    [vectors[word]] = table.means([(word,)])
+                    [vectors[word]] = table.compute_means([(word,)])
             norms = np.linalg.norm([vectors[old], vectors[new]], axis=1)
             if not norms.all():
                 return None  # a zero vector means that the table lacks a word

@@ -1,4 +1,4 @@
-"""CS_λ: NLI pairs with a score for how much their words mislead a model that ignores word order."""
+"""CS_λ: NLI pairs with a score of how strongly lexical cues mislead a model that ignores word order."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ class CsLambdaConfig(SourceConfig):
     """Options of the lexical model that scores the pairs, and the threshold for including a pair.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that the lexical model is fitted to (default: SNLI
-            and MNLI; for Chinese OCNLI).
-        lexical: Folder or Hub repository of a fitted lexical model, instead of fitting one.
+        train_data: Corpora (train splits) and files of pairs for fitting the lexical model (default: SNLI and MNLI; for
+            Chinese OCNLI).
+        lexical: Folder or Hub repository of an already fitted lexical model.
         pipeline: spaCy pipeline that tags the sentences (default: by language). Only nouns, verbs, adjectives, adverbs
             and *there* are used as features; `all` uses all words.
         max_train_pairs: Maximum number of training pairs (default: all).
@@ -69,7 +69,7 @@ class CsLambdaConfig(SourceConfig):
         super().validate()
         validate_language(self.sentence_language)
         if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if not 0 <= self.min_lms <= 1:
             raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.folds < _MIN_FOLDS:
@@ -134,7 +134,7 @@ class CsLambda(ChallengeSetBuilder):
     def _models(self, source: PairSource) -> tuple[Path, ...]:
         config = self.config
         if config.lexical:
-            return (open_lexical_model(config.lexical, unseen=source),)
+            return (open_lexical_model(config.lexical, test_source=source),)
         train_data = tuple(config.train_data) if config.train_data else None
         recipe = LexicalRecipe(
             train_data,

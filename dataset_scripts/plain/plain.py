@@ -20,11 +20,11 @@ _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
 
 @dataclass
 class PlainConfig(SourceConfig):
-    """Options for the choice of pairs. The set has no other options."""
+    """Options for selecting pairs. The set has no other options."""
 
 
 class Plain(ChallengeSetBuilder):
-    """All labelled pairs of a corpus split, unchanged.
+    """All labelled pairs of a corpus split, unmodified.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """

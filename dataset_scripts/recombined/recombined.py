@@ -106,15 +106,15 @@ class Recombined(ChallengeSetBuilder):
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the claims and the pool of sentences with several processes, if enabled."""
-        claims = (example.hypothesis for example in source.examples() if find_exclusion(example) is None)
-        texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
+        claims = (example.hypothesis for example in source.iter_examples() if find_exclusion(example) is None)
+        texts = (text for _, text in draw_pool_texts(source.iter_examples(), self.config.seed))
         precompute_parses(self.config.pipeline, chain(texts, claims))
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
         config = self.config
         parser = Parser(config.pipeline)
-        pool = build_pool(draw_pool_texts(source.examples(), config.seed), parser)
+        pool = build_pool(draw_pool_texts(source.iter_examples(), config.seed), parser)
         counts: Counter[str] = Counter()
         yield from iter_recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
         self.save_build_counts(counts)

@@ -1,4 +1,4 @@
-"""ReSNLI set: a corpus rearranged so that the words of its test pairs predict the labels least."""
+"""ReSNLI set: a corpus rearranged so that a bag of words is least certain about the test labels."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,14 +49,14 @@ Span = tuple[int, int, int | None, int]
 
 @dataclass
 class ResnliConfig(SourceConfig):
-    """Options of the rearranged pairs, and of the word embeddings that determine the order.
+    """Options of the rearranged pairs, and the word embeddings that determine the order.
 
     Attributes:
         embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
             (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: a model for English.
         test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
         validation_size: Number of examples in the validation split (default: as for `test_size`).
-        seed: Random seed for the choice of validation examples.
+        seed: Random seed for sampling validation examples.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
@@ -121,7 +121,7 @@ class Resnli(ChallengeSetBuilder):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
             # The target of a name may change, so the cache key contains the commit of a repository or a file hash.
-            kwargs["embeddings"] = embeddings.pin_name(kwargs["embeddings"])
+            kwargs["embeddings"] = embeddings.pin_table_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
@@ -140,7 +140,7 @@ class Resnli(ChallengeSetBuilder):
 
     def describe_provenance(self) -> dict[str, Any]:
         """Describe the embeddings by name and revision or hash."""
-        return {"embeddings": embeddings.compute_identity(self.config.embeddings or embeddings.DEFAULT)}
+        return {"embeddings": embeddings.compute_table_identity(self.config.embeddings or embeddings.DEFAULT)}
 
     def plan(self, sources: list[PairSource]) -> Plan:
         """Read all pairs once, fit the lexical model, and assign each pair to a split and a partition.
@@ -160,7 +160,7 @@ class Resnli(ChallengeSetBuilder):
             for number, source in enumerate(sources):
                 for start, stop in source.spans:
                     spans.append((number, start, stop, len(labels)))
-                    for example in source.examples(start, stop, counts=read):
+                    for example in source.iter_examples(start, stop, counts=read):
                         if example.source_id in ids:
                             raise DataError(
                                 f"{source.name}, split {source.split}: expected unique ids over all splits, got "
@@ -171,12 +171,15 @@ class Resnli(ChallengeSetBuilder):
                         read[build_stats.ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
 
-        counts = table.counts(pairs()).matrix
+        counts = table.count_tokens(pairs()).matrix
         if self._is_prepared:
             build_stats.save_read_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
-        uncertainty = round_to_field(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
+        uncertainty = round_to_field(
+            averaged.fit_mean_embedding_model(counts, table.vectors, gold).compute_uncertainty(counts, gold),
+            _UNCERTAINTY,
+        )
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
         k_te, k_dv = self._sizes(
             dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
@@ -218,7 +221,7 @@ class Resnli(ChallengeSetBuilder):
         split_rows = (
             (example, sources[number].split, float(uncertainty[i]), int(rearrangement.partition[i]))
             for number, start, stop, first in spans
-            for i, example in enumerate(sources[number].examples(start, stop), start=first)
+            for i, example in enumerate(sources[number].iter_examples(start, stop), start=first)
             if rearrangement.split[i] == split
         )
         number, start, *_ = spans[0]

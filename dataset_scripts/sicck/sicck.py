@@ -41,7 +41,7 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
 
 @dataclass
 class SicckConfig(OfficialConfig):
-    """Options for the choice of pairs and of the label space.
+    """Options for selecting pairs and the label space.
 
     Attributes:
         space: Label space of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs without a label in the
@@ -50,10 +50,9 @@ class SicckConfig(OfficialConfig):
         folding: Assignment of pairs to folds: `contiguous` (blocks of the file, as the authors' folds), `spread` (the
             pairs of each seed over all folds) or `whole_seeds` (all pairs of a seed in one fold).
         seed: Random seed of the folds with `spread` and `whole_seeds`.
-        combinations: Generated configs only. Whether subject and object, or verb and object, are also modified
-            together.
-        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
-            whose verb has no auxiliary. Without a pipeline, these sentences are not used as seeds.
+        combinations: Generated configs only. Whether to also modify subject and object, or verb and object, together.
+        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags
+            sentences without an auxiliary verb. Without a pipeline, these sentences are not used as seeds.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
@@ -76,7 +75,7 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"folding: expected one of {', '.join(FOLDINGS)}, got {self.folding!r}")
         super().validate()
-        validate_int("folds", self.folds, least=2)
+        validate_int("folds", self.folds, minimum=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
             raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")

@@ -21,7 +21,7 @@ _CITATION = """@inproceedings{wang-etal-2019-swap,
 
 @dataclass
 class SwappedConfig(SourceConfig):
-    """Options for the choice of pairs. The set has no other options."""
+    """Options for selecting pairs. The set has no other options."""
 
 
 class Swapped(ChallengeSetBuilder):

@@ -262,9 +262,9 @@ def validate_labels(model: Model) -> None:
     """
     from transformers import AutoConfig
 
-    from unbag.data.labels import resolve_order
+    from unbag.data.labels import resolve_output_labels
 
-    order = ",".join(resolve_order(AutoConfig.from_pretrained(model.id).id2label))
+    order = ",".join(resolve_output_labels(AutoConfig.from_pretrained(model.id).id2label))
     if model.labels not in (BY_CONFIG, order):
         raise ValueError(f"{model.id}: expected the labels {model.labels}, got {order}; the model changed, check it")
 

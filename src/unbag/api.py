@@ -112,8 +112,8 @@ def evaluate(
             (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
         shard: Shard of this process, such as `0/3`, for independent processes with one shared `output_dir`. The first
             shard that finds all predictions complete scores them.
-        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
-            `prediction`, and the probability of each label. Stored predictions are reused.
+        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
+            `gold`, `prediction`, and the probability of each label. Stored predictions are reused.
         lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
         shuffled: Whether to compare scores with the model's scores on shuffled words, which roughly doubles the number
             of predictions.
@@ -201,7 +201,7 @@ def evaluate(
 
     requests = _requests(sets, pairs, full=full, on_failure=skip)
     unfit = tuple(failures)  # `evaluate_all` records later failures
-    if output_dir is None and connect_process_group().world > 1:
+    if output_dir is None and connect_process_group().world_size > 1:
         raise ValueError("output_dir: expected a folder that all processes share, got none; pass output_dir=…")
     if shard is not None and output_dir is None:
         raise ValueError("output_dir: expected a folder or URL that all shards share, got none; pass output_dir=…")
@@ -258,7 +258,7 @@ def evaluate(
             pipeline=pipeline,
         )
     if address is not None:
-        upload_files(folder, address, last=results.FILE)
+        upload_files(folder, address, last_file=results.FILE)
     report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 
@@ -295,7 +295,7 @@ def _validate_text(**arguments: object) -> None:
 def _validate_counts(least: int, **arguments: int | None) -> None:
     for name, number in arguments.items():
         if number is not None:
-            validate_int(name, number, least=least)
+            validate_int(name, number, minimum=least)
 
 
 def _requests(

@@ -8,7 +8,7 @@ from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.permuted.scores import compute_permuted_credits
-from unbag.data.predictions import predictions_from_labels
+from unbag.data.predictions import build_predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
@@ -41,7 +41,7 @@ def credits(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return compute_permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
+    return compute_permuted_credits(columns, build_predictions_from_labels(rows.ravel().tolist()))
 
 
 def score(name, scores):
@@ -139,7 +139,7 @@ def test_descriptions_refer_to_existing_tables(name):
 
 
 def test_unknown_set_error_lists_sets():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'none such'"):
         challenge_sets.get_challenge_set("none such")
     assert challenge_sets.find_challenge_set("none such") is None
 

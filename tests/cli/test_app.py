@@ -21,7 +21,7 @@ from unbag.cli import model_options, natlog
 from unbag.cli import options as request_options
 from unbag.cli import train as training_commands
 from unbag.evaluation import model_loading
-from unbag.training.recipes import recipes
+from unbag.training.recipes import load_recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
@@ -356,12 +356,12 @@ def test_set_option_is_parsed_by_type():
     made = request_options.PairOptions(
         corpus=["sick"], seed=7, set_option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
     )
-    breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
+    breaking, cs, permuted = made.build_requests(["breaking_nli", "cs_lambda", "permuted"])
     assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli"), "seed": 7}
     assert cs.options == {"train_data": ("snli", "mnli"), "min_lms": 0.5, "seed": 7}
     assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
     own = request_options.PairOptions(seed=7, set_option=["seed=3"])
-    [request] = own.requests(["permuted"])
+    [request] = own.build_requests(["permuted"])
     assert (request.seed, request.options["seed"]) == (7, 3)
 
 
@@ -403,8 +403,8 @@ def test_evaluate_in_two_processes_reports_once(folder):
 
 
 def test_train_has_command_per_recipe_with_config_help():
-    assert recipes()
-    for name, recipe in recipes().items():
+    assert load_recipes()
+    for name, recipe in load_recipes().items():
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
         assert shown.exit_code == 0
         for declared in fields(recipe.config):

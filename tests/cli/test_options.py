@@ -47,17 +47,17 @@ def test_every_list_option_accepts_commas():
 
 
 def test_comma_separated_equals_repeated_values(tmp_path):
-    assert typer_utils.comma_separated(["a, b", "c"]) == ["a", "b", "c"] == typer_utils.comma_separated(["a", "b", "c"])
-    assert typer_utils.comma_separated(None) is None
+    assert typer_utils.split_commas(["a, b", "c"]) == ["a", "b", "c"] == typer_utils.split_commas(["a", "b", "c"])
+    assert typer_utils.split_commas(None) is None
     (tmp_path / "a,b").mkdir()
-    paths = typer_utils.comma_separated_paths([tmp_path / "a,b", tmp_path / "c,d"])
+    paths = typer_utils.split_paths([tmp_path / "a,b", tmp_path / "c,d"])
     assert [path.name for path in paths] == ["a,b", "c", "d"]
     assert typer_utils.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not the current folder
 
 
 def test_only_list_set_options_can_be_repeated():
     made = PairOptions(corpus=["sick"], set_option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
-    [request] = made.requests(["cs_lambda"])
+    [request] = made.build_requests(["cs_lambda"])
     assert request.options["train_data"] == ("snli", "mnli", "sick")
     done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
     assert done.exit_code == 2
@@ -71,7 +71,7 @@ def test_shared_option_warns_once_per_command(capsys):
     @with_shared_options
     def build(pairs: PairOptions) -> None:
         for corpus in ("snli", "sick"):
-            replace(pairs, corpus=[corpus]).requests(["cs_lambda", "breaking_nli"])
+            replace(pairs, corpus=[corpus]).build_requests(["cs_lambda", "breaking_nli"])
 
     options = dict.fromkeys(PairOptions.__dataclass_fields__) | {"set_option": ["train_data=sick"]}
     for _ in range(2):  # each command warns once, also in the same process

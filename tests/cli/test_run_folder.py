@@ -26,7 +26,7 @@ def folder(monkeypatch, tmp_path):
 
     def ask(command):
         assert cli.run(cli.app, command.split()) == 1
-        return found.pop().relative_to(run_folder.RUNS).as_posix()
+        return found.pop().relative_to(run_folder.RUNS_FOLDER).as_posix()
 
     return ask
 
@@ -37,10 +37,8 @@ def folder(monkeypatch, tmp_path):
         ("", HOME + "suite-snli-validation"),
         ("--full", HOME + "full-snli-validation"),
         ("--corpus mnli", HOME + "suite-mnli-validation_matched"),
-        (
-            "--corpus snli",
-            HOME + "suite-snli-validation-with=snli-validation",
-        ),  # breaking_nli and sicck are built from SNLI
+        # breaking_nli and sicck are built from SNLI
+        ("--corpus snli", HOME + "suite-snli-validation-with=snli-validation"),
         ("--sets permuted", HOME + "permuted-snli-validation"),
         ("--sets permuted --corpus snli -o q=100 --seed 13", HOME + "permuted-snli-validation"),
         ("--sets permuted -o mode=hypothesis", HOME + "permuted-snli-validation-hypothesis"),

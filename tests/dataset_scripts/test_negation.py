@@ -30,7 +30,7 @@ def options(shared, tmp_path, monkeypatch):
 
 
 def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 3)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 3)
     rows = loading.load("negation", **options)
     assert rows.features["label"].names == ["entailment", "not_entailment"]
     rows = rows.to_list()

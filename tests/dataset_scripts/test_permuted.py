@@ -84,9 +84,8 @@ def test_minitree_overlap_is_computed_on_request(pairs, shared, monkeypatch, tmp
     in_order = {row["source_id"]: row["premise_minitree"] for row in rows if row["permutation"] < 0}
     assert all(0.5 < overlap <= 1 for overlap in in_order.values())
     permuted = [(row["premise_minitree"], in_order[row["source_id"]]) for row in rows if row["permutation"] >= 0]
-    assert (
-        np.mean([above / below for above, below in permuted]) < 1
-    )  # the overlap counts come from the sentences themselves
+    # the overlap counts come from the sentences themselves
+    assert np.mean([above / below for above, below in permuted]) < 1
     assert rows.to_list() == _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, num_proc=2).to_list()
     by_text = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, minitree_by="text")
     assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
@@ -292,5 +291,5 @@ def test_unknown_config_error_lists_configs():
 
 
 def test_unknown_set_error_lists_sets():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'shuffled'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'shuffled'"):
         loading.load("shuffled", "snli")

@@ -9,7 +9,7 @@ import pytest
 from tests.fake_hub.client_process import runs_in
 from unbag import challenge_sets, scripts
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.rearrangement import fit, rearrange
+from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model, rearrange
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set, export_challenge_set
 from unbag.data.corpora import CORPORA
@@ -84,9 +84,9 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
 def test_rows_equal_output_of_library(pairs, words):
     labelled = _labelled(pairs)
     table = embeddings.load_embeddings(str(words))
-    counts = table.counts((row["premise"], row["hypothesis"]) for row in labelled).matrix
+    counts = table.count_tokens((row["premise"], row["hypothesis"]) for row in labelled).matrix
     gold = np.array([get_label_id(row["label"]) for row in labelled])
-    uncertainty = np.round(fit(counts, table.vectors, gold).uncertainty(counts, gold), 7)
+    uncertainty = np.round(fit_mean_embedding_model(counts, table.vectors, gold).compute_uncertainty(counts, gold), 7)
     split, partition = rearrange(uncertainty, [row["id"] for row in labelled], 60, 30, seed=5)
     splits = _splits(pairs, words, test_size=60, validation_size=30, seed=5)
     for code, name in enumerate(("train", "validation", "test")):

@@ -41,7 +41,7 @@ def test_probabilities_equal_torch(predictor):
         }
     with torch.no_grad():
         logits = network.eval()(
-            *(torch.from_numpy(demo_reader.numbers(side, known)) for side in (premises, hypotheses))
+            *(torch.from_numpy(demo_reader.encode_words(side, known)) for side in (premises, hypotheses))
         )
     np.testing.assert_allclose(predictor.predict(premises, hypotheses), logits.softmax(dim=1), atol=1e-5)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from unbag import cli
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
-from unbag.data.predictions import predictions_from_labels
+from unbag.data.predictions import build_predictions_from_labels
 from unbag.evaluation import human_study
 from unbag.inference.label_probe import ProbeReport
 from unbag.utils.safe_io import DataError
@@ -41,11 +41,11 @@ def _rows(n=N, labels=LABELS):
         }
     ).cast_column("label", datasets.ClassLabel(names=list(labels)))
     right = np.where(orders < 0, np.repeat(np.arange(n) % 2 == 0, Q + 1), orders > 0)
-    return rows, predictions_from_labels(np.where(right, gold, (gold + 1) % len(labels)))
+    return rows, build_predictions_from_labels(np.where(right, gold, (gold + 1) % len(labels)))
 
 
 def test_sampled_pairs_are_accepted_and_groups_are_balanced():
-    drawn = human_study.sample_pairs(*_rows(), pairs=12)
+    drawn = human_study.sample_pairs(*_rows(), n_pairs=12)
     assert len({one.id.partition("#")[0] for one in drawn}) == len(drawn) == 12
     kinds = [(one.drawn_from, one.length) for one in drawn]
     assert {kind: kinds.count(kind) for kind in kinds} == dict.fromkeys(kinds, 3)
@@ -55,9 +55,8 @@ def test_sampled_pairs_are_accepted_and_groups_are_balanced():
         number = int(source[1:])
         assert order in ("1", "2")
         assert one.drawn_from == ("D^c" if number % 2 == 0 else "D^f")
-        assert one.length == (
-            "longer" if number >= N / 2 else "shorter"
-        )  # lengths are 8 to 19 words, so the median is 13.5
+        # lengths are 8 to 19 words, so the median is 13.5
+        assert one.length == ("longer" if number >= N / 2 else "shorter")
         assert one.label == LABELS[number % 3]
         assert (one.premise, one.hypothesis) == (f"premise of {source}, {order}", f"hypothesis of {source}, {order}")
     assert kinds != sorted(kinds), "the place of a pair tells nothing"
@@ -66,19 +65,19 @@ def test_sampled_pairs_are_accepted_and_groups_are_balanced():
 def test_score_two_way_key_folds_neutral_and_contradiction(tmp_path):
     rows, answers = _rows(labels=TWO_WAY)
     other = answers.probabilities[:, [0, 2, 1]]  # swapping the other two labels of the model has no effect
-    drawn = human_study.sample_pairs(rows, answers, pairs=8)
-    assert drawn == human_study.sample_pairs(rows, answers._replace(probabilities=other), pairs=8)
+    drawn = human_study.sample_pairs(rows, answers, n_pairs=8)
+    assert drawn == human_study.sample_pairs(rows, answers._replace(probabilities=other), n_pairs=8)
     assert {one.label for one in drawn} == set(TWO_WAY)
-    human_study.write_sheet(drawn, tmp_path)
+    human_study.write_annotation_sheet(drawn, tmp_path)
     for rest in ("neutral", "contradiction", "not_entailment"):
         sheet = _filled(tmp_path, lambda known, rest=rest: "entailment" if known["label"] == "entailment" else rest)
-        assert human_study.score_sheet(tmp_path, sheet)["accuracy"].value == 1, rest
+        assert human_study.score_annotation_sheet(tmp_path, sheet)["accuracy"].value == 1, rest
 
 
 def test_sample_depends_on_seed():
-    first = human_study.sample_pairs(*_rows(), pairs=8)
-    assert first == human_study.sample_pairs(*_rows(), pairs=8)
-    assert first != human_study.sample_pairs(*_rows(), pairs=8, seed=2)
+    first = human_study.sample_pairs(*_rows(), n_pairs=8)
+    assert first == human_study.sample_pairs(*_rows(), n_pairs=8)
+    assert first != human_study.sample_pairs(*_rows(), n_pairs=8, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -86,17 +85,17 @@ def test_sample_depends_on_seed():
     [
         (N, 6, "--num-pairs: expected a positive multiple of 4, got 6"),
         (N, 0, "expected a positive multiple of 4, got 0"),
-        (N, 40, r"expected 10 shorter examples of D\^c with an accepted order, got 6"),
+        (N, 40, r"expected 10 shorter examples of D\^c with an accepted permutation, got 6"),
     ],
 )
 def test_invalid_sample_request_is_rejected(n, pairs, words):
     with pytest.raises(ValueError, match=words):
-        human_study.sample_pairs(*_rows(n), pairs=pairs)
+        human_study.sample_pairs(*_rows(n), n_pairs=pairs)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    human_study.write_sheet(human_study.sample_pairs(*_rows(), pairs=8), tmp_path)
+    human_study.write_annotation_sheet(human_study.sample_pairs(*_rows(), n_pairs=8), tmp_path)
     return tmp_path
 
 
@@ -126,7 +125,7 @@ def test_scores_equal_hand_computed_values(folder):
     sheet = _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "Neutral")
     with (folder / "key.csv").open(newline="") as file:
         of_f = [row["label"] for row in csv.DictReader(file) if row["drawn_from"] == "D^f"]
-    scores = human_study.score_sheet(folder, sheet)
+    scores = human_study.score_annotation_sheet(folder, sheet)
     share = of_f.count("neutral") / 4
     assert scores["answered"] == 8
     assert (scores["d_c"].value, scores["d_c"].n) == (1.0, 4)
@@ -135,32 +134,32 @@ def test_scores_equal_hand_computed_values(folder):
 
 
 def test_score_ignores_pairs_without_label(folder):
-    scores = human_study.score_sheet(
+    scores = human_study.score_annotation_sheet(
         folder, _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "")
     )
     assert scores["answered"] == 4
     assert scores["accuracy"].value == scores["macro_f1"].value == 1
     assert scores["d_f"].value is None
     with pytest.raises(ValueError, match="expected labels in the column 'label', got none"):
-        human_study.score_sheet(folder, folder / "sheet.csv")
+        human_study.score_annotation_sheet(folder, folder / "sheet.csv")
 
 
 def test_sheet_of_other_pairs_is_rejected(folder):
     (folder / "other.csv").write_text("number,label\n9,neutral\n")
     with pytest.raises(ValueError, match=r"other.csv: expected each 'number' of .*key.csv once, got '9'"):
-        human_study.score_sheet(folder, folder / "other.csv")
+        human_study.score_annotation_sheet(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,answer\n1,neutral\n")
     with pytest.raises(ValueError, match="got none named 'label'"):
-        human_study.score_sheet(folder, folder / "other.csv")
+        human_study.score_annotation_sheet(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,label\n1,not_entailment\n")
     with pytest.raises(DataError, match=r"line 2: expected 'label' to be one of entailment, neutral, contradiction"):
-        human_study.score_sheet(folder, folder / "other.csv")
+        human_study.score_annotation_sheet(folder, folder / "other.csv")
 
 
 def test_unknown_label_is_reported_with_line_number(folder):
     (folder / "other.csv").write_text("number,label\n1,neutral\n2,perhaps\n")
     with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, got 'perhaps'"):
-        human_study.score_sheet(folder, folder / "other.csv")
+        human_study.score_annotation_sheet(folder, folder / "other.csv")
 
 
 def test_command_shows_annotators_next_to_published_experts(folder):
@@ -186,7 +185,7 @@ def test_sample_mislabelled_model_error_names_existing_option(tmp_path, monkeypa
     )
     done = CliRunner().invoke(cli.app, ["human-study", "sample", "org/model", "--output-dir", str(tmp_path)])
     assert isinstance(done.exception, LabelError)
-    assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)
+    assert f"or --label-map {','.join(LABELS)} if the declared order is correct" in str(done.exception)
 
 
 def test_command_samples_accepted_pairs(tmp_path, monkeypatch):
@@ -232,4 +231,4 @@ def test_score_changed_key_is_rejected(tmp_path, key):
     (tmp_path / "key.csv").write_text(f"number,label,drawn_from\n{key}\n")
     (tmp_path / "sheet.csv").write_text("number,label\n1,neutral\n")
     with pytest.raises(DataError, match=r"key.csv, line [23]: expected"):
-        human_study.score_sheet(tmp_path, tmp_path / "sheet.csv")
+        human_study.score_annotation_sheet(tmp_path, tmp_path / "sheet.csv")

@@ -13,7 +13,7 @@ from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data import demo
 from unbag.evaluation import result_folder
 from unbag.evaluation import samples as paired_samples
-from unbag.evaluation.scoring import Scored, write_results
+from unbag.evaluation.scoring import ScoredResult, write_results
 from unbag.inference.function import CallablePredictor
 
 DATA = str(demo.get_demo_file("validation"))
@@ -28,7 +28,7 @@ def _write(folder, *made, failures=()):
     """Write results to a folder as an evaluation does, with one selection of examples per result."""
     write_results(
         [
-            Scored(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
+            ScoredResult(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()))
             for each in made
         ],
         folder,

@@ -51,10 +51,10 @@ def test_shards_write_same_files_as_one_process(tmp_path, kind, requests, expect
     assert [result.set for result in report] == ["plain", "permuted"]
     folder = StorageFolder(out)
     assert folder.read("results.json") == expected
-    assert {"examples.json", "results.json"} <= set(folder.names())
+    assert {"examples.json", "results.json"} <= set(folder.list_names())
     stored = ["00-plain.labels.parquet", "00-plain.parquet", "01-permuted.labels.parquet", "01-permuted.parquet"]
-    assert (folder / "samples").names() == stored
-    assert len((folder / "predictions" / "tasks").names()) == 2
+    assert (folder / "samples").list_names() == stored
+    assert len((folder / "predictions" / "tasks").list_names()) == 2
 
 
 def test_shard_predictions_are_scored_without_model(tmp_path, requests, expected, monkeypatch):
@@ -82,7 +82,7 @@ def test_incomplete_tasks_name_missing_chunks(tmp_path, requests, expected):
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
-def test_damaged_chunk_is_predicted_again_by_the_scoring_shard(tmp_path, requests, expected):
+def test_scoring_shard_predicts_damaged_chunk_again(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
     file = min((tmp_path / "shared").glob("predictions/*/part-00000.parquet"))
     file.write_bytes(file.read_bytes()[:-100])
@@ -103,7 +103,7 @@ def test_only_one_shard_scores(tmp_path, requests):
 def test_other_command_in_folder_has_separate_tasks(tmp_path, requests):
     shard(requests, tmp_path / "shared")
     assert [result.set for result in shard(requests[1:], tmp_path / "shared")] == ["permuted"]
-    assert (StorageFolder(tmp_path / "shared") / "predictions" / "tasks").names() == ["000-000.json"]
+    assert (StorageFolder(tmp_path / "shared") / "predictions" / "tasks").list_names() == ["000-000.json"]
 
 
 def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
@@ -140,7 +140,7 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
 def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
-    assert len((StorageFolder(out) / "predictions" / "tasks").names()) == 2
+    assert len((StorageFolder(out) / "predictions" / "tasks").list_names()) == 2
     done = command("score", "--run-dir", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
 
@@ -151,9 +151,8 @@ def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
     with pytest.raises(ValueError, match="expected a shard as i/n"):
         shard(requests, tmp_path / "shared", "2/2")
     names = {}
-    exec(
-        "def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names
-    )  # a function without a source file
+    # a function without a source file
+    exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)
     with pytest.raises(ValueError, match="expected a model that every process can identify"):
         unbag.evaluate(
             names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False

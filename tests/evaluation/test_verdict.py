@@ -19,7 +19,7 @@ from unbag.evaluation import verdict
 from unbag.evaluation.demo import build_requests, write_demo_data
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.model_loading import load_predictor
-from unbag.evaluation.scoring import score_answers
+from unbag.evaluation.scoring import score_set_predictions
 from unbag.reports import terminal
 from unbag.reports.html.data import load_report_data
 from unbag.reports.html.page import render_page
@@ -118,7 +118,7 @@ def results(sets):
     for kind in (*KINDS, "reads two"):
         record = {"name": kind, "kind": "lexical" if kind in ("lexical", "hypothesis-only") else "function"}
         scored[kind] = [
-            score_answers(
+            score_set_predictions(
                 item,
                 _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
                 record,

@@ -224,9 +224,8 @@ def _shown(
         told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
         yield f"{seen}/shown.json", _lines(told)
         chosen["selections"] = [each for each in chosen["selections"] if each["set"] not in of_others]
-        shown.write_text(
-            json.dumps(chosen), encoding="utf-8"
-        )  # so that the page contains no sentences of other corpora either
+        # so that the page contains no sentences of other corpora either
+        shown.write_text(json.dumps(chosen), encoding="utf-8")
         if name not in _TOGETHER:
             yield f"{seen}/report.txt", _report([folders[name]])
     if "words" in runs:
@@ -300,7 +299,7 @@ def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()
-            about = [published.message, *published.owns, *published.files]
+            about = [published.message, *published.owned_patterns, *published.files]
             yield f"{under}hub/{name}-{kind}.txt", "".join(f"{line}\n" for line in about)
             files = {path: file for path, file in published.files.items() if isinstance(file, Path)}
             if name != "breaking_nli":

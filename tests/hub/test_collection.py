@@ -96,7 +96,7 @@ def test_preview_lists_collection_and_writes_nothing(repo_id):
         assert f"unbag {repo_id}" not in [each.title for each in alice().list_collections(owner="org")]
         _publish(publications[:1])
         shown = _publish(publications, yes=False, as_json=False)
-        assert "collection org (1 items are listed already)" in shown
+        assert "collection org (1 items are already listed)" in shown
         assert f"  + {publications[0].kind} {publications[0].repo}" not in shown
 
 

@@ -30,12 +30,8 @@ from unbag.hub.eval_results import ResultContext
         ("breaking_nli", {}, {"name": "official", "split": "", "origin": "an address"}, "official"),
         ("sicck", {"space": "seven_way"}, {"name": "official", "split": ""}, "official-seven_way"),
         ("plain", {}, {"name": "pairs.csv", "split": "", "origin": "pairs.csv"}, None),
-        (
-            "plain",
-            {},
-            {"origin": "somebody/else (default)"},
-            None,
-        ),  # has the name of the corpus, but a different origin
+        # has the name of the corpus, but a different origin
+        ("plain", {}, {"origin": "somebody/else (default)"}, None),
     ],
 )
 def test_published_config_name_of_result(name, config, data, expected):

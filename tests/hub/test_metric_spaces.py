@@ -82,7 +82,7 @@ def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp
     environment = hub.env(tmp_path / "publisher", token=ALICE)
     PYTHON.run(*command, env=environment, check=True)
     again = PYTHON.run(*command, env=environment, check=True)
-    assert again.stdout.count("nothing to change") == len(NAMES)
+    assert again.stdout.count("no changes") == len(NAMES)
     inputs = {space.repo: MINITREES if name == "pos_minitree" else _example(name) for name, space in spaces.items()}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("load_metrics.py")],

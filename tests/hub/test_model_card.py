@@ -12,7 +12,7 @@ from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model
 from unbag.hub.model_code import remove_code
 from unbag.inference.hub_files import compute_folder_revision
-from unbag.training.recipes import find_recipe, recipes
+from unbag.training.recipes import find_recipe, load_recipes
 
 LABELS = ["contradiction", "entailment", "neutral"]
 SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
@@ -44,7 +44,7 @@ def run(tmp_path):
             "model": {"name": base, "revision": "b" * 40},
             "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
             "label_order": LABELS,
-            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
+            **{"count_pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
             **{"evaluations": evaluations, "best_evaluation": evaluations[-1], "device": "cpu"},
             "environment": {"python": "3.11", "unbag": "0.1.0"},
         }
@@ -151,7 +151,7 @@ def test_model_card_describes_recipe_and_word_order(run):
 
 
 def test_recipes_with_model_have_description():
-    assert [name for name, recipe in recipes().items() if recipe.protocol is None and not recipe.about] == []
+    assert [name for name, recipe in load_recipes().items() if recipe.protocol is None and not recipe.about] == []
 
 
 def test_results_of_other_model_are_rejected(run):
@@ -215,7 +215,7 @@ def test_model_card_of_unbag_architecture_imports_unbag(run):
 
 def test_publication_with_code_includes_architecture(run):
     folder = run()
-    with pytest.raises(ValueError, match="whose code is in transformers"):
+    with pytest.raises(ValueError, match="which is part of transformers"):
         build_checkpoint_publication(folder, "me/model", with_code=True)
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
@@ -235,7 +235,7 @@ def test_publication_with_code_includes_architecture(run):
     code = publication.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code
-    assert "modeling_unbag.py" in publication.owns, "it goes when the model is published again without"
+    assert "modeling_unbag.py" in publication.owned_patterns, "it goes when the model is published again without"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_mended_model_in_job_is_published_with_both_evaluations(
             ("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"),
             "got --data pairs.csv",
         ),
-        (("evaluate", "majority", "--push-results", "org", "--offline"), "expected to run online, got --offline"),
+        (("evaluate", "majority", "--push-results", "org", "--offline"), "expected network access, got --offline"),
         (
             ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),
             "expected a Hub repository",

@@ -7,14 +7,14 @@ import torch
 
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag.inference import TransformerPredictor
-from unbag.inference.optimizations import use_first_token
+from unbag.inference.optimizations import shorten_last_layer
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
 def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object) -> TransformerPredictor:
     with monkeypatch.context() as patched:
-        patched.setattr("unbag.inference.transformer.use_first_token", lambda model, inputs: False)
+        patched.setattr("unbag.inference.transformer.shorten_last_layer", lambda model, inputs: False)
         return TransformerPredictor.load(folder)  # type: ignore[arg-type]
 
 
@@ -51,5 +51,5 @@ def test_head_that_reads_all_tokens_is_unchanged(make_model: MakeModel):
         "input_ids": torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]),
         "attention_mask": torch.tensor([[1] * 4, [1, 1, 1, 0]]),
     }
-    assert not use_first_token(model, inputs)
+    assert not shorten_last_layer(model, inputs)
     assert model.bert.encoder.layer[-1] is plain

@@ -32,10 +32,8 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_run_resumes_to_same_files(tmp_path, unbroken, seed):
     draw = random.Random(seed)
-    wanted, moment = (
-        draw.randint(1 + 2 * seed, 2 + 2 * seed),
-        draw.uniform(0, 0.2),
-    )  # number of chunks to wait for, and further seconds
+    # number of chunks to wait for, and further seconds
+    wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)
     killed = start(tmp_path, "--seconds", 0.2)
     wait_until(lambda: len(list(tmp_path.glob("*/part-*.parquet"))) >= wanted, killed)
     time.sleep(moment)

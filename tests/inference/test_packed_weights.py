@@ -8,7 +8,7 @@ from torch import nn
 
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag.inference import TransformerPredictor
-from unbag.inference.optimizations import PackedLinear, use_packed_weights
+from unbag.inference.optimizations import PackedLinear, pack_linear_weights
 
 WEIGHTS = "unbag.inference.optimizations"
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
@@ -16,7 +16,7 @@ PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object, **options: object) -> TransformerPredictor:
     with monkeypatch.context() as patched:
-        patched.setattr("unbag.inference.transformer.use_packed_weights", lambda model, inputs, rows: False)
+        patched.setattr("unbag.inference.transformer.pack_linear_weights", lambda model, inputs, rows: False)
         return TransformerPredictor.load(folder, **options)  # type: ignore[arg-type]
 
 
@@ -82,7 +82,7 @@ def test_model_that_reads_weights_directly_is_unchanged(make_model: MakeModel, m
     dense = model.bert.pooler.dense
     model.bert.pooler.forward = lambda hidden: nn.functional.linear(hidden[:, 0], model.bert.pooler.dense.weight)
     inputs = {"input_ids": torch.tensor([[2, 7, 8, 3]]), "attention_mask": torch.ones(1, 4, dtype=torch.long)}
-    assert not use_packed_weights(model, inputs, 100)
+    assert not pack_linear_weights(model, inputs, 100)
     assert model.classifier is head
     assert model.bert.pooler.dense is dense
     assert model(**inputs).logits.isfinite().all()

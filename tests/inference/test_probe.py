@@ -30,7 +30,7 @@ from unbag.inference.label_probe import (
     MARGIN,
     MARGIN_OF_COUPLES,
     PAIRS,
-    validate_outputs,
+    raise_output_count_error,
 )
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
@@ -186,9 +186,8 @@ def test_one_output_false_alarm_rate_equals_docstring():
     alarms = total = 0
     for entailed in combinations(range(12), 4):
         rest = [place for place in range(12) if place not in entailed]
-        above = (
-            32 - sum(entailed) + 6
-        )  # number of (entailed, other) pairs in the right order, from the positions of the entailed pairs
+        # number of (entailed, other) pairs in the right order, from the positions of the entailed pairs
+        above = 32 - sum(entailed) + 6
         for contradicting in combinations(rest, 4):
             over = 32 - sum(contradicting) + 6
             couples = (above, 32 - above, over, 32 - over)
@@ -217,7 +216,7 @@ def test_wrong_number_of_outputs_error_names_fitting_order(meant):
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* obvious pairs right"):
-        validate_outputs(predictor, caught.value)
+        raise_output_count_error(predictor, caught.value)
 
 
 def test_single_score_error_explains_required_rows():
@@ -225,7 +224,7 @@ def test_single_score_error_explains_required_rows():
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=r"\[score, 1 - score\].*--label-map contradiction,not_contradiction "):
-        validate_outputs(predictor, caught.value)
+        raise_output_count_error(predictor, caught.value)
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -253,7 +252,7 @@ def test_report_becomes_error_with_advice():
     assert str(error) == (
         "the model declares its outputs as entailment,neutral,contradiction, which gets 4 of 12 obvious pairs right, "
         "but neutral,entailment,contradiction gets 12 of 12 right; pass --label-map "
-        "neutral,entailment,contradiction, or --trust-labels if the declared order is right after all"
+        "neutral,entailment,contradiction, or --trust-labels if the declared order is correct"
     )
 
 

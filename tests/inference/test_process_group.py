@@ -27,14 +27,13 @@ def test_two_processes_give_result_of_one(tiny_bert, tmp_path):
 
 
 @pytest.mark.nightly
-def test_failing_process_ends_the_others(tmp_path):
+def test_failing_process_ends_others(tmp_path):
     options = ("--fail-on-rank", 1, "--calls", tmp_path / "calls")
     failed = PYTHON.run(*TORCHRUN, "-m", CHILD, tmp_path, *options, cwd=ROOT)
     assert failed.returncode != 0
     assert "out of luck" in failed.stderr
-    assert (
-        len((tmp_path / "calls").read_text().splitlines()) == 5
-    )  # rank 0 predicted its four chunks, rank 1 failed at its first
+    # rank 0 predicted its four chunks, rank 1 failed at its first
+    assert len((tmp_path / "calls").read_text().splitlines()) == 5
     assert len(parts(tmp_path)) == 4  # the finished chunks are stored
 
 

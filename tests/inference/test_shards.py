@@ -17,7 +17,7 @@ CHUNK = 9  # 12 chunks for 100 rows
 
 
 def parts(store):
-    return {name: store.folder.read(name) for name in store.folder.names() if name.startswith("part-")}
+    return {name: store.folder.read(name) for name in store.folder.list_names() if name.startswith("part-")}
 
 
 def run_shard(folder, index, of, predictor, lease=30.0):
@@ -46,7 +46,7 @@ def test_three_shards_predict_each_row_once(tmp_path, kind, unbroken):
         thread.join()
     assert sum(sum(predictor.calls) for predictor in predictors) == 100, "each row is asked once"
     assert all(parts(one.store) == unbroken for one in found)
-    assert (found[0].store.folder / "claims").names() == []
+    assert (found[0].store.folder / "claims").list_names() == []
 
 
 def test_shard_continues_with_chunks_of_absent_shards(tmp_path, unbroken, caplog):
@@ -60,7 +60,7 @@ def test_shard_continues_with_chunks_of_absent_shards(tmp_path, unbroken, caplog
     assert asked[:3] == [1, 5, 9]
     assert sorted(asked) == list(range(12))
     assert parts(found.store) == unbroken
-    assert "finds no other running shard" in caplog.text
+    assert "found no other running shard" in caplog.text
 
 
 def test_claim_of_dead_shard_expires(tmp_path, unbroken):
@@ -85,7 +85,7 @@ def test_claim_of_dead_shard_expires(tmp_path, unbroken):
     finally:
         LeaseManager.__exit__ = real_exit
     folder = work.store.folder / "claims"
-    assert len(folder.names()) == 2, "the piece that was being made, and the shard"
+    assert len(folder.list_names()) == 2, "the piece that was being made, and the shard"
     found = run_shard(tmp_path, 1, 2, predictor, lease)
     assert sum(predictor.calls) == 100 - 2 * CHUNK, "what was stored is not made again"
     assert parts(found.store) == unbroken
@@ -105,7 +105,7 @@ def test_live_shard_keeps_its_claims(tmp_path):
         assert other.take("a")
         one.release("a")
         assert describe_lease(folder.read("a.json")).startswith("other")
-    assert folder.names() == []
+    assert folder.list_names() == []
 
 
 def test_nonexclusive_claims_are_checked_again(tmp_path, monkeypatch):
@@ -138,13 +138,13 @@ def test_chunk_shards_equal_whole_chunk_bit_for_bit(tmp_path, kind, request):
     for piece in pieces[::-1]:
         work.predict(piece, save_every=0)
     assert parts(work.store) == parts(whole.store)
-    assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
+    assert work.store.folder.list_names() == ["part-00000.parquet", "part-00001.parquet"]
     # Started by three shards and finished by one.
     again = PredictionJob.from_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     again.predict(pieces[1])
     resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     assert parts(resumed.store) == parts(whole.store)
-    assert (resumed.store.folder / "unfinished").names() == []
+    assert (resumed.store.folder / "unfinished").list_names() == []
 
 
 def test_complete_chunk_shards_are_joined_by_next_process(tmp_path, monkeypatch):
@@ -178,8 +178,8 @@ def test_number_of_listings_does_not_depend_on_missing_chunks(tmp_path, monkeypa
     work = build_shared_job(ROWS, Counting(), tmp_path, chunk_rows=10)
     assert work.choose_shards_per_chunk(8) > 1
     monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # other shards hold all claims
-    listings, names = [], StorageFolder.names
-    monkeypatch.setattr(StorageFolder, "names", lambda folder: listings.append(folder) or names(folder))
+    listings, names = [], StorageFolder.list_names
+    monkeypatch.setattr(StorageFolder, "list_names", lambda folder: listings.append(folder) or names(folder))
     predict_shard(work, Shard(0, 8), wait=False)
     assert len(listings) < 10
 

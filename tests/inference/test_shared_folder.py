@@ -21,7 +21,7 @@ class Threads(ProcessGroup):
     def gather(self, values):
         self.values[self.rank] = values
         self.barrier.wait(30)
-        found = [value for rank in range(self.world) for value in self.values[rank]]
+        found = [value for rank in range(self.world_size) for value in self.values[rank]]
         self.barrier.wait(30)
         return found
 

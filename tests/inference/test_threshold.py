@@ -55,7 +55,7 @@ def test_probe_does_not_depend_on_threshold(make_model: MakeModel):
         assert run_label_probe(predictor) == expected
         assert run_label_probe(LongPremisePredictor(predictor, "every-sentence")) == expected
         assert predictor.label_space == TWO_WAY
-        assert predictor.without_threshold().label_space == LABELS
+        assert predictor.copy_without_threshold().label_space == LABELS
 
 
 def test_evaluate_at_threshold_equals_threshold_sweep(make_model: MakeModel, tmp_path):

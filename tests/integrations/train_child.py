@@ -34,7 +34,7 @@ def main() -> None:
 def _asked_in_pieces(folder: Path) -> list[list[float]]:
     """Return the probabilities of a model whose weights are sharded over all processes."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
-    if (world := connect_process_group().world) > 1:
+    if (world := connect_process_group().world_size) > 1:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 

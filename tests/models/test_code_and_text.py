@@ -13,7 +13,7 @@ from unbag.models.diin import TransitionLayer
 from unbag.models.embeddings import RELATIONS
 from unbag.models.g_tlstm import QueryScorer
 from unbag.models.tree_lstm import NodeStates, TreeLstmCell
-from unbag.training.initialization import build_options_class, parameters
+from unbag.training.initialization import build_options_class, count_parameters
 
 CAT_AND_DOG = [("cat", "dog")]
 """A pair of two tokens a side: the one each sentence begins with, and a word."""
@@ -53,9 +53,8 @@ def test_kim_composition_reads_projection_and_attended_relations():
     expected = torch.stack([torch.zeros(RELATIONS), torch.tensor([0.75, 0, 0, 0.375, 0])])
     torch.testing.assert_close(premise[0, :, -RELATIONS:], expected)
     assert not hypothesis[0, :, -RELATIONS:].any(), "the relation of dog to cat is another one, and there is none"
-    compared = torch.cat(
-        [torch.zeros(2, 8 * network.config.hidden_size), expected], dim=-1
-    )  # the output of the zero encoder
+    # the output of the zero encoder
+    compared = torch.cat([torch.zeros(2, 8 * network.config.hidden_size), expected], dim=-1)
     torch.testing.assert_close(premise[0, :, :-RELATIONS], network.project(compared).relu())
 
 
@@ -166,7 +165,7 @@ def test_g_tlstm_scaled_scores_equal_scaled_query():
 def test_g_tlstm_trees_do_not_depend_on_score_scale():
     code, text = (tiny_model("g-tlstm", scaled_scores=scaled) for scaled in (True, False))
     side, _ = sides(code)
-    assert code.trees(side) == text.trees(side)
+    assert code.build_trees(side) == text.build_trees(side)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
@@ -230,13 +229,13 @@ def test_rse_parameters_equal_those_of_code(layers, published):
     readers = bilstm(300, 600) + 2 * bilstm(300 + 2 * 600, 600)
     classifier = linear(8 * 600, 800) + (layers - 1) * linear(800, 800) + linear(800, 3)
     assert readers + classifier == published
-    assert parameters(ARCHITECTURES["rse"], classifier_layers=layers) == published
+    assert count_parameters(ARCHITECTURES["rse"], classifier_layers=layers) == published
 
 
 def test_rse_bow_has_as_many_classifier_parameters_as_rse():
     """A fully connected ReLU layer replaces each BiLSTM (Nie et al. 2019, section 3.2)."""
     readers = linear(300, 2 * 600) + 2 * linear(300 + 2 * 600, 2 * 600)
-    assert parameters(ARCHITECTURES["rse-bow"]) == readers + linear(8 * 600, 800) + linear(800, 3)
+    assert count_parameters(ARCHITECTURES["rse-bow"]) == readers + linear(8 * 600, 800) + linear(800, 3)
 
 
 @pytest.mark.parametrize("compose_relations", [True, False])
@@ -250,8 +249,8 @@ def test_kim_parameters_are_those_of_esim_and_relations(compose_relations, pool_
     of_projection = RELATIONS * size
     of_composition = compose_relations * 2 * 4 * size * RELATIONS
     of_pooling = pool_relations * (linear(RELATIONS, 1) + 2 * 2 * size * size)
-    found = parameters(ARCHITECTURES["kim"], compose_relations=compose_relations, pool_relations=pool_relations)
-    assert found == parameters(ARCHITECTURES["esim"]) + of_projection + of_composition + of_pooling
+    found = count_parameters(ARCHITECTURES["kim"], compose_relations=compose_relations, pool_relations=pool_relations)
+    assert found == count_parameters(ARCHITECTURES["esim"]) + of_projection + of_composition + of_pooling
     if not pool_relations:
         assert found == pytest.approx(4_300_000, rel=0.011)
 
@@ -270,7 +269,7 @@ def test_text_variants_differ_from_default_and_are_options(name, options):
 
 @pytest.mark.parametrize("name", ["g-tlstm", "diin"])
 def test_options_without_weights_add_no_parameters(name):
-    assert parameters(ARCHITECTURES[name]) == parameters(ARCHITECTURES[name], **TEXT_VARIANTS[name])
+    assert count_parameters(ARCHITECTURES[name]) == count_parameters(ARCHITECTURES[name], **TEXT_VARIANTS[name])
 
 
 @pytest.mark.parametrize("name", ["g-tlstm", "diin"])

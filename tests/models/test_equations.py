@@ -356,9 +356,8 @@ def test_far_distances_share_one_bias():
             if isinstance(layer, torch.nn.Linear):
                 layer.weight.zero_()
                 layer.bias.zero_()
-        attention.bias.copy_(
-            torch.log(torch.tensor([3.0, 1.0, 2.0]))
-        )  # of words after, the word itself, and words before
+        # of words after, the word itself, and words before
+        attention.bias.copy_(torch.log(torch.tensor([3.0, 1.0, 2.0])))
     words = torch.eye(4)[None, :, :2].clone()
     words[0, 2:] = 0
     weights = attention(words, torch.ones(1, 4, dtype=torch.bool))[0, :, 2:]  # of words 0 and 1

@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from tests.models.tiny import LABELS, PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
 from unbag.models import ARCHITECTURES
 from unbag.models.network import SentenceEncoder
-from unbag.training.initialization import parameters
+from unbag.training.initialization import count_parameters
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
 ENCODERS = ("dan", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")
@@ -116,7 +116,7 @@ def test_number_of_parameters_equals_paper(name):
         "infersent": 8_650_755,  # the published count excludes the classifier above the encoder
         "kim": 360_006,  # the weighted sums of both sentences, which the authors' training script omits
     }.get(name, 0)
-    assert parameters(ARCHITECTURES[name]) - other == pytest.approx(published, rel=0.05)
+    assert count_parameters(ARCHITECTURES[name]) - other == pytest.approx(published, rel=0.05)
 
 
 @every_model
@@ -125,9 +125,9 @@ def test_documentation_table_has_same_parameter_counts(name):
     [row] = [line for line in DOCUMENTED.split("\n## ")[0].splitlines() if line.startswith(f"| {name} |")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[1] == f"[{kind.paper}]({kind.url})"
-    assert cells[2] == kind.sees
-    assert cells[3] == f"{parameters(kind) / 1e6:.2f} M"
-    published = f"{kind.published / 1e6:g} M{'' if kind.looked_up else ' *'}" if kind.published else ""
+    assert cells[2] == kind.input_description
+    assert cells[3] == f"{count_parameters(kind) / 1e6:.2f} M"
+    published = f"{kind.published / 1e6:g} M{'' if kind.is_verified else ' *'}" if kind.published else ""
     assert cells[4] == published
 
 
@@ -175,11 +175,11 @@ def test_hypothesis_only_model_ignores_premise():
 @every_model
 def test_hex_finds_last_layer_and_words(name):
     from unbag.training.config import HexOptions
-    from unbag.training.hex import Hex
+    from unbag.training.hex import HexObjective
 
     network = tiny_model(name)
     network.config.id2label = dict(enumerate("abc"))
-    objective = Hex(network, tiny_tokenizer(), HexOptions(warm_start=0)).train()
+    objective = HexObjective(network, tiny_tokenizer(), HexOptions(warm_start=0)).train()
     loss = objective(LABELS, **encode())
     loss.loss.backward()
     assert loss.loss.isfinite()

@@ -59,7 +59,7 @@ sys.modules["unbag"] = None  # whoever imports it fails
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 class NoParser:
-    def trees(self, sentences):
+    def parse_trees(self, sentences):
         lengths = map(len, sentences)
         return [[(n - 2 - k, n - 1 if k == 0 else n + k - 1) for k in range(n - 1)] for n in lengths]
 

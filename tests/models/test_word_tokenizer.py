@@ -56,7 +56,7 @@ def test_words_do_not_cross_token_boundaries_in_real_sentences(shared):
 
 def test_vocabulary_is_sorted_by_frequency_then_alphabet():
     assert build_vocabulary(["b a a", "A c b"]) == ["a", "b", "c"]
-    assert build_vocabulary(["b a a", "A c b"], least=2) == ["a", "b"]
+    assert build_vocabulary(["b a a", "A c b"], min_count=2) == ["a", "b"]
 
 
 def test_tokenizer_loads_without_unbag(tmp_path):

@@ -5,7 +5,7 @@ import torch
 
 from unbag.models import ARCHITECTURES
 from unbag.models.word_tokenizer import SPECIAL, build_word_tokenizer
-from unbag.training.word_features import spelling
+from unbag.training.word_features import build_spelling_table
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
 PAIRS = [
@@ -46,7 +46,7 @@ class NoParser:
 
     identity = "no parser"
 
-    def trees(self, sentences):
+    def parse_trees(self, sentences):
         return [right_branching(len(words)) for words in sentences]
 
 
@@ -65,7 +65,7 @@ def tables(kind):
     size = len(SPECIAL) + len(WORDS)
     made, config = {}, {}
     if "spelling" in kind.needs:
-        made |= spelling(WORDS)
+        made |= build_spelling_table(WORDS)
         config["spelling"] = made["spelling"].shape[1]
     if "stems" in kind.needs:
         made["stem"] = rng.permutation(np.arange(size) // 2)
@@ -111,4 +111,4 @@ def sides(network, pairs=PAIRS):
     """Return premises and hypotheses as inputs of a network."""
     from unbag.models.sides import split_sides
 
-    return split_sides(**encode(pairs), start=network.config.bos_token_id)
+    return split_sides(**encode(pairs), start_token_id=network.config.bos_token_id)

@@ -106,15 +106,15 @@ def test_better_system_is_lower_where_lower_is_better(tmp_path):
     found = comparison.compare(run(tmp_path / "a", before), run(tmp_path / "b", after))
     [drop] = [each for each in found.differences if each.quantity == "drop"]
     assert drop.difference.high < 0
-    assert found.better(drop) == "B"
+    assert found.find_better(drop) == "B"
     assert [each["better"] for each in found.as_json()["differences"] if each["quantity"] == "drop"] == ["B"]
     assert "Swapped · ours.jsonl drop (b better than a)" in compared.format_comparison_verdict(found, named=True)
 
 
 def test_no_system_is_better_without_test_or_direction(folders):
     undirected = comparison.compare(*folders, quantities=["by_label.*"])
-    assert any(undirected.significant(each) for each in undirected.differences)
-    assert {undirected.better(each) for each in undirected.differences} == {None}
+    assert any(undirected.is_significant(each) for each in undirected.differences)
+    assert {undirected.find_better(each) for each in undirected.differences} == {None}
     assert "(B above A)" in compared.format_comparison_verdict(undirected)
     (folders[1] / "samples" / "00-plain.parquet").unlink()
     untested = [each for each in comparison.compare(*folders).differences if each.set == "plain"]

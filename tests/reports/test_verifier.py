@@ -16,7 +16,7 @@ from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
-from unbag.data.predictions import SetPredictions, predictions_from_labels
+from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, quantities
 from unbag.evaluation.gates import GateBound
 from unbag.reports import run_tables, terminal
@@ -33,7 +33,7 @@ def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain
     rest = (1 - entailment)[:, None] * np.where(gold[:, None] == 2, (0.2, 0.8), (0.8, 0.2))
     answers = SetPredictions(np.column_stack([entailment, rest]), LABELS, has_probabilities=True)
     if not has_probabilities:
-        answers = predictions_from_labels(answers.predicted.tolist())
+        answers = build_predictions_from_labels(answers.predicted.tolist())
     made = result(name, 0.8, rows=rows)
     found = compute_verifier_scores(gold, answers, range(rows))
     return replace(
@@ -107,7 +107,7 @@ def test_threshold_sentences_are_complete(row, sentence):
 
 def test_label_only_sentences_state_missing_probabilities():
     [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
-    assert "gives no probabilities" in sentence
+    assert "returns no probabilities" in sentence
 
 
 def test_result_without_verification_has_no_table():
@@ -151,7 +151,7 @@ def test_compare_tests_named_metrics_except_average_precision(folders):
         "false contradiction": "mcnemar",
         "Brier score": "bootstrap",
     }
-    better = {each.label: compared.better(each) for each in compared.differences}
+    better = {each.label: compared.find_better(each) for each in compared.differences}
     assert better["AUROC"] == better["false entailment"] == better["Brier score"] == compared.systems[0].letter
     assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in compared.notes
 

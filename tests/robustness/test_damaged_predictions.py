@@ -10,7 +10,7 @@ from unbag.inference import runner as running
 
 
 def test_hash_collision_does_not_reuse_predictions(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "compute_store_key", lambda material: "a" * 64)  # simulates a hash collision
+    monkeypatch.setattr(running, "compute_store_key", lambda key_fields: "a" * 64)  # simulates a hash collision
     run(tmp_path)
     other = ROWS.map(lambda row: {"premise": f"{row['premise']} or so"})
     again = Counting()

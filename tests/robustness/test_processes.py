@@ -43,7 +43,7 @@ def ended(processes):
 def test_oversized_step_in_one_process_ends_others(told, tmp_path):
     codes, [others, short] = ended(PYTHON.start_group(2, SHORT, *told))
     assert codes == [1, 1]
-    reason = "another process of this run has failed and reports the cause"
+    reason = "another process of this run failed; see the error of that process"
     assert others == [f"unbag: {reason}; rerun the same command to resume"]
     assert len(short) == 1
     assert "out of memory in a training step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]

@@ -33,7 +33,7 @@ def pieces(text, *, of=KEY, length=8):
 def test_truncated_message_contains_no_part_of_key(before, after, longest):
     os.environ["OPENAI_API_KEY"] = KEY
     message = f"{before}{KEY}{after}".replace("\n", " ")
-    assert not pieces(extract_first_line(ValueError(message), longest=longest))
+    assert not pieces(extract_first_line(ValueError(message), max_length=longest))
     assert not pieces(redact(message))
 
 
@@ -156,4 +156,4 @@ def test_redirect_to_other_host_is_rejected(serve, tmp_path, capsys, status):
     data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
     said = " ".join(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
     assert asked == []
-    assert f"responded with {status}: it redirects requests to http://127.0.0.1" in said
+    assert f"responded with {status}, a redirect to http://127.0.0.1" in said

@@ -125,9 +125,8 @@ def test_perfect_model_has_no_drop():
         assert subset["accuracy"].value == subset["accuracy"].high == 1
         assert subset["accuracy"].low == pytest.approx(0.025 ** (1 / subset["n"]))
         assert subset["drop"].value == 0
-        assert (subset["drop"].low < 0 < subset["drop"].high) == (
-            subset["lambda"] > 0
-        )  # at λ = 0, all minus all is always 0
+        # at λ = 0, all minus all is always 0
+        assert (subset["drop"].low < 0 < subset["drop"].high) == (subset["lambda"] > 0)
 
 
 def test_constant_majority_prediction_equals_majority_accuracy():

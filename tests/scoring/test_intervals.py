@@ -30,7 +30,7 @@ def test_limit_at_extremes_has_closed_form(share, n):
     assert (estimate.low, estimate.high) == pytest.approx((limit, 1.0) if share else (0.0, 1 - limit))
 
 
-def test_interval_of_the_complement_is_mirrored():
+def test_interval_of_complement_is_mirrored():
     right = np.random.default_rng(0).random(37) < 0.8
     of_right, of_wrong = (accuracy(each.astype(int), np.ones(37, dtype=int))["accuracy"] for each in (right, ~right))
     assert (of_right.low, of_right.high) == pytest.approx((1 - of_wrong.high, 1 - of_wrong.low))

@@ -84,9 +84,8 @@ def test_entropy_uses_only_accepted_permutations():
     predicted = [E, E, E, N]
     distributions = [sure, [0.34, 0.33, 0.33], sure, uniform]
     scores = permutation_acceptance(predicted, [E] * 4, ["a"] * 4, [-1, 0, 1, 2], probabilities=distributions)
-    expected = (
-        -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33)) / 2
-    )  # the last permutation is not accepted, and the certain one has entropy 0
+    # the last permutation is not accepted, and the certain one has entropy 0
+    expected = -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33)) / 2
     assert scores["entropy_c"].value == pytest.approx(expected)
     assert scores["entropy_f"].value is None
 

@@ -9,13 +9,13 @@ from torch import distributed as dist
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference.distributed import destroy_process_group
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex
+from unbag.training.hex import HexObjective
 
 
 def main() -> None:
     accelerator = accelerate.Accelerator(cpu=True)
     rank, world = accelerator.process_index, accelerator.num_processes
-    objective = Hex(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
+    objective = HexObjective(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
     wrapped = accelerator.prepare(objective)
     assert isinstance(wrapped, torch.nn.parallel.DistributedDataParallel) == (world > 1)
     rows = slice(rank * len(PAIRS) // world, (rank + 1) * len(PAIRS) // world)

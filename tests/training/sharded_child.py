@@ -20,7 +20,7 @@ from torch.distributed.fsdp import _flat_param, _optim_utils
 
 from unbag import scripts
 from unbag.inference.distributed import destroy_process_group
-from unbag.training.checkpoints import Checkpoints
+from unbag.training.checkpoints import CheckpointManager
 from unbag.training.run import run
 
 AS_ACCELERATE = AcceleratorState.__init__
@@ -76,7 +76,7 @@ def main() -> None:
     AcceleratorState.__init__ = with_cpus  # type: ignore[method-assign]
     _flat_param.FlatParamHandle.to_cpu = there_already
     _optim_utils._unflatten_orig_param_states = copied
-    save = Checkpoints.save
+    save = CheckpointManager.save
     for name, options, stop in json.loads(sys.argv[1]):
 
         def saved(
@@ -92,11 +92,11 @@ def main() -> None:
         recipe = scripts.file("trainers", name).RECIPE
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
         config = recipe.config(**options | lists | {"output_dir": Path(options["output_dir"])})
-        Checkpoints.save = saved  # type: ignore[method-assign]
+        CheckpointManager.save = saved  # type: ignore[method-assign]
         try:
             run(recipe, config)
         except Stopped:
-            Checkpoints.save = save  # type: ignore[method-assign]
+            CheckpointManager.save = save  # type: ignore[method-assign]
             run(recipe, config)
     destroy_process_group()
 

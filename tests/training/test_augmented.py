@@ -16,7 +16,7 @@ from unbag.inference.loading import load_for_training
 from unbag.training import augmented
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import AUGMENT_KINDS
-from unbag.training.data import Part
+from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 
 # man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
@@ -54,7 +54,7 @@ def made(parser, wordnet):
 
 
 def _part():
-    return Part("own", EXAMPLES, 1.0, "en", {"excluded": {}})
+    return DataPart("own", EXAMPLES, 1.0, "en", {"excluded": {}})
 
 
 @pytest.mark.nightly
@@ -64,7 +64,7 @@ def test_each_kind_adds_pairs_and_is_counted(made):
     assert [parse_pair_kind(pair.source_id) for pair in pairs] == [
         kind for kind, n in numbers.items() for _ in range(n)
     ]
-    record = added.record()
+    record = added.build_record()
     assert record["words"] == "training"
     assert list(record["first_epoch"]) == list(AUGMENT_KINDS)
     for kind, counted in record["first_epoch"].items():
@@ -79,10 +79,10 @@ def test_each_kind_adds_pairs_and_is_counted(made):
 def test_pairs_depend_on_seed_and_epoch(made):
     kinds = ("swapped", "negated", "substituted")
     first, added = made(kinds)
-    record = added.record()
+    record = added.build_record()
     assert made(kinds)[0] == first == added(0)
     assert added(1) != first
-    assert added.record() == record, "of the first epoch"
+    assert added.build_record() == record, "of the first epoch"
     assert made(kinds, seed=14)[0] != first
 
 
@@ -100,11 +100,11 @@ import json, sys
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training import augmented
-from unbag.training.data import Part
+from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
 augmented.Parser = lambda: Parser(pipeline)
-part = Part("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
+part = DataPart("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
 added = augmented.PairAugmenter([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=13)
 print(json.dumps(added(1)))
 """
@@ -131,7 +131,7 @@ def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, m
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds = ("swapped=0.5", "soswap=9")
     record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 7 + 9
+    assert record["count_pairs_per_epoch"] == len(PAIRS) + 7 + 9
     assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
     assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
     assert record["parser"] == parser.identity
@@ -143,7 +143,7 @@ def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds, batches = ("negation=7", "soswap=4"), "stratified"
     record, _ = finetune(corpus=(str(file),), max_steps=2, batch_size=8, augment=kinds, augment_batches=batches)
-    assert record["pairs_per_epoch"] == len(PAIRS) + 6 + 4
+    assert record["count_pairs_per_epoch"] == len(PAIRS) + 6 + 4
     assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
     assert record["config"]["augment_batches"] == "stratified"
 
@@ -153,7 +153,7 @@ def test_batches_of_several_processes_equal_single_process(pretrained, stratifie
     added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
 
     def batches(world):
-        encoder = PairEncoder.of(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
+        encoder = PairEncoder.from_classifier(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
         epochs = [
             EpochBatches(
                 [_part()],
@@ -165,7 +165,7 @@ def test_batches_of_several_processes_equal_single_process(pretrained, stratifie
                 extra_pairs=lambda *_: [],
                 added=lambda _: added,
                 stratified=stratified,
-            ).epoch(0)
+            ).build_epoch(0)
             for rank in range(world)
         ]
         ids = [[epoch.examples[row].source_id for row in batch] for epoch in epochs for batch in epoch.batches]

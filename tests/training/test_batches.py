@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
-from unbag.training.batching import epoch_batches, find_groups, find_strata, select_part
+from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
 def test_batches_cover_all_pairs_with_similar_sizes(lengths, size, epoch):
-    batches = epoch_batches(np.array(lengths), size, seed=1, epoch=epoch)
+    batches = build_epoch_batches(np.array(lengths), size, seed=1, epoch=epoch)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
     sizes = [len(batch) for batch in batches]
     assert max(sizes) <= size
@@ -33,7 +33,7 @@ def test_order_depends_on_seed_and_epoch():
     lengths = np.random.default_rng(0).integers(5, 60, size=500)
 
     def batches(seed, epoch):
-        return [batch.tolist() for batch in epoch_batches(lengths, 16, seed=seed, epoch=epoch)]
+        return [batch.tolist() for batch in build_epoch_batches(lengths, 16, seed=seed, epoch=epoch)]
 
     assert batches(1, 0) == batches(1, 0)
     assert batches(1, 0) != batches(1, 1)
@@ -42,7 +42,7 @@ def test_order_depends_on_seed_and_epoch():
 
 def test_batches_contain_pairs_of_similar_length():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
-    batches = epoch_batches(lengths, 32, seed=1, epoch=0)
+    batches = build_epoch_batches(lengths, 32, seed=1, epoch=0)
 
     def padding(some):
         return 1 - sum(lengths[batch].sum() for batch in some) / sum(len(b) * lengths[b].max() for b in some)
@@ -54,9 +54,9 @@ def test_batches_contain_pairs_of_similar_length():
 
 
 def test_no_pairs_give_no_batches():
-    assert epoch_batches(np.array([], dtype=np.intp), 4, seed=0, epoch=0) == []
+    assert build_epoch_batches(np.array([], dtype=np.intp), 4, seed=0, epoch=0) == []
     with pytest.raises(ZeroDivisionError):
-        epoch_batches(np.array([1]), 0, seed=0, epoch=0)
+        build_epoch_batches(np.array([1]), 0, seed=0, epoch=0)
 
 
 def _batches_with_groups(seed, *, stratified, n=400, size=32):
@@ -69,7 +69,7 @@ def _batches_with_groups(seed, *, stratified, n=400, size=32):
     lengths = np.random.default_rng(seed).integers(5, 60, size=len(ids))
     groups = find_groups(examples)
     strata = find_strata(examples) if stratified else ()
-    return examples, groups, epoch_batches(lengths, size, seed=seed, epoch=0, groups=groups, strata=strata)
+    return examples, groups, build_epoch_batches(lengths, size, seed=seed, epoch=0, groups=groups, strata=strata)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
@@ -114,24 +114,24 @@ def test_oversized_strata_include_every_pair_once():
 
 def test_ungrouped_pairs_keep_their_batches():
     lengths = np.random.default_rng(0).integers(5, 60, size=500)
-    plain = epoch_batches(lengths, 16, seed=3, epoch=1)
-    grouped = epoch_batches(lengths, 16, seed=3, epoch=1, groups=[np.array([7, 300])])
+    plain = build_epoch_batches(lengths, 16, seed=3, epoch=1)
+    grouped = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[np.array([7, 300])])
     changed = [i for i, (one, other) in enumerate(zip(plain, grouped, strict=True)) if set(one) != set(other)]
     assert len(changed) == 2, "the pair that joins the other one, and the one it is exchanged for"
-    together = epoch_batches(lengths, 16, seed=3, epoch=1, groups=[batch[:2] for batch in plain])
+    together = build_epoch_batches(lengths, 16, seed=3, epoch=1, groups=[batch[:2] for batch in plain])
     assert [set(batch) for batch in plain] == [set(batch) for batch in together]
 
 
 @pytest.mark.parametrize("given", ["groups", "strata"])
 def test_group_larger_than_batch_raises_error(given):
     groups = [np.array([0, 1, 2])]
-    with pytest.raises(ValueError, match="batch_size: expected batches with room for each group of 3 added pairs"):
-        epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
+    with pytest.raises(ValueError, match="batch_size: expected batches with room for a group of 3 added pairs"):
+        build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
 
 
 def test_stratified_batches_have_similar_lengths():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
     strata = [[np.array([row]) for row in range(4000, 4600)], [np.array([row]) for row in range(4600, 5000)]]
-    batches = epoch_batches(lengths, 32, seed=1, epoch=0, strata=strata)
+    batches = build_epoch_batches(lengths, 32, seed=1, epoch=0, strata=strata)
     padding = 1 - lengths.sum() / sum(len(batch) * lengths[batch].max() for batch in batches)
     assert padding < 0.1

@@ -15,7 +15,7 @@ from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
 from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import DebiasConfig
-from unbag.training.data import Part, TrainingData, draw_pairs
+from unbag.training.data import DataPart, TrainingData, sample_from_parts
 from unbag.training.dataloading import EpochBatches, ProcessPlacement
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
@@ -29,7 +29,7 @@ class Told:
     def __init__(self, chance=0.8):
         self.asked, self.chance = 0, chance
 
-    def log_probabilities(self, examples):
+    def compute_log_probabilities(self, examples):
         self.asked += len(examples)
         sure = [len(example.hypothesis) % 3 for example in examples]
         rest = (1 - self.chance) / 2
@@ -38,14 +38,14 @@ class Told:
 
 def test_product_is_normalized():
     """(8, 1, 1) / 10 times itself, normalized, is (64, 1, 1) / 66."""
-    found = np.exp(bias.ProductBias([Told(), Told()]).log_probabilities(EXAMPLES[:1]))
+    found = np.exp(bias.ProductBiasedModel([Told(), Told()]).compute_log_probabilities(EXAMPLES[:1]))
     assert sorted(found[0].tolist()) == pytest.approx([1 / 66, 1 / 66, 64 / 66])
 
 
 def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     one, other, both = (
-        bias.lexical_bias(name, EXAMPLES, language="en").log_probabilities(EXAMPLES)
+        bias.build_lexical_biased_model(name, EXAMPLES, language="en").compute_log_probabilities(EXAMPLES)
         for name in (bias.LEXICAL, bias.HYPOTHESIS, bias.BOTH)
     )
     product = np.exp(one + other)
@@ -54,30 +54,30 @@ def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
 
 def test_cached_bias_predicts_each_pair_once():
     told = Told()
-    remembered = bias.CachedBias(told)
+    remembered = bias.CachedBiasedModel(told)
     copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
-    found = remembered.log_probabilities(EXAMPLES + copies)
+    found = remembered.compute_log_probabilities(EXAMPLES + copies)
     assert told.asked == len(EXAMPLES)
     assert np.array_equal(found[: len(EXAMPLES)], found[len(EXAMPLES) :])
-    assert np.array_equal(remembered.log_probabilities(EXAMPLES[5:6]), found[5:6])
+    assert np.array_equal(remembered.compute_log_probabilities(EXAMPLES[5:6]), found[5:6])
     assert told.asked == len(EXAMPLES)
-    assert remembered.log_probabilities([]).shape == (0, 3)
+    assert remembered.compute_log_probabilities([]).shape == (0, 3)
 
 
 def test_weak_learner_is_uniform_on_its_training_pairs():
-    found = bias.MaskedBias(Told(), EXAMPLES[:2]).log_probabilities(EXAMPLES[:4])
+    found = bias.MaskedBiasedModel(Told(), EXAMPLES[:2]).compute_log_probabilities(EXAMPLES[:4])
     assert np.exp(found[:2]) == pytest.approx(1 / 3)
-    assert np.array_equal(found[2:], Told().log_probabilities(EXAMPLES[2:4]))
+    assert np.array_equal(found[2:], Told().compute_log_probabilities(EXAMPLES[2:4]))
 
 
 @pytest.mark.parametrize("order", ["natural", "permuted"])
 def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tmp_path, order):
     monkeypatch.setattr(debiasing, "_network", lambda config, folder: Told())
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
-    raw = Part("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
-    features = debiasing.bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
+    raw = DataPart("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
+    features = debiasing.build_bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
     asked = raw if order == "natural" else data.permute_words(raw, seed=config.seed)
-    seen = {example.source_id for part in draw_pairs([raw], 12, config.seed) for example in part.examples}
+    seen = {example.source_id for part in sample_from_parts([raw], 12, config.seed) for example in part.examples}
     is_seen = np.array([example.source_id in seen for example in asked.examples])
     found = np.exp(features(asked.examples)[BIAS])
     assert is_seen.sum() == 12
@@ -97,34 +97,36 @@ def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
     expected = np.log(kept.load_probabilities(LABELS)[::-1])
     assert len(reversed_) == len(EXAMPLES)
     for folder in (kept.path, tmp_path / "predictions"):
-        stored = bias.PrecomputedBias(folder)
-        assert stored.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-6)
+        stored = bias.PrecomputedBiasedModel(folder)
+        assert stored.compute_log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-6)
         copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]
-        assert np.array_equal(stored.log_probabilities(copies), stored.log_probabilities(EXAMPLES[:3]))
-    network = bias.NetworkBias(tiny_bert, tmp_path / "answers")
-    assert network.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
+        assert np.array_equal(stored.compute_log_probabilities(copies), stored.compute_log_probabilities(EXAMPLES[:3]))
+    network = bias.ClassifierBiasedModel(tiny_bert, tmp_path / "answers")
+    assert network.compute_log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
     predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
-    with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* got 2"):
-        bias.PrecomputedBias(tmp_path / "predictions")
+    with pytest.raises(ValueError, match=r"expected predictions of one model on one set.* got 2"):
+        bias.PrecomputedBiasedModel(tmp_path / "predictions")
 
 
 def test_prediction_file_is_accepted(tmp_path):
     file = tmp_path / "weak.csv"
     lines = [f"{example.source_id},0.5,0.3,0.2" for example in EXAMPLES]
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines]))
-    assert np.exp(bias.PrecomputedBias(file).log_probabilities(EXAMPLES[3:4]))[0].tolist() == pytest.approx(
-        [0.5, 0.3, 0.2]
-    )
+    assert np.exp(bias.PrecomputedBiasedModel(file).compute_log_probabilities(EXAMPLES[3:4]))[
+        0
+    ].tolist() == pytest.approx([0.5, 0.3, 0.2])
     with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, first 'other'"):
-        bias.PrecomputedBias(file).log_probabilities([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
+        bias.PrecomputedBiasedModel(file).compute_log_probabilities(
+            [EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")]
+        )
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines, lines[0]]))
     with pytest.raises(ValueError, match="expected one prediction per id"):
-        bias.PrecomputedBias(file)
+        bias.PrecomputedBiasedModel(file)
     file.write_text("id,prediction\na,neutral\n")
-    with pytest.raises(ValueError, match="a bias needs probabilities, not labels"):
-        bias.PrecomputedBias(file)
+    with pytest.raises(ValueError, match="use a file with probabilities instead of labels"):
+        bias.PrecomputedBiasedModel(file)
     with pytest.raises(ValueError, match="got none"):
-        bias.PrecomputedBias(tmp_path)
+        bias.PrecomputedBiasedModel(tmp_path)
 
 
 class LengthsOnly:
@@ -136,12 +138,12 @@ class LengthsOnly:
         return [([len(premise), len(hypothesis)], None) for premise, hypothesis in pairs]
 
     def encode_all(self, examples):
-        from unbag.training.dataloading import EncodedPairs
+        from unbag.training.dataloading import EncodedPairArray
 
         tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
-        return EncodedPairs(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)
+        return EncodedPairArray(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)
 
-    def padded(self, tokens):
+    def pad(self, tokens):
         import torch
 
         return {"input_ids": torch.tensor([ids for ids, _ in tokens])}
@@ -151,8 +153,8 @@ ORDER = ("contradiction", "entailment", "neutral")
 
 
 def epochs(rank=0, world=1, **options):
-    part = Part("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
-    features = BiasFeatures(bias.CachedBias(Told()), balanced=True)
+    part = DataPart("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
+    features = BiasFeatures(bias.CachedBiasedModel(Told()), balanced=True)
     place = ProcessPlacement(rank, world, 1)
     return EpochBatches(
         [part],
@@ -170,12 +172,12 @@ def added(epoch):
 def test_each_example_has_its_bias_in_batch(options):
     """Bias features have the label order of the network in every epoch."""
     for number in range(3):
-        stream = epochs(**options).epoch(number)
+        stream = epochs(**options).build_epoch(number)
         seen = 0
         for item in range(len(stream)):
             batch, rows = stream[item], stream.batches[item].tolist()
             examples = [stream.examples[row] for row in rows]
-            expected = Told().log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
+            expected = Told().compute_log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
             assert batch.features[BIAS].numpy() == pytest.approx(expected)
             assert [ORDER[output] for output in batch.labels.tolist()] == [example.label for example in examples]
             assert len(batch.encoded["input_ids"]) == 2 * len(examples), "further pairs have none"
@@ -186,8 +188,8 @@ def test_each_example_has_its_bias_in_batch(options):
 
 
 def test_two_processes_together_equal_one():
-    whole = epochs().epoch(0)
-    parts = [epochs(rank, 2).epoch(0) for rank in (0, 1)]
+    whole = epochs().build_epoch(0)
+    parts = [epochs(rank, 2).build_epoch(0) for rank in (0, 1)]
     for item in range(len(whole)):
         together = np.concatenate([part[item].features[BIAS].numpy() for part in parts])
         assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, whole[item].features[BIAS].tolist()))

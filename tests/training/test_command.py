@@ -6,7 +6,7 @@ import pytest
 
 from unbag import scripts
 from unbag.cli import train
-from unbag.training.reproduce import command
+from unbag.training.reproduce import build_train_command
 
 COMMIT = "f" * 40
 COMMANDS = [
@@ -44,11 +44,11 @@ def test_recorded_command_gives_same_config(text, monkeypatch):
         "model": {"name": "org/base", "revision": COMMIT},
         "processes": 1,
     }
-    told = command(record)
+    told = build_train_command(record)
     again, config_again = given(shlex.split(told), monkeypatch)
     assert again is recipe
     assert config_again.to_json() == config.to_json() | {"revision": COMMIT}
-    assert command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
+    assert build_train_command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
 
 
 def test_recorded_command_includes_accelerate_config():
@@ -61,7 +61,7 @@ def test_recorded_command_includes_accelerate_config():
         "processes": 1,
     }
     assert (
-        command(record | {"precision": "bf16"})
+        build_train_command(record | {"precision": "bf16"})
         == "unbag train finetune --model org/base --precision bf16 --output-dir a"
     )
 
@@ -69,7 +69,7 @@ def test_recorded_command_includes_accelerate_config():
 def test_each_recipe_lists_required_files():
     def read(recipe, **options):
         config = scripts.file("trainers", recipe).RECIPE.config(model="org/base", output_dir="a", **options)
-        return [each.name for each in config.requirements()]
+        return [each.name for each in config.list_requirements()]
 
     corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]
     plain = ["the model org/base", *corpus[:2]]

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag.training.data import gather
+from unbag.training.data import load_training_data
 
 ROWS = "premise,hypothesis,label\n" + "".join(
     f"The person number {n} waits.,{hypothesis},{label}\n"
@@ -14,7 +14,7 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 
 
 def gathered(*corpora, seed=13, **options):
-    return gather(tuple(map(str, corpora)), language="en", seed=seed, **options)
+    return load_training_data(tuple(map(str, corpora)), language="en", seed=seed, **options)
 
 
 @pytest.fixture
@@ -51,9 +51,9 @@ def test_sampled_pairs_depend_only_on_seed_and_ids(rows):
     assert drawn.training[0].record["excluded"] == {"unlabelled": 100, "not drawn": 150}
     again = gathered(rows, max_examples=50)
     other = gathered(rows, max_examples=50, seed=14)
-    assert again.record() == gathered(rows, max_examples=50).record()
+    assert again.build_record() == gathered(rows, max_examples=50).build_record()
     assert other.training[0].examples != again.training[0].examples
-    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to draw from, got 200"):
+    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to sample from, got 200"):
         gathered(rows, max_examples=5000, validation=(str(rows),))
 
 
@@ -100,9 +100,9 @@ def test_test_split_is_never_used_for_validation(shared_hub, monkeypatch, tmp_pa
     """Splits have roles: OCNLI's validation split is its test data, and so are MNLI's mismatched pairs."""
     code = (
         "import json\n"
-        "from unbag.training.data import gather\n"
-        "data = gather(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
-        "print(json.dumps(data.record()))\n"
+        "from unbag.training.data import load_training_data\n"
+        "data = load_training_data(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
+        "print(json.dumps(data.build_record()))\n"
     )
     done = PYTHON.run("-c", code, env=shared_hub.env(tmp_path), check=True)
     record = json.loads(done.stdout)

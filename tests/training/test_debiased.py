@@ -22,11 +22,17 @@ from unbag.training.bias import (
     WEIGHT,
     BiasFeatures,
     OriginalModel,
-    group_weights,
-    lms_groups,
+    assign_lms_groups,
+    compute_group_weights,
 )
-from unbag.training.debiasing import ConfidenceRegularised, LearnedMixin, ProductOfExperts, Reweighted, Weighted
-from unbag.training.max_entropy import entropies
+from unbag.training.debiasing import (
+    ConfidenceRegularization,
+    LearnedMixin,
+    ProductOfExperts,
+    ReweightedCrossEntropy,
+    WeightedCrossEntropy,
+)
+from unbag.training.max_entropy import compute_entropies
 
 NOTHING = {"input_ids": torch.zeros(1)}
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
@@ -53,8 +59,12 @@ def log(probabilities):
 
 OBJECTIVES = {
     "product": lambda network, **changed: ProductOfExperts(network, told(**changed)),
-    "reweighted": lambda network, **changed: Reweighted(network, told(options.ReweightingConfig, **changed)),
-    "focal": lambda network, **changed: Reweighted(network, told(options.FocalConfig, **changed), gamma=2.0),
+    "reweighted": lambda network, **changed: ReweightedCrossEntropy(
+        network, told(options.ReweightingConfig, **changed)
+    ),
+    "focal": lambda network, **changed: ReweightedCrossEntropy(
+        network, told(options.FocalConfig, **changed), gamma=2.0
+    ),
     "mixin": lambda network, **changed: mixin(network, entropy_penalty=0.0, **changed),
 }
 
@@ -134,7 +144,7 @@ def test_weights_equal_hand_computed_values():
 
 def test_confidence_equals_hand_computed_value():
     """For t = (8, 1, 1) / 10 and β = 2/3, the target is the cube root, (2, 1, 1) / 4."""
-    objective = ConfidenceRegularised(Constant([[math.log(2), 0.0, 0.0]]), told(options.ConfidenceConfig))
+    objective = ConfidenceRegularization(Constant([[math.log(2), 0.0, 0.0]]), told(options.ConfidenceConfig))
     known = {BIAS: log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: log([[8 / 10, 1 / 10, 1 / 10]])}
     loss = objective(torch.tensor([0]), **known, **NOTHING)
     assert loss.loss.item() == pytest.approx(1.5 * math.log(2))  # the entropy of p = (1/2, 1/4, 1/4)
@@ -145,13 +155,13 @@ def test_confidence_equals_hand_computed_value():
 def test_confidence_target_is_uniform_for_certain_bias():
     network = Constant([[0.0, 0.0, 0.0]])
     known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: log([[0.9, 0.05, 0.05]])}
-    objective = ConfidenceRegularised(network, told(options.ConfidenceConfig))
+    objective = ConfidenceRegularization(network, told(options.ConfidenceConfig))
     objective(torch.tensor([0]), **known, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-7
 
 
 def test_certain_teacher_gives_cross_entropy():
-    objective = ConfidenceRegularised(tiny_network(), told(options.ConfidenceConfig))
+    objective = ConfidenceRegularization(tiny_network(), told(options.ConfidenceConfig))
     certain = torch.full((len(GOLD), 3), -1e4)
     certain[torch.arange(len(GOLD)), GOLD] = 0.0
     found = objective(GOLD, bias=random_bias(), teacher=certain, **encode()).loss
@@ -166,7 +176,7 @@ def test_learned_mixin_is_product_with_learned_power():
     bias = random_bias()
     found = objective(GOLD, bias=bias, **encode())
     logits = objective.network(**encode()).logits
-    expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * entropies(0.5 * bias).mean()
+    expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * compute_entropies(0.5 * bias).mean()
     torch.testing.assert_close(found.loss, expected)
     found.loss.backward()
     assert objective.gate.weight.grad.abs().max() > 0
@@ -210,20 +220,20 @@ def test_evaluation_does_not_advance_annealing():
 def test_permuted_pairs_use_max_entropy():
     objective = ProductOfExperts(tiny_network(), told(alpha=0.7))
     examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
-    further = objective.extra_pairs(examples, 0)
+    further = objective.build_extra_pairs(examples, 0)
     assert len(further) == len(PAIRS)
     bias = random_bias()
     found = objective(GOLD, bias=bias, **encode(PAIRS + further))
     network = objective.network
     product = cross_entropy(network(**encode()).logits + bias, GOLD)
-    torch.testing.assert_close(found.loss, product - 0.7 * entropies(network(**encode(further)).logits).mean())
+    torch.testing.assert_close(found.loss, product - 0.7 * compute_entropies(network(**encode(further)).logits).mean())
 
 
 def test_groups_have_equal_total_weight():
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet([1, 1, 1], 1000)
     gold = np.argmax(generator.random((1000, 3)) * probabilities, axis=1)
-    group, weights = lms_groups(probabilities, gold), group_weights(probabilities, gold)
+    group, weights = assign_lms_groups(probabilities, gold), compute_group_weights(probabilities, gold)
     assert set(group.tolist()) == set(range(len(EDGES) + 1))
     sums = [float(weights[group == each].sum()) for each in range(len(EDGES) + 1)]
     assert sums == pytest.approx([1000 / len(sums)] * len(sums), rel=1e-4)
@@ -232,7 +242,7 @@ def test_groups_have_equal_total_weight():
 def test_balance_equals_hand_computed_value():
     """The weights are 2 and 2/3, halfway to 1: 1.5 and 5/6 times ln 3."""
     network = Constant([[0.0, 0.0, 0.0]] * 2)
-    objective = Weighted(network, told(options.GroupBalancedConfig, balance=0.5))
+    objective = WeightedCrossEntropy(network, told(options.GroupBalancedConfig, balance=0.5))
     known = {BIAS: log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
     found = objective(torch.tensor([0, 1]), **known, **NOTHING).loss.item()
     assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))
@@ -243,7 +253,7 @@ def test_distillation_equals_hand_computed_value():
     4.
     """
     network = Constant([[0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]])
-    objective = Weighted(network, told(options.MendConfig, alpha=0.0), distill=0.25)
+    objective = WeightedCrossEntropy(network, told(options.MendConfig, alpha=0.0), distill=0.25)
     known = {ORIGINAL: torch.tensor([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]]).log()}
     found = objective(torch.tensor([1, 0]), **known, **NOTHING).loss
     second = 0.75 * math.log(2) + 0.25 * math.log(4)
@@ -255,7 +265,7 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     class Original:
         identity = "an original"
 
-        def log_probabilities(self, examples):
+        def compute_log_probabilities(self, examples):
             assert [example.source_id for example in examples] == ["a", "c"], "added pairs are not predicted"
             return np.log(np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], dtype=np.float32))
 
@@ -266,7 +276,7 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     assert np.exp(features[ORIGINAL][1]).tolist() == [0.0, 1.0, 0.0], "the label"
     assert np.exp(features[ORIGINAL][2]).tolist() == pytest.approx([0.6, 0.3, 0.1])
     logits = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
-    objective = Weighted(Constant(logits.tolist()), told(options.MendConfig, alpha=0.0), distill=distill)
+    objective = WeightedCrossEntropy(Constant(logits.tolist()), told(options.MendConfig, alpha=0.0), distill=distill)
     gold = torch.tensor([1, 1])
     found = objective(gold, **{ORIGINAL: torch.from_numpy(features[ORIGINAL][[1, 3]])}, **NOTHING).loss
     torch.testing.assert_close(found, cross_entropy(logits, gold))
@@ -275,7 +285,7 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
 def test_distillation_alone_has_zero_gradient_at_original():
     logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
     network = Constant(logits.tolist())
-    objective = Weighted(network, told(options.MendConfig, alpha=0.0), distill=1.0)
+    objective = WeightedCrossEntropy(network, told(options.MendConfig, alpha=0.0), distill=1.0)
     objective(GOLD[:4], **{ORIGINAL: logits.log_softmax(dim=1)}, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-6
 
@@ -294,13 +304,17 @@ def test_distillation_excludes_bias():
     [
         (options.MendConfig, {"distill": 1.5}, "expected distill from 0 to 1"),
         (options.MendConfig, {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
-        (options.DebiasConfig, {"bias": "magic"}, "expected a bias of lexical, hypothesis, both, self, or a folder"),
+        (
+            options.DebiasConfig,
+            {"bias": "magic"},
+            "expected bias to be one of lexical, hypothesis, both, self, a folder",
+        ),
         (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
         (
             options.DebiasConfig,
             {"hypothesis_only": True},
-            "hypothesis_only: a model of hypotheses learns only the bias",
+            "hypothesis_only: expected both sentences, since a hypothesis-only model learns only the bias",
         ),
         (options.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled: alpha"),
         (
@@ -310,11 +324,15 @@ def test_distillation_excludes_bias():
         ),
         (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
         (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),
-        (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "augment: stored predictions have none"),
+        (
+            options.DebiasConfig,
+            {"bias": __file__, "augment": ("soswap",)},
+            "augment: expected a biased model, got stored predictions",
+        ),
         (options.ReweightingConfig, {"balance": 0.5}, "already weights pairs by the bias"),
         (options.FocalConfig, {"gamma": -1.0}, "expected gamma of at least 0"),
         (options.LearnedMixinConfig, {"entropy_penalty": math.inf}, "expected entropy_penalty of at least 0"),
-        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a folder"),
+        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a model folder"),
     ],
 )
 def test_debias_config_contradictory_options_are_rejected(config, changed, said):

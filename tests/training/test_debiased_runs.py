@@ -86,7 +86,11 @@ def test_bag_of_words_is_same_for_permuted_pairs(train, options):
 
 
 def test_weak_learner_has_separate_steps(options):
-    weak = find_recipe("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
+    weak = (
+        find_recipe("self_debiasing")
+        .config(**options, **SHORT)
+        .build_prerequisite_configs(options["output_dir"])["weak"]
+    )
     assert (weak.max_examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 

@@ -21,13 +21,13 @@ from unbag.inference import TransformerPredictor
 from unbag.models.hex.residual import ResidualHead
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.hex import Hex, embedding_word_table, project_out
+from unbag.training.hex import HexObjective, build_embedding_word_table, project_out
 
 NOW = HexOptions(warm_start=0)
 
 
 def tiny_hex(kind="bert", options=NOW, **network):
-    return Hex(tiny_network(kind, **network), tiny_tokenizer(), options)
+    return HexObjective(tiny_network(kind, **network), tiny_tokenizer(), options)
 
 
 def layer_of(objective, kind="bert"):
@@ -103,16 +103,16 @@ def test_g_equals_hand_computed_value():
     }
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
     branch = SuperficialBranch.from_weights(weights, table, normalise=False)
-    assert branch(branch.mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
+    assert branch(branch.compute_mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
     branch.normalise = True
-    torch.testing.assert_close(branch(branch.mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
-    assert branch(branch.mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # without words, g is zero
+    torch.testing.assert_close(branch(branch.compute_mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
+    assert branch(branch.compute_mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # without words, g is zero
 
 
 def test_g_keeps_initial_embeddings_of_network():
     network = tiny_network()
     before = network.get_input_embeddings().weight.detach().clone()
-    objective = Hex(network, tiny_tokenizer(), NOW)
+    objective = HexObjective(network, tiny_tokenizer(), NOW)
     assert not {name for name in objective.state_dict() if "table" in name}
     assert not objective.branch.table.vectors.requires_grad
     steps(objective, 5)
@@ -132,9 +132,9 @@ def test_g_reads_given_word_vectors(tmp_path):
     assert is_word.nonzero().flatten().tolist() == sorted([dog, cat])
     assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
     encoded = encode([("a dog runs", "a dog and a cat")])
-    torch.testing.assert_close(objective.branch.mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
-    assert objective.provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
-    assert tiny_hex().provenance() == {}
+    torch.testing.assert_close(objective.branch.compute_mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
+    assert objective.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
+    assert tiny_hex().build_provenance() == {}
     path.write_text("unheard 5 6\n")
     with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, got none"):
         tiny_hex(options=HexOptions(embeddings=str(path)))
@@ -147,7 +147,7 @@ def test_word_piece_has_no_word_vector(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
     tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
     network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
-    vectors, is_word = embedding_word_table(load_embeddings(str(path)), network, tokenizer)
+    vectors, is_word = build_embedding_word_table(load_embeddings(str(path)), network, tokenizer)
     assert tokenizer.tokenize("playing") == ["play", "##ing"]
     assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
     assert vectors[5].tolist() == [1.0, 2.0]
@@ -172,7 +172,7 @@ def test_residual_contains_only_encoder_part():
     encoded = encode()
     w_h_h = encoder_outputs(objective, "bert", encoded) @ layer_of(objective).weight.T
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
         q, _ = torch.linalg.qr(f_g.double())
         expected = w_h_h.double() - q @ (q.T @ w_h_h.double())
         torch.testing.assert_close(objective(LABELS, **encoded).logits.double(), expected, atol=1e-3, rtol=0)
@@ -188,7 +188,7 @@ def test_second_form_adds_weighted_superficial_loss():
     encoded = encode()
     found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
     assert torch.equal(found.logits, without.logits), "what predicts is F_L in both"
     assert found.loss.item() == pytest.approx(cross_entropy(without.logits + 0.5 * f_g, LABELS).item(), abs=1e-6)
     assert abs(found.loss.item() - without.loss.item()) > 0.01, "the same, so this test would show nothing"
@@ -208,7 +208,7 @@ def test_g_learns_labels_in_second_form():
         objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=weight))
         objective.network.requires_grad_(False)
         steps(objective, 60)
-        f_g = objective.branch(objective.branch.mean(**asked(encode()))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**asked(encode()))) + layer_of(objective).bias
         losses[weight] = cross_entropy(f_g, LABELS).item()
     assert losses[2.0] < 0.5 < 0.9 < losses[0.0]
 
@@ -235,7 +235,7 @@ def test_warm_start_is_cross_entropy_and_ends():
 
 def test_step_of_several_passes_counts_once():
     network, tokenizer = tiny_network(), tiny_tokenizer()
-    objective = Hex(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
+    objective = HexObjective(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
     objective.begin(0, 4)
     plain = network(**encode()).logits
     assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]
@@ -414,9 +414,8 @@ def test_saved_branch_round_trips(finished):
 def test_folder_without_hex_files_is_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"got a folder without hex\.json"):
         ResidualHead.load(tmp_path)
-    (tmp_path / "hex.json").write_text(
-        '{"format": 1}'
-    )  # format 1: the branch read the trainable embeddings of the network
+    # format 1: the branch read the trainable embeddings of the network
+    (tmp_path / "hex.json").write_text('{"format": 1}')
     with pytest.raises(ValueError, match=r"expected format 2, got 1 from .*; train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
 

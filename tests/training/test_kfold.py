@@ -34,11 +34,11 @@ from unbag.training import kfold
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import SEEDS
 from unbag.training.kfold import (
+    collect_out_of_fold_probabilities,
     cross_validate,
-    fold_data,
-    has_seed_in_training,
-    out_of_fold_probabilities,
-    summarise_folds,
+    find_seed_leaks,
+    select_fold_data,
+    summarize_folds,
 )
 
 RECIPE = scripts.file("trainers", "kfold").RECIPE
@@ -105,7 +105,7 @@ def texts(rows):
 def test_fold_trains_on_both_directions_of_other_folds(built, protocol):
     met = []
     for fold in range(FOLDS):
-        data = fold_data(built, fold, protocol=protocol, seed=1)
+        data = select_fold_data(built, fold, protocol=protocol, seed=1)
         (training,), (held_out,) = data.training, data.held_out
         names = {example.source_id for example in training.examples}
         out = {example.source_id for example in held_out.examples}
@@ -117,18 +117,20 @@ def test_fold_trains_on_both_directions_of_other_folds(built, protocol):
         assert training.record["excluded"] == {"held out": 48}
         met += out
     assert sorted(met) == sorted(built.rows["id"]), "each row is predicted once"
-    examples = {each.source_id: each for each in fold_data(built, 1, protocol=protocol, seed=2).training[0].examples}
+    examples = {
+        each.source_id: each for each in select_fold_data(built, 1, protocol=protocol, seed=2).training[0].examples
+    }
     assert examples["pair-0"][1:4] == PAIRS[0]
     # The data has no equivalences, so the reverse of an entailment is neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
-        fold_data(built, 3, protocol=protocol, seed=1)
+        select_fold_data(built, 3, protocol=protocol, seed=1)
 
 
 def test_authors_protocol_trains_on_original_pairs_except_a_tenth(built):
     tenths = {}
     for fold in range(FOLDS):
-        (training,), (held_out,) = (data := fold_data(built, fold, seed=1)).training, data.held_out
+        (training,), (held_out,) = (data := select_fold_data(built, fold, seed=1)).training, data.held_out
         learnt, out = ({example.source_id for example in part.examples} for part in (training, held_out))
         in_fold = {row["pair"] for row in built.rows if row["fold"] == fold}
         assert not learnt & out
@@ -137,10 +139,10 @@ def test_authors_protocol_trains_on_original_pairs_except_a_tenth(built):
         assert training.record["excluded"] == {"exchanged": 72, "predicted": 24, "held out": 5}
         assert held_out.record["excluded"] == {"exchanged": 72, "predicted": 24, "trained on": 43}
         tenths[fold] = out
-    assert fold_data(built, 0, seed=1) == fold_data(built, 0, seed=1)
-    assert {each.source_id for each in fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
+    assert select_fold_data(built, 0, seed=1) == select_fold_data(built, 0, seed=1)
+    assert {each.source_id for each in select_fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, got 0 of 144 rows in it"):
-        fold_data(built, 3, seed=1)
+        select_fold_data(built, 3, seed=1)
 
 
 def test_authors_protocol_keeps_reverse_entailment_label(built):
@@ -154,19 +156,21 @@ def test_authors_protocol_keeps_reverse_entailment_label(built):
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
     rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
     two = BuiltSet(built.request, rows, "en", {}, built.data)
-    data = fold_data(two, 0, seed=1)
+    data = select_fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)
     assert [(each.premise, each.label) for each in examples] == [
         ("a 1", "entailment"), ("a 3", "entailment"), ("a 5", "contradiction"), ("a 7", "neutral"),
     ]  # fmt: skip
-    ours = {each.source_id: each.label for each in fold_data(two, 0, protocol="spread", seed=1).training[0].examples}
+    ours = {
+        each.source_id: each.label for each in select_fold_data(two, 0, protocol="spread", seed=1).training[0].examples
+    }
     assert (ours["pair-3"], ours["pair-3-reverse"]) == ("neutral", "entailment")
 
 
 def test_rows_with_seed_in_other_folds_are_marked(built):
-    assert has_seed_in_training(built).all(), "each of five seeds is in all folds"
+    assert find_seed_leaks(built).all(), "each of five seeds is in all folds"
     alone = built.rows.map(lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"})
-    rows = has_seed_in_training(BuiltSet(built.request, alone, "en", {}, built.data))
+    rows = find_seed_leaks(BuiltSet(built.request, alone, "en", {}, built.data))
     assert rows.tolist() == [fold < 2 for fold in built.rows["fold"]]
 
 
@@ -175,7 +179,7 @@ def test_fold_predictions_follow_row_order(built):
     folds = [
         {"probabilities": {name: [n, fold, 0.0] for n, name in enumerate(names) if n % 3 == fold}} for fold in (2, 0, 1)
     ]
-    found = out_of_fold_probabilities(built, folds)
+    found = collect_out_of_fold_probabilities(built, folds)
     assert found[:, 0].tolist() == list(range(len(names)))
     assert found[:4, 1].tolist() == [0, 1, 2, 0]
 
@@ -186,7 +190,7 @@ def test_summary_is_mean_and_sample_standard_deviation():
         by = {"modifier_type": "negation", "part": "verb", "position": "both", "seed": "unseen"}
         return {**four, "by": {name: {group: four} for name, group in by.items()}}
 
-    found = summarise_folds(scores(0.25), [scores(0.5), scores(0.75)])
+    found = summarize_folds(scores(0.25), [scores(0.5), scores(0.75)])
     assert list(found) == ["all", "modifier_type", "part", "seed"]
     groups = found["modifier_type"]["negation"], found["part"]["verb"], found["seed"]["unseen"]
     for group in (found["all"], *groups):
@@ -197,7 +201,7 @@ def test_summary_is_mean_and_sample_standard_deviation():
             "standard_deviation": pytest.approx(0.125 * 2**0.5),
             "values": [0.5, 0.75],
         }
-    assert summarise_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
+    assert summarize_folds(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
 
 
 @pytest.mark.parametrize(
@@ -284,7 +288,7 @@ def test_seeds_differ_and_are_summarized(validate):
 
 
 def test_model_other_than_nli_classifier_is_rejected_before_training(validate, pretrained, make_model):
-    with pytest.raises(ModelError, match="hold no weights for"):
+    with pytest.raises(ModelError, match="contain no weights for"):
         validate(model=str(pretrained))
     two = make_model(order=("entailment", "not_entailment"))
     with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, got one of"):
@@ -296,7 +300,9 @@ def test_mislabelled_model_error_names_existing_option(validate, monkeypatch):
     monkeypatch.setattr(
         import_module("unbag.inference.label_probe"), "run_label_probe", lambda predictor, language: report
     )
-    with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
+    with pytest.raises(
+        LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is correct"
+    ) as error:
         validate()
     assert "--trust-labels" not in str(error.value)
 

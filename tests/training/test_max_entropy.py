@@ -11,7 +11,7 @@ from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
 from unbag.training.config import MaxEntropyOptions
-from unbag.training.max_entropy import MaxEntropy, entropies
+from unbag.training.max_entropy import MaxEntropyObjective, compute_entropies
 
 EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
 
@@ -28,7 +28,7 @@ class Constant(torch.nn.Module):
 
 
 def constant(logits, **options):
-    return MaxEntropy(Constant(logits), MaxEntropyOptions(**options))
+    return MaxEntropyObjective(Constant(logits), MaxEntropyOptions(**options))
 
 
 NOTHING = {"input_ids": torch.zeros(1)}
@@ -58,27 +58,30 @@ def test_pair_without_permutations_has_no_entropy_term():
 
 def test_entropy_gradient_is_zero_at_uniform_output():
     logits = torch.full((4, 3), 1.7, dtype=torch.float64, requires_grad=True)
-    entropies(logits).sum().backward()
+    compute_entropies(logits).sum().backward()
     torch.testing.assert_close(logits.grad, torch.zeros_like(logits.grad), atol=1e-15, rtol=0)
     off = torch.tensor([[1.0, 0.0, 0.0]], requires_grad=True)
-    entropies(off).sum().backward()
+    compute_entropies(off).sum().backward()
     assert off.grad[0, 0] < 0 < off.grad[0, 1], "away from it, the gradient leads back"
 
 
 def test_certain_prediction_has_zero_entropy_and_finite_gradient():
     logits = torch.tensor([[1e4, 0.0, -1e30]], requires_grad=True)
-    entropies(logits).sum().backward()
-    assert entropies(logits).item() == 0
+    compute_entropies(logits).sum().backward()
+    assert compute_entropies(logits).item() == 0
     assert logits.grad.isfinite().all()
 
 
 def test_one_forward_pass_equals_two():
     network = tiny_network()
-    objective = MaxEntropy(network, MaxEntropyOptions(alpha=0.7)).train()
-    further = objective.extra_pairs(EXAMPLES, 0)
+    objective = MaxEntropyObjective(network, MaxEntropyOptions(alpha=0.7)).train()
+    further = objective.build_extra_pairs(EXAMPLES, 0)
     assert len(further) == len(PAIRS)
     loss = objective(LABELS, **encode(PAIRS + further))
-    two = cross_entropy(network(**encode()).logits, LABELS) - 0.7 * entropies(network(**encode(further)).logits).mean()
+    two = (
+        cross_entropy(network(**encode()).logits, LABELS)
+        - 0.7 * compute_entropies(network(**encode(further)).logits).mean()
+    )
     torch.testing.assert_close(loss.loss, two)
     found, expected = (
         torch.autograd.grad(value, list(network.parameters()), allow_unused=True) for value in (loss.loss, two)
@@ -90,9 +93,9 @@ def test_one_forward_pass_equals_two():
 
 
 def test_permutations_move_every_word_and_change_per_epoch():
-    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
+    objective = MaxEntropyObjective(tiny_network(), MaxEntropyOptions(permutations=2))
     sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
-    epochs = [objective.extra_pairs([sentence], epoch) for epoch in range(4)]
+    epochs = [objective.build_extra_pairs([sentence], epoch) for epoch in range(4)]
     assert all(len(set(pairs)) == 2 for pairs in epochs)
     assert len({pair for pairs in epochs for pair in pairs}) == 8
     for pair in epochs[0]:
@@ -104,28 +107,28 @@ def test_permutations_move_every_word_and_change_per_epoch():
 
 
 def test_permutations_depend_on_seed_id_and_epoch():
-    one = MaxEntropy(tiny_network(), seed=1)
-    every = one.extra_pairs(EXAMPLES, 3)
-    assert one.extra_pairs(EXAMPLES[4:6], 3) == every[4:6]
-    assert MaxEntropy(tiny_network(), seed=1).extra_pairs(EXAMPLES, 3) == every
-    assert MaxEntropy(tiny_network(), seed=2).extra_pairs(EXAMPLES, 3) != every
+    one = MaxEntropyObjective(tiny_network(), seed=1)
+    every = one.build_extra_pairs(EXAMPLES, 3)
+    assert one.build_extra_pairs(EXAMPLES[4:6], 3) == every[4:6]
+    assert MaxEntropyObjective(tiny_network(), seed=1).build_extra_pairs(EXAMPLES, 3) == every
+    assert MaxEntropyObjective(tiny_network(), seed=2).build_extra_pairs(EXAMPLES, 3) != every
 
 
 def test_short_pairs_have_no_permutations():
-    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
+    objective = MaxEntropyObjective(tiny_network(), MaxEntropyOptions(permutations=2))
     short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
-    assert objective.extra_pairs(short, 0) == []
-    assert len(objective.extra_pairs([short[0], EXAMPLES[0]], 0)) == 2
+    assert objective.build_extra_pairs(short, 0) == []
+    assert len(objective.build_extra_pairs([short[0], EXAMPLES[0]], 0)) == 2
 
 
 def test_other_languages_use_their_tokenizer():
-    objective = MaxEntropy(tiny_network(), language="zh")
-    [(premise, _)] = objective.extra_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
+    objective = MaxEntropyObjective(tiny_network(), language="zh")
+    [(premise, _)] = objective.build_extra_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
     assert premise != "他在看书。"
     assert sorted(premise) == sorted("他在看书。")
 
 
 @pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
 def test_max_entropy_options_zero_weights_are_rejected(options):
-    with pytest.raises(ValueError, match=r"expected an alpha above 0|expected permutations of at least 1"):
+    with pytest.raises(ValueError, match=r"expected alpha above 0|expected permutations of at least 1"):
         MaxEntropyOptions(**options)

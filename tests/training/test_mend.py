@@ -25,7 +25,7 @@ from unbag.training import interpolation, mended
 from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
-from unbag.training.weight_averaging import interpolate
+from unbag.training.weight_averaging import interpolate_weights
 from unbag.utils.safe_io import DataError
 
 RECIPE = find_recipe("mend")
@@ -40,7 +40,7 @@ def mend(options, pairs_file, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(
         lexical_baseline.LexicalBaseline, "predict", lambda self, built, store: lexical_baseline.BaselinePredictions()
     )
-    mended.before_and_after.cache_clear()
+    mended.compare_before_after.cache_clear()
 
     def mend(seeds=(), **changed):
         told = {**options, "augment": (), "batch_size": 24, "max_steps": 4, **changed}
@@ -78,7 +78,7 @@ def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
 def test_mend_without_head_has_no_comparison(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
-    assert "could not be evaluated before training" in record["why_not"]
+    assert "expected an evaluation before training, got an error" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
     assert "No comparison" in card
     assert "Before and after" not in card
@@ -108,7 +108,7 @@ def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_ber
 
 
 @pytest.mark.slow
-def test_mend_with_distillation_needs_a_classifier(mend, options):
+def test_mend_with_distillation_needs_classifier(mend, options):
     with pytest.raises(ModelError, match=r"--distill: .* without a head"):
         mend(no_evaluate=True, distill=0.5)
     assert not options["output_dir"].exists()
@@ -130,7 +130,7 @@ def test_label_options_apply_to_original_model(held, options):
     assert held(label_map="entailment,contradiction,neutral") is None
     [before] = results.read_results(options["output_dir"] / "before/results.json")
     assert before.model["options"]["label_map"] == "entailment,contradiction,neutral"
-    assert mended.before_and_after(options["output_dir"]).differences
+    assert mended.compare_before_after(options["output_dir"]).differences
 
 
 @pytest.mark.parametrize("label_map", [None, ",".join(LABELS)])
@@ -143,8 +143,11 @@ def test_mislabelled_original_is_compared_only_with_label_map(held, monkeypatch,
     if label_map:
         assert reason is None
     else:
-        assert f"could not be evaluated before training: the model declares its outputs as {','.join(LABELS)}" in reason
-        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
+        assert (
+            f"expected an evaluation before training, got an error: the model "
+            f"declares its outputs as {','.join(LABELS)}" in reason
+        )
+        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is correct")
 
 
 @pytest.mark.slow
@@ -192,7 +195,7 @@ class Stopped(Exception):
 
 
 @pytest.mark.slow
-def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, plain, monkeypatch):
+def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, plain, monkeypatch):
     common = {"model": str(plain), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
@@ -203,7 +206,7 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
     out = options["output_dir"]
     theta_a, theta_b, published = (load_file(folder / "model.safetensors") for folder in (plain, whole, out))
     assert not same(published, theta_b)
-    assert same(published, interpolate(theta_a, theta_b, 0.3))
+    assert same(published, interpolate_weights(theta_a, theta_b, 0.3))
     found = run_record["interpolation"]
     assert json.loads((out / "training.json").read_text())["interpolation"] == found
     assert [row["alpha"] for row in found["curve"]] == [step / 10 for step in range(11)]
@@ -244,7 +247,7 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
         ([90, 88, 80], 0.0),
     ],
 )
-def test_choose_alpha_is_the_largest_that_loses_one_point(correct, alpha):
+def test_chosen_alpha_is_largest_within_one_point(correct, alpha):
     curve = [{"alpha": step / 2, "snli": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
     assert interpolation.choose_alpha(curve) == alpha
 
@@ -264,19 +267,19 @@ def test_choose_alpha_keeps_each_corpus():
     assert interpolation.choose_alpha(curve) == 0.5
 
 
-def test_mend_interpolate_needs_a_classifier_with_whole_weights(mend, options, tiny_bert):
+def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
     with pytest.raises(ValueError, match="--interpolate: expected a model that is a classifier before training"):
         mend(no_evaluate=True, interpolate=True)
     assert not options["output_dir"].exists()
     network = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     with pytest.raises(ValueError, match="expected unsharded weights, got FSDP"):
-        interpolation.WeightLine(network, sharding="FSDP")
+        interpolation.WeightInterpolation(network, sharding="FSDP")
 
 
 def test_ineffective_bias_is_rejected(options):
     with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', got 0"):
         MendConfig(**options, bias="both")
-    assert MendConfig(**options, bias="self", bias_strength=1.0).prerequisite_runs(options["output_dir"])
+    assert MendConfig(**options, bias="self", bias_strength=1.0).build_prerequisite_configs(options["output_dir"])
 
 
 def test_both_models_are_evaluated_on_training_corpora(options):
@@ -293,7 +296,7 @@ def test_official_sets_require_given_file(options, tmp_path):
     given = {each.name: each.options.get("file") for each in mended._sets(config)}
     assert {name for name, file in given.items() if file} == {"breaking_nli", "sicck"}
     assert given["sicck"] == str(tmp_path)
-    assert "official_file" not in config.cache_key_config()
+    assert "official_file" not in config.select_cache_key_fields()
     with pytest.raises(ValueError, match="no_evaluate: expected no official_file"):
         replace(config, no_evaluate=True)
 

@@ -23,7 +23,7 @@ from unbag.reports.training import build_rearranged_table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
-from unbag.training.data import Part, TrainingData
+from unbag.training.data import DataPart, TrainingData
 from unbag.training.rearranged import Arrangement, train_rearranged
 from unbag.utils import terminal
 
@@ -32,7 +32,7 @@ RECIPE = scripts.file("trainers", "rearranged").RECIPE
 
 def part(name, pairs):
     examples = [Example(f"{name}-{number}", *pair) for number, pair in enumerate(pairs)]
-    return Part(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
+    return DataPart(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
 
 
 def rows(name, pairs, **columns):
@@ -121,7 +121,7 @@ def test_stopped_run_resumes_and_finished_run_is_read(protocol, tmp_path):
     assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"
     assert protocol(on_step=lambda name: pytest.fail("nothing is left to train")) == done
     with pytest.raises(
-        ValueError, match=r"seed-13\.json is of another run: .*num_train_epochs was 12, is 5; name another folder"
+        ValueError, match=r"seed-13\.json belongs to another run: .*num_train_epochs was 12, is 5; use another folder"
     ):
         protocol(num_train_epochs=5)
 
@@ -159,15 +159,15 @@ def test_table_shows_both_columns_and_published_values():
 def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
     told = {"model": str(pretrained), "output_dir": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*got {corpus[0]}"):
+        with pytest.raises(ValueError, match=f"expected one corpus from snli, mnli, anli, sick, .*got {corpus[0]}"):
             RECIPE.config(corpus=corpus, **told)
     with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
         RECIPE.config(num_train_epochs=0, test_examples=0, **told)
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
     assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed
     config = RECIPE.config(**told, warm_start=0.5)
-    assert config.for_recipe(TrainConfig, seed=5).seed == 5
-    assert config.for_recipe(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
+    assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
+    assert config.build_recipe_config(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
 
 
 @pytest.mark.nightly

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from unbag.data.sources import Example
-from unbag.training.data import TOO_SHORT, Part, WordShuffler, drop_premises, mix_parts, permute_words
+from unbag.training.data import TOO_SHORT, DataPart, WordShuffler, drop_premises, mix_parts, permute_words
 
 EXAMPLES = [
     Example("a", "Two old dogs run in the rain.", "Some animals get quite wet.", "entailment"),
@@ -15,7 +15,7 @@ EXAMPLES = [
 
 
 def part(name="own", weight=1.0, examples=EXAMPLES):
-    return Part(name, examples, weight, "en", {"excluded": {}})
+    return DataPart(name, examples, weight, "en", {"excluded": {}})
 
 
 def words(sentence):

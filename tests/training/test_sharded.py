@@ -56,9 +56,8 @@ CONFIGS = {
         },
     },
 }
-if importlib.util.find_spec(
-    "deepspeed"
-):  # DeepSpeed is no test dependency, because it compiles its operations on the machine
+# DeepSpeed is no test dependency, because it compiles its operations on the machine
+if importlib.util.find_spec("deepspeed"):
     CONFIGS["DeepSpeed ZeRO-3"] = {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}}
 HEX = {"warm_start": 0.5}
 RECIPES = {"finetune": {}, "max_entropy": {}, "hex": HEX}
@@ -208,40 +207,42 @@ def deepspeed(told):
 
 def test_unsupported_fsdp_config_is_rejected():
     options = {"batch_size": 32, "gradient_accumulation_steps": 1, "max_grad_norm": 1.0}
-    sharding.configure(fsdp(), **options)
-    sharding.configure(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), **options)
+    sharding.configure_sharding(fsdp(), **options)
+    sharding.configure_sharding(
+        fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), **options
+    )
     with pytest.raises(ValueError, match=r"expected fsdp_use_orig_params: true .* got false"):
-        sharding.configure(fsdp(use_orig_params=False), **options)
+        sharding.configure_sharding(fsdp(use_orig_params=False), **options)
     with pytest.raises(ValueError, match=r"expected fsdp_state_dict_type: FULL_STATE_DICT .* got SHARDED_STATE_DICT"):
-        sharding.configure(fsdp(state_dict_type="SHARDED_STATE_DICT"), **options)
+        sharding.configure_sharding(fsdp(state_dict_type="SHARDED_STATE_DICT"), **options)
 
 
 def test_deepspeed_config_must_match_run_options():
     options = {"batch_size": 13, "gradient_accumulation_steps": 3, "max_grad_norm": 0.5}
     told = dict.fromkeys(AUTO, "auto")
-    sharding.configure(deepspeed(told), **options)
+    sharding.configure_sharding(deepspeed(told), **options)
     assert told == {
         "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 passes
         "train_batch_size": "auto",
         "gradient_accumulation_steps": 3,
         "gradient_clipping": 0.5,
     }
-    sharding.configure(deepspeed(told), **options)
+    sharding.configure_sharding(deepspeed(told), **options)
     with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* got 1.0"):
-        sharding.configure(deepspeed({**told, "gradient_clipping": 1.0}), **options)
+        sharding.configure_sharding(deepspeed({**told, "gradient_clipping": 1.0}), **options)
     with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* got 1"):
-        sharding.configure(deepspeed({**told, "gradient_accumulation_steps": 1}), **options)
+        sharding.configure_sharding(deepspeed({**told, "gradient_accumulation_steps": 1}), **options)
 
 
 def test_unavailable_sharding_adds_warning(monkeypatch, caplog):
     options = {"batch_size": 32, "gradient_accumulation_steps": 1, "max_grad_norm": 1.0}
     whole = SimpleNamespace(distributed_type=DistributedType.MULTI_CPU)
-    sharding.configure(whole, **options)
+    sharding.configure_sharding(whole, **options)
     assert not caplog.text
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    sharding.configure(fsdp(), **options)
+    sharding.configure_sharding(fsdp(), **options)
     assert not caplog.text
-    sharding.configure(whole, **options)
+    sharding.configure_sharding(whole, **options)
     assert "config names FSDP, which needs GPUs" in caplog.text
 
 

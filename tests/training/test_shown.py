@@ -13,14 +13,14 @@ from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import PLAIN
-from unbag.training.seeds import summarise_runs
+from unbag.training.seeds import summarize_runs
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
 
 
 @pytest.mark.parametrize("summary", [{}, {"accuracy": ONE}])
 def test_summary_table_is_shown_if_present(summary, capsys):
-    _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
+    _show({"runs": [{"count_pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
     assert last == "1,200 pairs per epoch, 6 steps; in runs/a"
     assert ("0.500 [0.400, 0.600]  1,234" in "".join(table)) == bool(summary)
@@ -33,13 +33,13 @@ def test_summary_table_is_shown_if_present(summary, capsys):
         (
             0.7,
             "Accuracy of the biased model: 70.0% of the training pairs that it predicts; of this model: 60.0% of "
-            "held-out pairs. The bias may leave too little to learn.",
+            "held-out pairs. The biased model may leave too few pairs to learn from.",
         ),
     ],
 )
 def test_model_accuracy_is_shown_with_bias_accuracy(biased, said, capsys):
     trained = {
-        "pairs_per_epoch": 1200,
+        "count_pairs_per_epoch": 1200,
         "steps": 6,
         "bias_accuracy": biased,
         "best_evaluation": {"all": {"accuracy": 0.6}},
@@ -50,14 +50,14 @@ def test_model_accuracy_is_shown_with_bias_accuracy(biased, said, capsys):
 
 def test_several_seeds_show_standard_deviation(capsys):
     summary = {"accuracy": {"mean": 0.5, "standard_deviation": 0.1, "values": [0.4, 0.6], "n": 1234}}
-    _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
+    _show({"runs": [{"count_pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
     assert capsys.readouterr().out.splitlines()[1].split() == ["accuracy", "0.5000", "0.1000", "1,234"]
 
 
 def test_single_run_has_wilson_interval():
     # By hand, with 8 of 10 right and z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
     published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
-    found = summarise_runs([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
+    found = summarize_runs([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
     assert (found["low"], found["high"], found["n"]) == (
         pytest.approx(0.4902, abs=1e-4),
         pytest.approx(0.9433, abs=1e-4),
@@ -76,7 +76,7 @@ def evaluated(tmp_path, monkeypatch):
             on_failure(Failure("sicck", ValueError("no such file")))
         return made
 
-    trained = {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
+    trained = {"count_pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
     monkeypatch.setattr(seeds.preflight, "check", lambda *_, **__: None)
     monkeypatch.setattr(train, "_quiet", lambda *, first: None)
@@ -104,7 +104,7 @@ def test_failed_set_is_named_and_others_are_shown(evaluated, capsys):
     assert f"Verdict: {verdict}" in " ".join(shown.out.split())
 
 
-def test_evaluate_json_has_the_verdict_of_each_seed(evaluated, capsys):
+def test_json_contains_verdict_of_each_seed(evaluated, capsys):
     config, verdict = evaluated
     train._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
     runs = json.loads(capsys.readouterr().out)["runs"]

@@ -7,9 +7,9 @@ import pytest
 from unbag import cli
 from unbag.cli import evaluate, push, train
 from unbag.cli.app import run
-from unbag.training.recipes import recipes
+from unbag.training.recipes import load_recipes
 from unbag.utils import hf_jobs
-from unbag.utils.hf_jobs import is_hf_job, is_on_volume, validate_outlives_job
+from unbag.utils.hf_jobs import is_hf_job, is_on_volume, validate_persistent_output
 
 JOB = {"JOB_ID": "699d874f1aad19adb8aaeadc", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}
 MOUNTS = r"""overlay / fuse.fuse-overlayfs rw 0 0
@@ -65,17 +65,17 @@ def test_is_on_volume_without_mount_table_is_false(tmp_path):
 
 
 def test_output_outlives_job_with_push_or_address(in_job, monkeypatch):
-    validate_outlives_job("--output-dir", "runs/a", "org/name", push_option="--push-results")
-    validate_outlives_job("--output-dir", "s3://bucket/run", None, push_option="--push-results")
+    validate_persistent_output("--output-dir", "runs/a", "org/name", push_option="--push-results")
+    validate_persistent_output("--output-dir", "s3://bucket/run", None, push_option="--push-results")
     with pytest.raises(
         ValueError, match="--output-dir: expected persistent output for the Hugging Face job 699d874f1aad19adb8aaeadc"
     ):
-        validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
+        validate_persistent_output("--output-dir", "runs/a", None, push_option="--push-results")
     monkeypatch.delenv("MEMORY")
-    validate_outlives_job("--output-dir", "runs/a", None, push_option="--push-results")
+    validate_persistent_output("--output-dir", "runs/a", None, push_option="--push-results")
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", load_recipes())
 def test_every_recipe_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys, name):
     monkeypatch.setattr(train, "_run", lambda *_, **__: pytest.fail("the training started"))
     arguments = [name.replace("_", "-"), "--model", "org/model", "--output-dir", str(tmp_path / "run")]

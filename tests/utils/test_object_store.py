@@ -54,7 +54,7 @@ def test_concurrent_create_succeeds_once(bucket):
     in_threads([lambda n=n: folder.create("a", str(n).encode()) and made.append(n) for n in range(8)])
     assert [str(n).encode() for n in made] == [folder.read("a")]
     folder.remove("a")
-    assert folder.names() == []
+    assert folder.list_names() == []
     with pytest.raises(FileNotFoundError):
         folder.read("a")
 
@@ -89,7 +89,7 @@ def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, request_,
         "build", "permuted", "--data", request_.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
     )
     assert done.exit_code == 0, done.output
-    assert StorageFolder(f"{bucket}/sets").names() == ["permuted.parquet"]
+    assert StorageFolder(f"{bucket}/sets").list_names() == ["permuted.parquet"]
 
 
 def test_missing_bucket_is_reported_before_computation(bucket):

@@ -46,14 +46,13 @@ def test_missing_corpus_is_reported_without_hub(endpoint, waits):
     with pytest.raises(
         readers.DataError, match=rf"org/pairs, split test: expected a local copy, got none, and {endpoint} cannot"
     ):
-        readers.open_hub("org/pairs", None, "test", "a" * 40)
+        readers.open_hub_table("org/pairs", None, "test", "a" * 40)
     assert sum(waits) <= 3, "the clients' own tries would take 23 s"
 
 
 def test_hub_with_error_response_counts_as_reachable(endpoint, monkeypatch):
-    server = http.server.HTTPServer(
-        ("127.0.0.1", 0), http.server.BaseHTTPRequestHandler
-    )  # answers all requests with 501
+    # answers all requests with 501
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     threading.Thread(target=server.handle_request, daemon=True).start()
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     with use_cache_if_unreachable() as reason:

@@ -14,11 +14,11 @@ def folder(request, tmp_path):
 
 
 def test_files_are_written_read_listed_and_removed(folder):
-    assert folder.names() == []
+    assert folder.list_names() == []
     folder.write("b.json", b"1")
     folder.write("a.json", b"2")
     (folder / "within").write("c.json", b"3")
-    assert folder.names() == ["a.json", "b.json"]
+    assert folder.list_names() == ["a.json", "b.json"]
     folder.write("a.json", b"4")
     assert folder.read("a.json") == b"4"
     assert (folder / "within").read("c.json") == b"3"
@@ -29,7 +29,7 @@ def test_files_are_written_read_listed_and_removed(folder):
         folder.open("nothing").read()
     folder.remove("a.json")
     folder.remove("a.json")
-    assert folder.names() == ["b.json"]
+    assert folder.list_names() == ["b.json"]
     with pytest.raises(FileNotFoundError):
         folder.read("a.json")
     assert pickle.loads(pickle.dumps(folder)) == folder
@@ -54,12 +54,12 @@ def test_concurrent_create_succeeds_once(folder):
         assert len(made) == 1
         assert folder.read("claim") == f"{made[0]}".encode()
     assert not folder.create("claim", b"again")
-    assert folder.names() == ["claim"]
+    assert folder.list_names() == ["claim"]
 
 
 def test_folder_is_uploaded_when_complete(tmp_path):
     place = f"memory://{tmp_path.name}/run"
-    with open_local_copy(place, last="results.json") as here:
+    with open_local_copy(place, last_file="results.json") as here:
         (here / "samples").mkdir()
         (here / "samples" / "00.parquet").write_bytes(b"1")
         (here / "results.json").write_bytes(b"2")

@@ -15,10 +15,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from tools.demo_reader.network import Reader
-from unbag.baselines.demo_reader import FIRST, numbers, words
+from unbag.baselines.demo_reader import FIRST, encode_words, tokenize_words
 from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
-from unbag.training.max_entropy import entropies
+from unbag.training.max_entropy import compute_entropies
 
 EPOCHS: Final = 24
 _SEED: Final = 13
@@ -37,7 +37,7 @@ _LIKE_LENGTH: Final = 12  # batches whose pairs are sorted by length together: l
 
 def vocabulary(pairs: Sequence[Example]) -> list[str]:
     """Return the words of pairs in alphabetical order."""
-    return sorted({word for pair in pairs for side in (pair.premise, pair.hypothesis) for word in words(side)})
+    return sorted({word for pair in pairs for side in (pair.premise, pair.hypothesis) for word in tokenize_words(side)})
 
 
 def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) -> Reader:
@@ -60,11 +60,11 @@ def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) 
         for batch in _batches(pairs, rng):
             shuffled = [_shuffled(pair, rng) for pair in batch[::_SHUFFLED]]
             asked = [*((pair.premise, pair.hypothesis) for pair in batch), *shuffled]
-            logits = network(*(torch.from_numpy(numbers(side, known)) for side in zip(*asked, strict=True)))
+            logits = network(*(torch.from_numpy(encode_words(side, known)) for side in zip(*asked, strict=True)))
             gold = torch.tensor([get_label_id(pair.label) for pair in batch])
             weights = torch.tensor([_weight(pair) / mean_weight for pair in batch])
             cross = (F.cross_entropy(logits[: len(batch)], gold, reduction="none") * weights).mean()
-            loss = cross - _ENTROPY * entropies(logits[len(batch) :]).mean()
+            loss = cross - _ENTROPY * compute_entropies(logits[len(batch) :]).mean()
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -85,10 +85,10 @@ def _batches(pairs: Sequence[Example], rng: random.Random) -> list[list[Example]
 
 def _shuffled(pair: Example, rng: random.Random) -> tuple[str, str]:
     """Return both sentences with their words in any order, but for the full stop."""
-    sides = (words(side) for side in (pair.premise, pair.hypothesis))
+    sides = (tokenize_words(side) for side in (pair.premise, pair.hypothesis))
     premise, hypothesis = (" ".join([*rng.sample(side[:-1], len(side) - 1), side[-1]]) for side in sides)
     return premise, hypothesis
 
 
 def _weight(pair: Example) -> float:
-    return _MORE if len({*words(pair.hypothesis)} - {*words(pair.premise)}) <= _NEW_WORDS else 1.0
+    return _MORE if len({*tokenize_words(pair.hypothesis)} - {*tokenize_words(pair.premise)}) <= _NEW_WORDS else 1.0

@@ -35,18 +35,18 @@ _BATCH_SIZE: Final = 32  # pairs; their activations fit into the processor cache
 Floats = NDArray[np.float64]
 
 
-def words(sentence: str) -> list[str]:
+def tokenize_words(sentence: str) -> list[str]:
     """Split a sentence into lowercase words and punctuation marks. An empty sentence becomes a single space.
 
-    >>> words("A dog, too.")
+    >>> tokenize_words("A dog, too.")
     ['a', 'dog', ',', 'too', '.']
     """
     return re.findall(r"\w+|[^\w\s]", sentence.lower()) or [" "]
 
 
-def numbers(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
+def encode_words(sentences: Sequence[str], word_ids: Mapping[str, int]) -> NDArray[np.int64]:
     """Encode n sentences as word ids, padded with `PADDING`, shape (n, longest)."""
-    tokenized = [words(sentence) for sentence in sentences]
+    tokenized = [tokenize_words(sentence) for sentence in sentences]
     rows = np.full((len(tokenized), max(map(len, tokenized))), PADDING, dtype=np.int64)
     for row, sentence in zip(rows, tokenized, strict=True):
         row[: len(sentence)] = [word_ids.get(word, UNKNOWN) for word in sentence]
@@ -81,14 +81,16 @@ class ReaderPredictor:
         """Predict the label probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = validate_pairs(premises, hypotheses)
         # Pairs with similar lengths share a batch, to reduce padding.
-        lengths = [max(len(words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)]
+        lengths = [
+            max(len(tokenize_words(sentence)) for sentence in pair) for pair in zip(premises, hypotheses, strict=True)
+        ]
         order = np.argsort(np.array(lengths, dtype=np.int64), kind="stable")
         probabilities = np.empty((len(order), len(labels.LABELS)), dtype=np.float32)
         with threadpool_limits(1):  # for such small products, synchronizing threads takes longer than the computation
             for start in range(0, len(order), _BATCH_SIZE):
                 batch = order[start : start + _BATCH_SIZE]
                 pairs = ([side[row] for row in batch] for side in (premises, hypotheses))
-                probabilities[batch] = self._forward(*(numbers(side, self._word_ids) for side in pairs))
+                probabilities[batch] = self._forward(*(encode_words(side, self._word_ids) for side in pairs))
         return probabilities
 
     def _forward(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:

@@ -38,11 +38,14 @@ def get_challenge_set(name: str) -> ChallengeSet:
         challenge_set = _entry_points()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; for a set of "
-            "another package, install that package"
+            f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; "
+            "for a set from another package, install that package"
         )
     if challenge_set.name != name:
-        raise ValueError(f"{challenge_set.package}: expected to describe the set {name}, got {challenge_set.name}")
+        raise ValueError(
+            f"{challenge_set.package}: expected the description of the set {name}, got {challenge_set.name}; "
+            "correct the entry point"
+        )
     return challenge_set
 
 

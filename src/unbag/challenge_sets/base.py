@@ -1,4 +1,4 @@
-"""The description of a challenge set, which evaluation, tables, reports and Hub code read."""
+"""Description of a challenge set, used by evaluation, tables, reports and Hub code."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,16 +17,16 @@ from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import PredictionCredits, skill_score
 
 LAST: Final = 1_000
-"""Default position of a set in an order: after all sets that declare one."""
+"""Default position of a set: after all sets that declare a position."""
 
 DEFAULT_SAMPLE: Final = 1_000
-"""Default number of source examples that the suite draws from a set."""
+"""Default number of source examples per set in the suite."""
 
 SKILL: Final = "skill"
-"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if it is undefined."""
+"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if the score is undefined."""
 
 VERIFICATION: Final = "verification"
-"""Key of the verifier's scores (`scoring.verification`) in the scores of sets that have them; None if undefined."""
+"""Key of the verifier metrics (`scoring.verification`) in the scores of sets that have them; None if undefined."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
@@ -70,7 +70,7 @@ def build_roles(*names: Role) -> frozenset[Role]:
 
 
 DIFFERENCE: Final = (-1.0, 1.0)
-"""Limits of a difference between two shares."""
+"""Bounds of a difference between two shares."""
 
 SCORE: Final = Quantity(
     "skill",
@@ -79,7 +79,7 @@ SCORE: Final = Quantity(
     roles=build_roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
-"""The skill score (`scoring.skill`), which represents every set where one number is needed."""
+"""The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
 
 
 VERIFIER: Final = (
@@ -90,7 +90,7 @@ VERIFIER: Final = (
     Quantity("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
     Quantity("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
 )
-"""The numbers of a model as a verifier (`scoring.verification`). They have no role: tables show them where named."""
+"""The verifier metrics of a model (`scoring.verification`). Tables show them only on request."""
 
 
 class MeasuredMetric(NamedTuple):
@@ -142,7 +142,7 @@ class ChallengeSet:
         has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
             the pairs as shown, and some are entailment. Its scores then include those of a verifier.
         from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Its builder
-            then reads each sentence as a pair with itself, labelled entailment (`data.own_text`).
+            then reads each sentence as a pair with itself, labelled entailment (`data.user_text`).
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them
             (`evaluation.label_check.check_corpus_rows`).
@@ -223,13 +223,13 @@ class ChallengeSet:
         """
         from unbag.data.columns import read_values
 
-        predictions = predictions.for_gold(getattr(rows.features["label"], "names", ()))
+        predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
         scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, predictions)
         credits_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> PredictionCredits:
-            credits: PredictionCredits = credits_of(columns, given.in_space(predictions.label_space))
+            credits: PredictionCredits = credits_of(columns, given.to_label_space(predictions.label_space))
             return credits if credits.names is not None else credits._replace(names=predictions.label_space)
 
         own = None if credits_of is None else worth(predictions)

@@ -1,4 +1,4 @@
-"""The base class of all builders, and our part of the cache key of `datasets`."""
+"""Base class of all builders, and the unbag part of the `datasets` cache key."""
 
 import hashlib
 import os
@@ -19,11 +19,11 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.own_text import list_text_files
 from unbag.data.readers import is_hub_id, open_file, resolve_hub_commit
-from unbag.data.sources import LONGEST_SENTENCE, Example, PairSource, validate_corpus_names
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
+from unbag.data.user_text import list_text_files
 from unbag.utils import checksums, parallel
 from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import validate_file
@@ -32,13 +32,13 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
     *(
         f"data/{name}"
-        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "own_text.py", "text")
+        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "user_text.py", "text")
     ),
     *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
-"""Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
+"""Source files that determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
@@ -80,7 +80,7 @@ def _files(path: Path) -> list[Path]:
 
 
 PairPart = Literal["sentences", "labels"]
-"""Parts of a pair that have creators."""
+"""Parts of a pair with creators in the dataset card."""
 
 _MACHINE: Final = "machine-generated"
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
@@ -114,7 +114,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     CITATION: ClassVar[str]
     EXCLUSION_REASON: ClassVar[str] = "unfit"
     EVALUATION_SPLIT: ClassVar[str | None] = None
-    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = LONGEST_SENTENCE
+    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
@@ -160,11 +160,13 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.MAX_SENTENCE_CHARACTERS)
+        source: PairSource = replace(
+            config.open_pairs(streaming=streaming), max_characters=self.MAX_SENTENCE_CHARACTERS
+        )
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to know which pairs contradict, got two "
+                    f"{source.name}: expected three labels, to identify contradictions, got two "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
@@ -204,7 +206,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources that the rows are built from. Subclasses add their own."""
+        """Iterate over the external resources for building the rows. Subclasses add further resources."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
@@ -227,7 +229,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         User-provided data adds no creators.
         """
         base = CORPORA.get(self.config.corpus)
-        sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
+        sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
         made = (_MACHINE,)
         return {
             "sentences": [*sentences, *(made if "sentences" in self.MACHINE_MADE else ())],
@@ -320,7 +322,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         # Joined, so that the work that `tables` does before its first row is done once per process.
         for start, stop in _join_spans(spans):
             self._span = start
-            examples = source.examples(start, stop)
+            examples = source.iter_examples(start, stop)
             if self._is_prepared:
                 examples = build_stats.iter_examples(source, start, stop, Path(self._output_dir))
             for number, table in enumerate(self.iter_tables(source, examples)):

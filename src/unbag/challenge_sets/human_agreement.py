@@ -1,4 +1,4 @@
-"""Agreement of the annotators on the pairs that a challenge set is built from, where the data has their labels."""
+"""Annotator agreement on the source pairs of a challenge set, if the data contains annotator labels."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ def collect_annotator_labels(sources: Iterable[PairSource]) -> AnnotatorLabels:
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
-        for example in source.examples()
+        for example in source.iter_examples()
         if example.annotators
     }
 

@@ -1,4 +1,4 @@
-"""Sets with official configs, which read the authors' published pairs, beside configs that generate pairs."""
+"""Sets with official configs for the authors' published pairs, in addition to configs that generate pairs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -53,8 +53,8 @@ class OfficialConfig(SourceConfig):
             raise ValueError(_unexpected_file_message(self.name, self.file))
         if self.language != "en":
             raise ValueError(
-                f"language: expected English pairs (en), got {self.language!r}; the words that the set inserts are "
-                "English"
+                f"language: expected English pairs (en), got {self.language!r}; use English pairs, since the set "
+                "inserts English words"
             )
 
 

@@ -1,4 +1,4 @@
-"""Requests for challenge sets, and the sets built from them: rows with a record of their origin."""
+"""Requests for challenge sets, and the built sets: rows with a record of their origin."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,7 @@ class SetRequest:
         """
         validate_options(SetRequest, vars(self))
         if self.max_examples is not None:
-            validate_int("max_examples", self.max_examples, least=1)
+            validate_int("max_examples", self.max_examples, minimum=1)
 
     @property
     def user_data_names(self) -> list[str]:
@@ -338,13 +338,18 @@ def read_exported_set(path: Path) -> BuiltSet:
             rows than were written.
     """
     if not is_exported_set(validate_file(path)):
-        raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
+        raise DataError(
+            f"{path}: expected a Parquet file written by `unbag build`, got a file without a set record; build the "
+            "set again"
+        )
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({extract_first_line(error)}); build it again") from None
+        raise DataError(
+            f"{path}: expected a readable file, got an error ({extract_first_line(error)}); build the set again"
+        ) from None
     with convert_record_errors(path):
         return _parse_exported(path, table, record)
 
@@ -353,16 +358,19 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
     from datasets import Dataset
 
     if "language" not in record:
-        raise DataError(f"{path}: an earlier version of unbag wrote this file; build the set again")
+        raise DataError(
+            f"{path}: expected a file from the current version of unbag, got an older file; build the set again"
+        )
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; pass the file that "
-            "`unbag build` wrote as --set"
+            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got none; pass the "
+            "file written by `unbag build` as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(
-            f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
+            f"{path}: expected the rows written by `unbag build`, got different rows or another order; build the "
+            "set again"
         )
     return BuiltSet(
         request=SetRequest(record["set"], options={"data": str(path)}),

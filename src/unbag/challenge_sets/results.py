@@ -286,9 +286,9 @@ def convert_record_errors(*paths: Path) -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
-            f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{extract_first_line(error, longest=200)}); it is corrupted or from another version of unbag: evaluate "
-            "again"
+            f"{', '.join(map(str, paths))}: the record cannot be read completely ({type(error).__name__}: "
+            f"{extract_first_line(error, max_length=200)}); it is corrupted or from another version of unbag; "
+            "evaluate again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The default suite: a sample of every challenge set, small enough for a small model in minutes on a laptop.
+"""Default suite: a sample of every challenge set, which a small model evaluates in minutes on a laptop.
 
 A source example is drawn together with all rows made from it, e.g. all permutations. The draw depends only on the seed
 and the example's id (`build_suite_request`), not on the number of processes or the other sets of the run.

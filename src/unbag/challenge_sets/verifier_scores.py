@@ -1,4 +1,4 @@
-"""The scores of a model as a verifier, on the rows of a challenge set: entailment against the rest."""
+"""Verifier metrics of a model on the rows of a challenge set: entailment versus the rest."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ def compute_verifier_scores(
     space = tuple(predictions.label_space)
     if ENTAILMENT not in space:
         return None
-    gold, predicted = predictions.gold(labels), predictions.predicted
+    gold, predicted = predictions.to_label_positions(labels), predictions.predicted
     entailed = space.index(ENTAILMENT)
     scores: NDArray[np.float64] | None = entailment
     if scores is None and predictions.has_probabilities:

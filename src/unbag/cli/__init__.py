@@ -46,7 +46,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Challenge sets that show whether an NLI model reads sentences or counts words.\n\n"
+    help="Challenge sets that show whether an NLI model understands sentences or counts words.\n\n"
     "`unbag evaluate ORG/MODEL` evaluates a model from the Hub. `unbag demo` runs offline in a minute.",
 )
 
@@ -86,10 +86,10 @@ publish.app.command(name="all")(publish.everything)
 app.command(cls=TextCommand)(speed.speed)
 app.command(cls=TextCommand)(prefetch.prefetch)
 app.command()(demo.demo)
-output.add_to(app)
+output.add_verbosity_options(app)
 typer_utils.escape_help(app)
 
 
 def main() -> None:
-    """Run the command line. The exit code is 0 on success, 1 on failure and 2 on incorrect usage."""
+    """Run the command line. Exits with code 0 on success, 1 on failure and 2 on incorrect usage."""
     sys.exit(run(app))

@@ -22,37 +22,40 @@ _CACHES: Final = ("UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "H
 
 
 def normalize_cache_env() -> None:
-    """Remove empty cache variables from the environment.
+    """Remove empty variables for cache folders from the environment.
 
-    Libraries interpret an empty value differently and read the variables at import, so call this function first.
+    Libraries interpret empty values in different ways and read the variables at import. Therefore, call this function
+    first.
 
     Raises:
-        ValueError: If a variable names a path below a file.
+        ValueError: If the path in a variable is below a file.
     """
     for name in _CACHES:
         value = os.environ.get(name)
         if value is None:
             continue
         if not value.strip():
-            del os.environ[name]  # an empty path would be the current folder
+            del os.environ[name]  # Path("") is the current folder.
             continue
         path = Path(value).expanduser()
         above = next((each for each in (path, *path.parents) if each.exists()), path)
         if not above.is_dir():
-            raise ValueError(f"environment variable {name}: expected a folder, got {value!r}, where {above} is a file")
+            raise ValueError(
+                f"environment variable {name}: expected a folder, got {value!r} below the file {above}; change it"
+            )
 
 
-FAILED: Final = 1
-_MAX_LENGTH: Final = 2_000  # characters of a message, which may quote a foreign file
+EXIT_FAILURE: Final = 1
+_MAX_LENGTH: Final = 2_000  # characters of a message, because it may quote a user's file
 _SIGNAL_EXIT: Final = 128  # plus the signal number, as in shells
 _RETRY_DELAY: Final = 0.05  # seconds
 _INTERRUPTED: Final = _SIGNAL_EXIT + signal.SIGINT
 _RESUMABLE: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("human-study", "sample"))
-"""Commands that can resume after an interruption. Other commands start over."""
+"""Commands that resume after an interruption. Other commands start again."""
 
 
 class _Formatter(logging.Formatter):
-    """Log lines without credentials and without control characters."""
+    """Formatter that redacts credentials and escapes control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         return escape_control_chars(redact(super().format(record)))
@@ -78,12 +81,12 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
             command(args=arguments)
         except ImportError as error:
             return _report_failure(build_install_hint(error))
-        except (ValueError, OSError) as error:  # user, disk or network errors need no traceback
+        except (ValueError, OSError) as error:  # Errors of user, disk or network need no traceback.
             if received:  # worker processes received the signal too; the error reports that they stopped
                 return _report_stop(received, is_resumable=is_resumable)
             return _report_failure(build_disk_full_message(error) if is_disk_full(error) else str(error))
         except MemoryError as error:
-            return _report_failure(f"out of memory ({error}); use fewer examples, or a machine with more memory")
+            return _report_failure(f"out of memory ({error}); use fewer examples or a machine with more memory")
         except KeyboardInterrupt:
             return _report_stop(received, is_resumable=is_resumable)
         except SystemExit as done:  # click ends every command this way
@@ -91,14 +94,15 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
                 return _report_stop(received, is_resumable=is_resumable)
             # Looked up instead of imported: only a run with several processes has loaded the module.
             if connected := sys.modules.get("unbag.inference.distributed"):
-                connected.destroy_process_group()  # not after a failure: other ranks may wait in a collective
-            return done.code if isinstance(done.code, int) else FAILED
+                # Not after a failure, because other ranks may wait in a collective operation.
+                connected.destroy_process_group()
+            return done.code if isinstance(done.code, int) else EXIT_FAILURE
         except Exception as error:
             if is_disk_full(error):
                 return _report_failure(build_disk_full_message(error))
             if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
                 hint = _resume_hint(is_resumable=is_resumable)
-                return _report_failure(f"another process of this run has failed and reports the cause{hint}")
+                return _report_failure(f"another process of this run failed; see the error of that process{hint}")
             raise
         except BaseException as error:
             if not is_panic(error):
@@ -112,7 +116,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
 def _report_failure(reason: str) -> int:
     line = " ".join(f"unbag: {reason}".splitlines())
     echo(line if len(line) <= _MAX_LENGTH else f"{redact(line)[:_MAX_LENGTH]}…", err=True, fg="red")
-    return FAILED
+    return EXIT_FAILURE
 
 
 def _report_stop(received: Sequence[int], *, is_resumable: bool) -> int:

@@ -8,7 +8,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.options import Engine, NumProc, Offline, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.typer_utils import set_or_address_to_write
+from unbag.cli.typer_utils import validate_set_output_location
 
 _MAX_EXAMPLES: Final = 2  # options shown in a set's example command
 
@@ -17,12 +17,15 @@ _MAX_EXAMPLES: Final = 2  # options shown in a set's example command
 def build(
     pairs: PairOptions,
     name: Annotated[
-        str, typer.Argument(autocompletion=typer_utils.sets, metavar="SET", help="Challenge set, such as permuted.")
+        str,
+        typer.Argument(
+            autocompletion=typer_utils.complete_sets, metavar="SET", help="Challenge set, such as permuted."
+        ),
     ],
     output: Annotated[
         str,
         typer.Option(
-            callback=set_or_address_to_write,
+            callback=validate_set_output_location,
             metavar="PATH",
             help="Parquet file, folder for all splits, or a URL such as s3://BUCKET/SET.",
         ),
@@ -35,7 +38,7 @@ def build(
     """Build a challenge set as Parquet.
 
     For a path ending in .parquet, writes one file with the evaluation split.
-    For any other path, creates a folder with one file per split.
+    For other paths, creates a folder with one file per split.
 
     With --engine ray, writes several files per split, which load_dataset
     reads as one split, and record.json. A stopped build resumes from the
@@ -53,7 +56,7 @@ def build(
     from unbag.utils import parallel
     from unbag.utils.storage import is_url, open_local_copy
 
-    [request] = pairs.requests([name])
+    [request] = pairs.build_requests([name])
     if offline:
         prefetch.validate_offline_requirements(prefetch.list_run_requirements([request]))
     with parallel.set_num_proc(num_proc):
@@ -79,7 +82,9 @@ def build(
 def list_sets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set; lists its options."),
+        typer.Argument(
+            metavar="SET", autocompletion=typer_utils.complete_sets, help="Challenge set; lists its options."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -115,7 +120,7 @@ def list_sets(
     from rich.table import Table
 
     table = Table("set", "title", "description", box=None, header_style="bold")
-    table.add_column("paper", overflow="fold")  # a truncated URL is useless
+    table.add_column("paper", overflow="fold")  # A truncated URL is useless.
     for entry in entries:
         table.add_row(entry["name"], entry["title"], entry["summary"], entry["paper"])
     corpora = Table("corpus", "dataset", "splits (default: the first)", "license", box=None, header_style="bold")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbag.cli import config_file, typer_utils
-from unbag.cli.evaluate import EvaluationPlan, available_offline, run_plan
-from unbag.cli.model_options import ModelOptions, disabled_baselines
+from unbag.cli.evaluate import EvaluationPlan, restrict_to_offline, run_plan
+from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
 from unbag.cli.options import Full, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, Shown, print_failures, show, validate_output_form, write_tables
-from unbag.cli.run_folder import RUNS, run_folder
-from unbag.cli.typer_utils import Badge, comma_separated, folder_to_write
+from unbag.cli.output import AsJson, OutputFormat, print_failures, show, validate_output_form, write_tables
+from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
+from unbag.cli.typer_utils import Badge, split_commas, validate_output_folder
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
@@ -34,8 +34,8 @@ def check(
         typer.Option(
             "--min",
             metavar="SET:METRIC=BOUND",
-            callback=comma_separated,
-            autocompletion=typer_utils.bounds,
+            callback=split_commas,
+            autocompletion=typer_utils.complete_bounds,
             help="Minimum of a metric, such as permuted:score=.2 (score is the skill score).",
         ),
     ] = None,
@@ -44,19 +44,19 @@ def check(
         typer.Option(
             "--max",
             metavar="SET:METRIC=BOUND",
-            callback=comma_separated,
-            autocompletion=typer_utils.bounds,
-            help="Maximum of a metric for which lower is better, such as swapped:drop=.1.",
+            callback=split_commas,
+            autocompletion=typer_utils.complete_bounds,
+            help="Maximum of a lower-is-better metric, such as swapped:drop=.1.",
         ),
     ] = None,
     no_worse_than: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Results folder of an earlier run that the model must match or exceed."),
+        typer.Option(metavar="RUN", help="Results folder of an earlier run, as the lower bound of the scores."),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            callback=comma_separated,
+            callback=split_commas,
             help="Metrics compared by --no-worse-than (default: the skill score).",
         ),
     ] = None,
@@ -65,17 +65,17 @@ def check(
     output_dir: Annotated[
         Path | None,
         typer.Option(
-            callback=folder_to_write, help="Folder for the results of a new evaluation (default: in runs/MODEL)."
+            callback=validate_output_folder, help="Folder for the results of a new evaluation (default: in runs/MODEL)."
         ),
     ] = None,
     badge: Badge = None,
-    form: Shown = "table",
+    form: OutputFormat = "table",
     as_json: AsJson = False,
 ) -> None:
     """Check a model against bounds or an earlier run, as a gate in CI.
 
     A gate fails if the whole 95 % interval of a score lies below the bound, or
-    above the bound for --max. Sampling noise stops no build. With --strict, a
+    above the bound for --max. Sampling noise does not fail a build. With --strict, a
     gate passes only if the whole interval reaches the bound.
 
     With --no-worse-than, a gate fails if a score is significantly worse on the
@@ -83,11 +83,11 @@ def check(
     by more than .1. The share of changed labels is reported, and
     --max SET:changed_labels=BOUND limits it.
 
-    A model is evaluated on a sample of the sets of the gates. With
-    --no-worse-than, it is evaluated like that run if the run has a run.yaml.
+    A model is evaluated on a sample of the gated sets. With --no-worse-than,
+    the options come from the run.yaml of the earlier run, if present.
 
-    Exit code 0: no gate fails. Exit code 1: a gate fails, or nothing could be
-    checked. Exit code 2: wrong usage.
+    Exit code 0: no gate fails. Exit code 1: a gate fails, or no gate could be
+    checked. Exit code 2: incorrect usage.
 
       unbag check ORG/MODEL --min permuted:score=.2,swapped:accuracy_after=.6
       unbag check runs/new --no-worse-than runs/old --strict
@@ -114,12 +114,14 @@ def check(
     parity_bounds = [each for each in bounds if each.number == CHANGED_LABELS.name]
     if parity_bounds and no_worse_than is None:
         raise typer.BadParameter(
-            f"--max {parity_bounds[0].set}:{CHANGED_LABELS.name}: expected --no-worse-than, got none; name the earlier "
-            "run whose labels are compared"
+            f"--max {parity_bounds[0].set}:{CHANGED_LABELS.name}: expected --no-worse-than, got none; add the earlier "
+            "run with --no-worse-than"
         )
     before = None if no_worse_than is None else _results_file(no_worse_than)
     if no_worse_than is not None and before is None:
-        raise typer.BadParameter(f"--no-worse-than: expected a folder with {FILE}, got {no_worse_than}")
+        raise typer.BadParameter(
+            f"--no-worse-than: expected a folder with {FILE}, got {no_worse_than}; use a results folder"
+        )
     run = _results_file(Path(model))
     if run is None:
         model_options.validate([model])
@@ -130,27 +132,27 @@ def check(
         run = _evaluate(plan, visible=not as_json) / FILE
     elif options := _evaluation_options(pairs, model_options, full=full, output_dir=output_dir):
         raise typer.BadParameter(
-            f"{', '.join(options)}: expected a model to evaluate, got the results {model}; omit these options"
+            f"{', '.join(options)}: expected a model to evaluate, got the results {model}; remove these options"
         )
     # The first process prints and exits. A launcher that sees another process fail would kill the first one.
     if connect_process_group().rank:
         return
     notes: list[str] = []
-    compared: list[parity.Parity] = []
+    compared: list[parity.ChangedLabels] = []
     with convert_record_errors(run, *([] if before is None else [before])):
         results = gates.select_results_of_single_model(read_results(run), str(run))
         checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:
             comparisons, notes = gates.check_no_worse_than(run, before, metric or ())
             compared, parity_notes = parity.compare_labels(run, before)
-            checked += [*comparisons, *gates.check_parity(compared, parity_bounds)]
+            checked += [*comparisons, *gates.check_changed_labels(compared, parity_bounds)]
             notes = [*notes, *parity_notes]
         if badge is not None:
             badges.write_badge(compute_model_verdict(results), badge)
         view = gate_views.build_gate_view(checked, notes, compared, strict=strict)
-        to_paste = gate_views.export_gates(checked, notes, compared, strict=strict)
-    show(form, view, to_paste, as_json=as_json)
-    if any(each.stops(strict=strict) for each in checked):
+        exported = gate_views.export_gates(checked, notes, compared, strict=strict)
+    show(form, view, exported, as_json=as_json)
+    if any(each.is_failure(strict=strict) for each in checked):
         raise typer.Exit(1)
 
 
@@ -164,7 +166,7 @@ def _parse_bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]
 
 
 def _results_file(path: Path) -> Path | None:
-    """Find the results file of a run. Returns None if the path has no results, so that the name is a model."""
+    """Locate the results file of a run; None if the path has no results and is therefore a model."""
     from unbag.challenge_sets.results import FILE
 
     if path.is_dir():
@@ -175,7 +177,7 @@ def _results_file(path: Path) -> Path | None:
 def _evaluation_options(
     pairs: PairOptions, model_options: ModelOptions, *, full: bool, output_dir: Path | None
 ) -> list[str]:
-    """List the given options that apply only to model evaluation."""
+    """List the options on the command line that apply only to model evaluation."""
     options = [
         f"--{field.name.replace('_', '-')}"
         for group in (pairs, model_options)
@@ -185,21 +187,21 @@ def _evaluation_options(
     return [*options, *(["--full"] if full else []), *(["--output-dir"] if output_dir else [])]
 
 
-def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.Recorded | None:
+def _earlier_run(results: Path | None, ctx: typer.Context) -> config_file.EarlierOptions | None:
     """Load the options of an earlier run from the `run.yaml` next to its results; None if there is no such file."""
-    if results is None or not (file := results.parent / config_file.FILE).is_file():
+    if results is None or not (file := results.parent / config_file.CONFIG_FILE).is_file():
         return None
-    return config_file.recorded(file, ctx.command.params)
+    return config_file.load_earlier_options(file, ctx.command.params)
 
 
 def _build_plan(
     model: str,
     requests: "Sequence[SetRequest]",
     model_options: ModelOptions,
-    earlier: config_file.Recorded | None,
+    earlier: config_file.EarlierOptions | None,
     output_dir: Path | None,
 ) -> EvaluationPlan:
-    """Build the evaluation plan of a model: the sets of the gates, and the baselines of the earlier run."""
+    """Build the evaluation plan of a model: the gated sets, with the baselines of the earlier run."""
     from unbag.inference.prediction_store import PREDICTIONS
 
     if earlier is not None:
@@ -208,20 +210,22 @@ def _build_plan(
             lexical_baseline=model_options.lexical_baseline and earlier.lexical_baseline,
             shuffled=model_options.shuffled and earlier.shuffled,
         )
-    baselines = disabled_baselines(model_options.lexical_baseline, model_options.shuffled)
+    baselines = build_disabled_baseline_options(model_options.lexical_baseline, model_options.shuffled)
     title = f"check-{'+'.join(request.name for request in requests)}"
-    place = output_dir or run_folder([model], requests, model_options.loading_options() | baselines, title=title)
-    predictions = None if output_dir else RUNS / PREDICTIONS
-    return EvaluationPlan([model], requests, model_options, str(place), predictions, is_named=True)
+    output_location = output_dir or build_run_folder(
+        [model], requests, model_options.build_loading_options() | baselines, title=title
+    )
+    predictions = None if output_dir else RUNS_FOLDER / PREDICTIONS
+    return EvaluationPlan([model], requests, model_options, str(output_location), predictions, is_named=True)
 
 
 def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
     """Evaluate the model of a plan. Returns the folder in which the first process writes the results."""
     from unbag.inference.distributed import connect_process_group
 
-    folder = Path(plan.place)
+    folder = Path(plan.output_location)
     if plan.model_options.offline:
-        plan = available_offline(plan)
+        plan = restrict_to_offline(plan)
     outcome = run_plan(plan, folder, visible=visible, quiet=True)
     if connect_process_group().rank:
         return folder
@@ -234,9 +238,9 @@ def _evaluate(plan: EvaluationPlan, *, visible: bool) -> Path:
 
 
 def _requests(
-    sets: Sequence[str], pairs: PairOptions, run: config_file.Recorded | None, *, full: bool
+    sets: Sequence[str], pairs: PairOptions, run: config_file.EarlierOptions | None, *, full: bool
 ) -> "list[SetRequest]":
-    """Build the requests of a gate: samples of the sets, entire sets with `full`, or the sets of an earlier run."""
+    """Build the set requests for the gates: samples, entire sets with `full`, or the sets of an earlier run."""
     from unbag.challenge_sets import suite
 
     if run is None:
@@ -244,5 +248,6 @@ def _requests(
     else:
         pairs, complete = run.pairs, sets if run.full else run.sets
     return [
-        request if request.name in complete else suite.apply_suite_sample(request) for request in pairs.requests(sets)
+        request if request.name in complete else suite.apply_suite_sample(request)
+        for request in pairs.build_requests(sets)
     ]

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.output import AsJson, Shown, show, validate_output_form
-from unbag.cli.typer_utils import comma_separated
+from unbag.cli.output import AsJson, OutputFormat, show, validate_output_form
+from unbag.cli.typer_utils import split_commas
 
 
 def compare(
@@ -16,19 +16,19 @@ def compare(
     ],
     across_data: Annotated[
         bool,
-        typer.Option("--across-data", help="Also compare results on different data or options, without tests."),
+        typer.Option("--across-data", help="Compare results on different data or options too, without tests."),
     ] = False,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            callback=comma_separated,
+            callback=split_commas,
             help="Metrics to compare, by name or path in results.json: auroc,'by_category.*'.",
         ),
     ] = None,
     significance_level: Annotated[
         float, typer.Option(min=0, max=1, help="Significance level for corrected p-values.")
     ] = 0.05,
-    form: Shown = "table",
+    form: OutputFormat = "table",
     as_json: AsJson = False,
 ) -> None:
     """Compare models with significance tests.

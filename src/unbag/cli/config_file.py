@@ -17,7 +17,7 @@ import typer
 
 from unbag.cli.options import PairOptions
 
-FILE: Final = "run.yaml"
+CONFIG_FILE: Final = "run.yaml"
 _MAX_BYTES: Final = 100_000
 _MAX_DEPTH: Final = 4
 _NESTED: Final = "config"  # a file cannot include another file
@@ -25,7 +25,9 @@ _NESTED: Final = "config"  # a file cannot include another file
 # time. A file may contain them, but a run does not write them.
 _NOT_WRITTEN: Final = ("as_json", "quiet", "verbose", "shard", "num_proc", "engine", "num_gpus", "push_results")
 _CONFIRMED: Final = ("trust_remote_code",)  # a file from someone else must not enable these options
-_UNCONFIRMED: Final = f"{__name__}.unconfirmed"  # key of a context's `meta`: file by name of the option it enables
+_UNCONFIRMED: Final = (
+    f"{__name__}.unconfirmed"  # key of a context's `meta`: map from an enabled option to the file that enables it
+)
 
 
 def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -37,37 +39,37 @@ def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-def confirmed(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
-    """Require that an option that a file enables is also given on the command line; callback of `_CONFIRMED` options.
+def require_confirmation(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
+    """Require that an option in a config file is repeated on the command line (callback of `_CONFIRMED` options).
 
     Raises:
-        typer.BadParameter: If only the file enables the option.
+        typer.BadParameter: If the option is enabled only in the file.
     """
     if not value and param.name in (files := ctx.meta.get(_UNCONFIRMED, {})):
         option = param.opts[0]
         raise typer.BadParameter(
-            f"{files[param.name]}: expected {option} on the command line too, got it only in the file; add {option} or "
+            f"{files[param.name]}: expected {option} on the command line too, got {option} only in the file; add it or "
             "remove it from the file"
         )
     return value
 
 
-# Eager: the other options take their defaults from the file.
+# Eager, because the other options take their defaults from the file.
 Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
         callback=_read_into,
         is_eager=True,
-        help=f"YAML file of options, such as a {FILE}; command-line options override it.",
+        help=f"YAML file of options, such as a {CONFIG_FILE}; command-line options override it.",
     ),
 ]
 
 
-def write(ctx: typer.Context, folder: Path) -> None:
-    """Write the resolved options of a command to `run.yaml` in a folder.
+def write_config(ctx: typer.Context, folder: Path) -> None:
+    """Write the options of a command to `run.yaml` in a folder, with defaults resolved.
 
-    If an earlier command in the folder differed only in `--sets`, the file lists the sets of both.
+    If an earlier command in the folder differed only in `--sets`, the file lists the sets of both commands.
     """
     import yaml  # type: ignore[import-untyped]
 
@@ -76,13 +78,13 @@ def write(ctx: typer.Context, folder: Path) -> None:
     keys = {key: param for key, param in _keys(ctx.command.params).items() if param.name not in _NOT_WRITTEN}
     values = {key: ctx.params.get(param.name) for key, param in keys.items()}
     resolved = {key: _yaml_value(value) for key, value in values.items() if value not in (None, False, (), [])}
-    # Flags that are off by default are omitted if off; flags that are on by default are written if off.
+    # A flag is written only if its value differs from the default.
     resolved |= {key: False for key, value in values.items() if value is False and keys[key].default is not False}
-    if resolved.get("sets") and (folder / FILE).is_file():
-        resolved["sets"] = _merged_sets(folder / FILE, resolved)
+    if resolved.get("sets") and (folder / CONFIG_FILE).is_file():
+        resolved["sets"] = _merged_sets(folder / CONFIG_FILE, resolved)
     text = yaml.safe_dump(resolved, sort_keys=False, allow_unicode=True, width=120)
-    with atomic_write(folder / FILE) as tmp:
-        tmp.write_text(f"# unbag {ctx.info_name} --config {FILE}\n{text}", encoding="utf-8")
+    with atomic_write(folder / CONFIG_FILE) as tmp:
+        tmp.write_text(f"# unbag {ctx.info_name} --config {CONFIG_FILE}\n{text}", encoding="utf-8")
 
 
 def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
@@ -97,12 +99,12 @@ def _merged_sets(file: Path, resolved: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*sets, *resolved["sets"]]))
 
 
-class Recorded(NamedTuple):
-    """Options of an earlier run, except its model.
+class EarlierOptions(NamedTuple):
+    """Options of an earlier run, without its model.
 
     Attributes:
         pairs: Source pairs.
-        sets: Named sets, each with all examples.
+        sets: Sets listed with `--sets`, each with all examples.
         full: Whether the suite used all examples of each set.
         lexical_baseline: Whether the lexical baseline was enabled.
         shuffled: Whether the shuffled-words baseline was enabled.
@@ -115,12 +117,12 @@ class Recorded(NamedTuple):
     shuffled: bool
 
 
-def recorded(path: Path, params: Sequence[Any]) -> Recorded:
+def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
     """Load the options of an earlier run.
 
     Args:
         path: `run.yaml` of the run.
-        params: Parameters of the command that reads the file; the file may have others.
+        params: Parameters of the command that reads the file. Other options in the file are ignored.
 
     Raises:
         typer.BadParameter: If the file cannot be parsed.
@@ -132,7 +134,7 @@ def recorded(path: Path, params: Sequence[Any]) -> Recorded:
         if key in record and param.name in PairOptions.__dataclass_fields__
     }
     values = _typed(path, {key: record[key] for key in keys}, keys)
-    return Recorded(
+    return EarlierOptions(
         PairOptions(**values),
         list(record.get("sets") or ()),
         bool(record.get("full")),
@@ -153,8 +155,10 @@ def _values(path: Path, params: Sequence[Any]) -> dict[str, Any]:
     switches = {param.name for param in params if getattr(param, "is_flag", False)}
     for key, param in keys.items():
         if param.name in switches and not isinstance(values.get(str(param.name), False), bool):
-            raise typer.BadParameter(f"{path}: {key}: expected true or false, got {values[param.name]!r}")
-    # Values are text, which the option parses like the command line. Otherwise `true` and 1.5 would pass as integers.
+            raise typer.BadParameter(
+                f"{path}: {key}: expected true or false, got {values[param.name]!r}; use a boolean"
+            )
+    # Values are passed as text and parsed like the command line. Otherwise `true` and 1.5 would pass as integers.
     return {
         name: value if name in switches or isinstance(value, list) else str(value) for name, value in values.items()
     }
@@ -174,7 +178,9 @@ def _typed(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) -> di
         if isinstance(value, Mapping) and is_list:  # set-option: {q: 10}
             value = [f"{name}={_joined(each)}" for name, each in value.items()]
         if isinstance(value, Mapping) or (isinstance(value, list) and not is_list):
-            raise typer.BadParameter(f"{path}: expected one value for {key}, got {value!r}")
+            raise typer.BadParameter(
+                f"{path}: expected one value for {key}, got {value!r}; use a list only for repeatable options"
+            )
         values[param.name] = [_joined(each) for each in (value if isinstance(value, list) else [value])]
         if not is_list:
             [values[param.name]] = [value]
@@ -191,14 +197,16 @@ def _mapping(path: Path) -> dict[str, Any]:
     from unbag.utils.safe_io import validate_file
 
     try:
-        text = validate_file(path, largest=_MAX_BYTES).read_text(encoding="utf-8")
+        text = validate_file(path, max_bytes=_MAX_BYTES).read_text(encoding="utf-8")
         _validate_depth(yaml.parse(text, yaml.SafeLoader))
         record = yaml.safe_load(text)
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise typer.BadParameter(f"--config: expected a YAML file of options, got {path}: {reason}") from None
+        raise typer.BadParameter(
+            f"--config: expected a YAML file of options, got {path}: {reason}; correct the file"
+        ) from None
     if not isinstance(record, dict):
-        raise typer.BadParameter(f"{path}: expected options with values, such as corpus: snli, got {record!r}")
+        raise typer.BadParameter(f"{path}: expected options with values, got {record!r}; write them as corpus: snli")
     return record
 
 
@@ -222,7 +230,7 @@ def _validate_depth(events: Iterable[Any]) -> None:
 
 
 def _keys(params: Sequence[Any]) -> dict[str, Any]:
-    """Collect the parameters that a file may set, by key: the long option without dashes, or the argument's name."""
+    """Collect the parameters that a file may set, by key (the long option without dashes, or the argument name)."""
     keys = {}
     for param in params:
         long = [name for name in param.opts if name.startswith("--")]

@@ -7,13 +7,13 @@ import typer
 
 from unbag.cli.output import AsJson, console, echo, show_results, write_tables
 from unbag.cli.progress import show_progress
-from unbag.cli.typer_utils import folder_to_write
+from unbag.cli.typer_utils import validate_output_folder
 
 if TYPE_CHECKING:
     from unbag.evaluation.demo import Disagreement
 
 _MODELS: Final = (
-    "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that sees the words in "
+    "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that uses word "
     "order; lexical, a bag of words; and hypothesis-only, a bag of words without the premise."
 )
 
@@ -22,7 +22,7 @@ def demo(
     output_dir: Annotated[
         Path,
         typer.Option(
-            callback=folder_to_write,
+            callback=validate_output_folder,
             show_default=False,
             help="Folder for results and predictions (default: runs/demo).",
         ),
@@ -33,8 +33,8 @@ def demo(
 
     Builds every challenge set from bundled captions, whose labels follow from
     their meaning. Evaluates three models trained on such captions:
-    a small network that reads the words in order, a bag of words, and a bag
-    of words that sees only the hypothesis.
+    a small network that uses word order, a bag of words, and a bag of words
+    that uses only the hypothesis.
 
       unbag demo
     """
@@ -72,13 +72,13 @@ def _describe_models() -> str:
 
 
 def _describe_disagreement(found: "Disagreement") -> list[Any]:
-    """Describe the pairs on which the models `reader` and `lexical` disagree, with an example."""
+    """Describe the disagreement between the models `reader` and `lexical`, with an example pair."""
     from rich.console import Group
     from rich.table import Table
 
     summary = (
-        f"Reader and lexical predict different labels on {found.n_different:,} of the {found.pairs:,} unchanged pairs: "
-        f"reader is right on {found.reader_right:,} of these, lexical on {found.bag_right:,}."
+        f"Reader and lexical predict different labels for {found.n_different:,} of {found.pairs:,} unchanged pairs. "
+        f"Reader is correct on {found.reader_right:,} of these, lexical on {found.bag_right:,}."
     )
     if found.example is None:
         return [summary]
@@ -89,4 +89,4 @@ def _describe_disagreement(found: "Disagreement") -> list[Any]:
     lines.add_row("label", pair.label, style="bold")
     for name, prediction in (("reader", reader), ("lexical", bag)):
         lines.add_row(name, f"{prediction.label}, probability {prediction.probability:.2f}")
-    return [Group(f"{summary} One pair that reader gets right:", "", lines)]
+    return [Group(f"{summary} Example of a pair that reader predicts correctly:", "", lines)]

@@ -9,7 +9,7 @@ import typer
 
 from unbag.cli import config_file, push
 from unbag.cli.config_file import Config
-from unbag.cli.model_options import ModelOptions, disabled_baselines
+from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
 from unbag.cli.options import (
     ALL,
     Engine,
@@ -18,16 +18,16 @@ from unbag.cli.options import (
     NumProc,
     PairOptions,
     Sets,
-    selected,
+    build_selected_requests,
     validate_engine,
     with_shared_options,
 )
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.progress import show_progress
-from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
-from unbag.cli.typer_utils import file_to_write, place_to_write
+from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
+from unbag.cli.typer_utils import validate_output_file, validate_output_location
 from unbag.data.corpora import PAPER_CORPORA
-from unbag.utils.hf_jobs import validate_outlives_job
+from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -45,14 +45,14 @@ class EvaluationPlan:
     """Models, challenge sets, options and output locations of a command.
 
     Attributes:
-        models: Models, as named on the command line.
+        models: Models, as given on the command line.
         requests: Challenge sets to build.
         model_options: Options for loading and running the models.
         place: Folder or URL of the results.
-        predictions: Folder or URL of the predictions (default: a folder in `place`).
-        unfit: Sets of the suite that do not fit the pairs; printed at the end.
-        absent: Sets of the suite whose files are missing offline; printed when found.
-        is_named: Whether the user listed the sets explicitly, so that each of them is required.
+        predictions: Folder or URL of the predictions (default: a folder in `output_location`).
+        incompatible_sets: Sets of the suite that are incompatible with the source pairs; printed at the end.
+        unavailable_sets: Sets of the suite whose files are missing offline; printed when detected.
+        is_named: Whether the user listed the sets explicitly. Each listed set is required.
         cross_domain: Whether to print a single table of models by corpora, without baselines.
         shard: Shard of this process.
         predictions_csv: CSV file for every pair with its prediction.
@@ -61,10 +61,10 @@ class EvaluationPlan:
     models: Sequence[str]
     requests: "Sequence[SetRequest]"
     model_options: ModelOptions
-    place: str
+    output_location: str
     predictions: str | Path | None
-    unfit: "Sequence[Failure]" = ()
-    absent: "Sequence[Failure]" = ()
+    incompatible_sets: "Sequence[Failure]" = ()
+    unavailable_sets: "Sequence[Failure]" = ()
     is_named: bool = False
     cross_domain: bool = False
     shard: "Shard | None" = None
@@ -73,10 +73,10 @@ class EvaluationPlan:
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """Results of a plan, and the sets that failed while it ran.
+    """Results of an evaluation plan, and the sets that failed.
 
     Attributes:
-        results: Results in the first process; empty in others, and in shards that leave scoring to another shard.
+        results: Results in the first process; empty in other processes and in shards that do not score.
         failures: Sets without a result.
     """
 
@@ -107,7 +107,7 @@ def evaluate(
     output_dir: Annotated[
         str | None,
         typer.Option(
-            callback=place_to_write,
+            callback=validate_output_location,
             metavar="FOLDER",
             help="Folder or URL (s3://…) for the results (default: runs/MODEL/SETS-PAIRS).",
         ),
@@ -119,7 +119,7 @@ def evaluate(
     predictions_csv: Annotated[
         Path | None,
         typer.Option(
-            callback=file_to_write,
+            callback=validate_output_file,
             metavar="FILE",
             help="CSV file for all pairs with gold label, prediction and probabilities.",
         ),
@@ -127,7 +127,7 @@ def evaluate(
     push_results: Annotated[
         str | None,
         typer.Option(
-            push.OPTION,
+            push.PUSH_OPTION,
             metavar="ORG[/NAME]",
             help="Hub dataset to add the results to; created as private if missing.",
         ),
@@ -147,13 +147,13 @@ def evaluate(
     Rerun the command to resume a stopped run. Results of the same model on
     more sets are added to the folder. Results of another model are rejected.
 
-    MODEL is a Hub id, a folder, module:function of your own, a language model
-    (causal:ID or endpoint:NAME), or lexical, hypothesis-only or majority.
+    MODEL is a Hub id, a folder, a Python function (module:function), a language
+    model (causal:ID or endpoint:NAME), or lexical, hypothesis-only or majority.
     --corpus takes several corpora here, or all.
 
     Exit code 1: a set of --sets has no result, or a set of the suite failed.
     A set of the suite is skipped if a package or file is missing, or if the
-    pairs do not fit the set. Skipped sets are listed at the end.
+    set does not support the pairs. Skipped sets are listed at the end.
 
       unbag evaluate ORG/MODEL
       unbag evaluate ORG/MODEL --full
@@ -179,34 +179,36 @@ def evaluate(
     model_options.validate(models)
     push.validate_push_target(push_results, models, pairs.data, offline=model_options.offline)
     if cross_domain and (sets or full):
-        raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them; omit it")
-    requests, unfit, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
+        raise typer.BadParameter("--cross-domain: expected neither --sets nor --full, got one of them; remove it")
+    requests, incompatible_sets, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
     parsed_shard = _parse_shard(shard)
     validate_engine(engine, num_gpus, shard)
-    place = output_dir or _default_output_dir(models, requests, model_options, title, cross_domain=cross_domain)
-    validate_outlives_job("--output-dir", place, push_results, push_option=push.OPTION)
+    output_location = output_dir or _default_output_dir(
+        models, requests, model_options, title, cross_domain=cross_domain
+    )
+    validate_persistent_output("--output-dir", output_location, push_results, push_option=push.PUSH_OPTION)
     plan = EvaluationPlan(
         models,
         requests,
         model_options,
-        place,
-        _predictions_place(place, is_default=output_dir is None, is_shared=parsed_shard is not None),
-        unfit=unfit,
+        output_location,
+        _predictions_place(output_location, is_default=output_dir is None, is_shared=parsed_shard is not None),
+        incompatible_sets=incompatible_sets,
         is_named=bool(sets),
         cross_domain=cross_domain,
         shard=parsed_shard,
         predictions_csv=predictions_csv,
     )
     if model_options.offline:
-        plan = available_offline(plan)
+        plan = restrict_to_offline(plan)
     with (
-        open_local_result_folder(plan.place, further=[config_file.FILE]) as folder,
+        open_local_result_folder(plan.output_location, extra_files=[config_file.CONFIG_FILE]) as folder,
         parallel.set_num_proc(num_proc),
         open_backend(engine, num_gpus) as backend,
     ):
         outcome = run_plan(plan, folder, engine=backend, visible=not as_json)
-        if outcome.results:  # only the first process has results
-            config_file.write(ctx, folder)
+        if outcome.results:  # Only the first process has results.
+            config_file.write_config(ctx, folder)
         _show_outcome(plan, outcome, folder, as_json=as_json)
     _finish(plan, outcome, push_results, as_json=as_json)
 
@@ -214,22 +216,22 @@ def evaluate(
 def _select_requests(
     pairs: PairOptions, sets: Sequence[str] | None, *, full: bool, cross_domain: bool
 ) -> "tuple[list[SetRequest], list[Failure], str]":
-    """Build the requests of a command, the skipped sets of the suite, and a title for the run.
+    """Build the set requests of a command, the list of skipped sets, and a title for the run.
 
     Raises:
-        typer.BadParameter: If an option does not fit the sets.
-        ValueError: If a set or corpus does not exist, or no set of the suite fits the pairs.
+        typer.BadParameter: If an option is incompatible with the sets.
+        ValueError: If a set or corpus does not exist, or no set of the suite supports the pairs.
     """
     if cross_domain:
         corpora = PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus
         requests = [_corpus_request(name, pairs.max_examples) for name in corpora or _CROSS_CORPORA]
-        return requests, [], f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
-    unfit: list[Failure] = []
-    requests = selected(pairs, sets, full=full, on_failure=unfit.append)
+        return requests, [], f"{CROSS_DOMAIN}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS_DOMAIN
+    incompatible_sets: list[Failure] = []
+    requests = build_selected_requests(pairs, sets, full=full, on_failure=incompatible_sets.append)
     if not requests:
-        raise unfit[0].error
+        raise incompatible_sets[0].error
     title = "+".join(sets) if sets else "full" if full else "suite"
-    return requests, unfit, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
+    return requests, incompatible_sets, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
 
 
 def _default_output_dir(
@@ -240,21 +242,21 @@ def _default_output_dir(
     *,
     cross_domain: bool,
 ) -> str:
-    """Choose the default folder of a run. The cross-domain table has no baselines, so their options are ignored."""
-    baselines = disabled_baselines(
+    """Choose the default folder of a run. A cross-domain table has no baselines, so their options are ignored."""
+    baselines = build_disabled_baseline_options(
         model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
     )
-    return str(run_folder(models, requests, model_options.loading_options() | baselines, title=title))
+    return str(build_run_folder(models, requests, model_options.build_loading_options() | baselines, title=title))
 
 
-def _predictions_place(place: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
-    """Choose where predictions are stored: default folders share one store, shards use the store of their run."""
+def _predictions_place(output_location: str, *, is_default: bool, is_shared: bool) -> str | Path | None:
+    """Choose the location of the prediction store: one store for all default folders, or the store of the run."""
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.utils.storage import StorageFolder, is_url
 
-    if is_shared or is_url(place):
-        return str(StorageFolder(place) / PREDICTIONS)
-    return RUNS / PREDICTIONS if is_default else None
+    if is_shared or is_url(output_location):
+        return str(StorageFolder(output_location) / PREDICTIONS)
+    return RUNS_FOLDER / PREDICTIONS if is_default else None
 
 
 def _parse_shard(text: str | None) -> "Shard | None":
@@ -266,8 +268,10 @@ def _parse_shard(text: str | None) -> "Shard | None":
         raise typer.BadParameter(f"--shard: {error}") from None
 
 
-def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
-    """Validate that all files of a plan are available offline. Sets of the suite with missing files become `absent`.
+def restrict_to_offline(plan: EvaluationPlan) -> EvaluationPlan:
+    """Restrict a plan to the sets whose files are available offline.
+
+    Sets of the suite with missing files become `unavailable_sets`.
 
     Raises:
         MissingError: If a file is missing for a model or a required set, or for every set of the suite.
@@ -283,25 +287,25 @@ def available_offline(plan: EvaluationPlan) -> EvaluationPlan:
             () if in_suite else plan.requests,
             plan.models,
             revision=options.revision,
-            train_data=options.loading_options()["train_data"],
+            train_data=options.build_loading_options()["train_data"],
             model_file=options.model_file,
         )
     )
     if not in_suite:
         return plan
-    available, absent = [], []
+    available, unavailable_sets = [], []
     for request in plan.requests:
         if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
             reason = f"offline and without {', '.join(lacking)}"
             echo(f"{request.name}: skipped: {reason}", err=True, fg="yellow")
-            absent.append(Failure(request.name, MissingResourceError(reason)))
+            unavailable_sets.append(Failure(request.name, MissingResourceError(reason)))
         else:
             available.append(request)
     if not available:
         raise MissingResourceError(
-            "--offline: expected the files of at least one set, got none; run `unbag prefetch` while online"
+            "--offline: expected the files of at least one set, got none; run `unbag prefetch` with network access"
         )
-    return replace(plan, requests=available, absent=absent)
+    return replace(plan, requests=available, unavailable_sets=unavailable_sets)
 
 
 def run_plan(
@@ -318,8 +322,8 @@ def run_plan(
         plan: Models and sets.
         folder: Local folder for the results.
         engine: Engine that runs the models (default: the current process).
-        visible: Whether to show progress and tables.
-        quiet: Whether to show only progress.
+        visible: Whether to show progress and tables (default: True).
+        quiet: Whether to show progress without tables (default: False).
     """
     from unbag.evaluation import evaluator
     from unbag.inference.distributed import connect_process_group
@@ -328,7 +332,7 @@ def run_plan(
     failures: list[Failure] = []
     visible = visible and connect_process_group().rank == 0
     with (
-        options.spending(plan.models) as spending,
+        options.track_endpoint_usage(plan.models) as spending,
         show_progress(len(plan.requests), visible=visible, quiet=quiet or plan.cross_domain) as display,
     ):
         results = evaluator.evaluate_all(
@@ -339,17 +343,17 @@ def run_plan(
             trust_labels=options.trust_labels,
             lexical_baseline=options.lexical_baseline and not plan.cross_domain,
             shuffled=options.shuffled and not plan.cross_domain,
-            skipped=(*plan.unfit, *plan.absent),
+            skipped=(*plan.incompatible_sets, *plan.unavailable_sets),
             on_set=display.on_set,
             progress_callback=display.progress_callback,
             on_preview=display.on_preview,
             on_result=display.on_result,
-            # One set, or one table: a failure ends the run with its own error.
+            # With one set or one table, a failure stops the run with the original error.
             on_failure=failures.append if len(plan.requests) > 1 and not plan.cross_domain else None,
             engine=engine,
             shard=plan.shard,
             predictions_csv=plan.predictions_csv,
-            **options.loading_options(),
+            **options.build_loading_options(),
             spending=spending,
         )
     return EvaluationOutcome(results, failures)
@@ -362,33 +366,37 @@ def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path
         folder,
         as_json=as_json,
         cross_domain=plan.cross_domain,
-        is_shown=not plan.cross_domain,
-        place=plan.place,
+        are_tables_printed=not plan.cross_domain,
+        output_location=plan.output_location,
     )
     if outcome.results and plan.predictions_csv is not None:
-        echo(f"every pair with its prediction: {plan.predictions_csv}", err=as_json)
+        echo(f"all pairs with predictions: {plan.predictions_csv}", err=as_json)
 
 
 def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str | None, *, as_json: bool) -> None:
     """Print the sets without results, push the results, and exit with code 1 if a required set failed."""
     from unbag.inference.distributed import connect_process_group
 
-    # The first process prints and exits. A launcher that sees another process fail would kill the first one.
+    # The first process prints and exits with an error. If another process failed, the launcher would kill the first
+    # one.
     if connect_process_group().rank:
         return
-    failures = [*plan.unfit, *outcome.failures]
+    failures = [*plan.incompatible_sets, *outcome.failures]
     print_failures(failures, with_model=len(plan.models) > 1, is_named=plan.is_named)
     if plan.shard and not (outcome.results or failures):
-        echo(f"This shard is complete. Another shard scores the predictions and writes to {plan.place}.", err=True)
+        echo(
+            f"This shard is complete. Another shard computes the scores and writes them to {plan.output_location}.",
+            err=True,
+        )
         return
     if push_results and outcome.results:
-        push.push_results(list(outcome.results), plan.place, push_results, as_json=as_json)
+        push.push_results(list(outcome.results), plan.output_location, push_results, as_json=as_json)
     if not outcome.results or any(failure.is_fatal(named=plan.is_named) for failure in failures):
         raise typer.Exit(1)
 
 
 def _corpus_request(name: str, max_examples: int | None) -> "SetRequest":
-    """Build the request for an unperturbed corpus from `CORPUS` or `CORPUS-SPLIT`."""
+    """Build the request for an unperturbed corpus from a name of the form `CORPUS` or `CORPUS-SPLIT`."""
     from unbag.challenge_sets import loading
     from unbag.challenge_sets.request import SetRequest
 

@@ -9,13 +9,13 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, echo, print_json
-from unbag.cli.publish import read_results, results_file
-from unbag.cli.typer_utils import comma_separated, folder_to_write
+from unbag.cli.publish import locate_results_file, read_results
+from unbag.cli.typer_utils import split_commas, validate_output_folder
 
-# A copy of the type in `unbag.integrations.harness.export`, which is slow to import; a test keeps them equal.
+# Copy of the type in `unbag.integrations.harness.export`, which is slow to import. A test compares both.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 
-# A copy of the type in `unbag.integrations.every_eval_ever`, for the same reason.
+# Copy of the type in `unbag.integrations.every_eval_ever`, for the same reason.
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 _RECORDS: Final = "eee"
@@ -29,7 +29,7 @@ def export(
         Literal[Harness, "eee"],
         typer.Argument(metavar="HARNESS", help="Export format: lm-eval, lighteval, inspect-ai or eee."),
     ],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the exported files.")],
+    output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the exported files.")],
     runs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[RUN]...", help="For eee: results.json files or results folders."),
@@ -37,8 +37,8 @@ def export(
     sets: Annotated[
         list[str],
         typer.Option(
-            callback=comma_separated,
-            autocompletion=typer_utils.sets,
+            callback=split_commas,
+            autocompletion=typer_utils.complete_sets,
             help="Challenge sets, comma-separated or repeated; see `unbag sets`.",
         ),
     ] = ["permuted"],  # noqa: B006  (typer reads the default)
@@ -66,8 +66,8 @@ def export(
 ) -> None:
     """Export challenge sets as tasks of an evaluation harness, or results as records.
 
-    The task files contain prompt, label words and metric, so that the harness
-    runs them without unbag. Rows are built into the folder or, with --hub,
+    The task files contain the prompt, the label words and the metric. The
+    harness runs them without unbag. Rows are built into the folder or, with --hub,
     read from published datasets.
 
       unbag export lm-eval --output-dir tasks --sets permuted,swapped
@@ -91,7 +91,7 @@ def export(
         raise typer.BadParameter(f"RUN: expected none for {harness}, got {runs[0]}; use eee to export results")
     from unbag.integrations.harness.export import export_tasks
 
-    written = export_tasks(harness, pairs.requests(sets), output_dir, hub=hub, num_fewshot=num_fewshot)
+    written = export_tasks(harness, pairs.build_requests(sets), output_dir, hub=hub, num_fewshot=num_fewshot)
     if as_json:
         print_json({"files": list(written.files), "command": written.command})
         return
@@ -101,7 +101,7 @@ def export(
 def _export_records(
     runs: Sequence[Path], folder: Path, model: str | None, hub: str | None, evaluator: tuple[str, Relationship]
 ) -> list[str]:
-    """Write the records of runs. Returns their paths relative to the folder.
+    """Write the results of runs as Every Eval Ever records. Returns the paths relative to the folder.
 
     The timestamp of a record is the modification time of the newest results file.
     """
@@ -110,15 +110,17 @@ def _export_records(
     from unbag.utils.hub_names import validate_push_repo
 
     if not runs:
-        raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none")
+        raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none; add a path")
     if hub is not None and "/" in validate_push_repo(hub):
-        raise typer.BadParameter(f"--hub: expected an organization, got the repository {hub}")
+        raise typer.BadParameter(
+            f"--hub: expected an organization, got the repository {hub}; remove the repository name"
+        )
     with convert_record_errors(*runs):
         results = read_results(runs)
         return export_records(
             results,
             folder,
-            timestamp=max(int(results_file(run).stat().st_mtime) for run in runs),
+            timestamp=max(int(locate_results_file(run).stat().st_mtime) for run in runs),
             model=model,
             hub=hub,
             evaluator=EvaluationAuthor(*evaluator),

@@ -8,12 +8,12 @@ import typer
 from unbag.cli.model_options import LabelMap, parse_label_names
 from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, console, echo, print_json, progress
-from unbag.cli.run_folder import RUNS
-from unbag.cli.typer_utils import folder_to_write
+from unbag.cli.run_folder import RUNS_FOLDER
+from unbag.cli.typer_utils import validate_output_folder
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Let annotators label permuted pairs that a model accepts (Sinha et al. 2021).",
+    help="Collect human labels for permuted pairs that a model accepts (Sinha et al. 2021).",
 )
 
 
@@ -23,7 +23,8 @@ def sample(
     pairs: PairOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model: Hub id, folder or module:function.")],
     output_dir: Annotated[
-        Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv (for the annotators) and key.csv.")
+        Path,
+        typer.Option(callback=validate_output_folder, help="Folder for sheet.csv (for the annotators) and key.csv."),
     ],
     num_pairs: Annotated[int, typer.Option(help="Number of pairs, a multiple of 4.")] = 200,
     label_map: LabelMap = None,
@@ -31,9 +32,9 @@ def sample(
 ) -> None:
     """Sample permuted pairs to which a model assigns the original gold label.
 
-    Half of the pairs come from examples that the model gets right in the
-    original order, half from other examples. Half of each are short, half are
-    long. Annotators fill in the column 'label' of sheet.csv.
+    Half of the pairs come from examples that the model predicts correctly in
+    the original order. Both halves contain equal numbers of short and long
+    pairs. Annotators fill in the column 'label' of sheet.csv.
 
     Stored predictions of `unbag evaluate` are reused.
 
@@ -49,18 +50,18 @@ def sample(
     from unbag.inference.runner import predict_rows
 
     human_study.validate_pair_count(num_pairs)
-    [request] = pairs.requests(["permuted"])
+    [request] = pairs.build_requests(["permuted"])
     create_validated_builder(request)
     predictor, _ = load_predictor(model, label_map=parse_label_names(label_map))
     built = build_requested_set(request)
     if (predictor.identity or {}).get("kind") == "transformer":
-        validate_label_order(predictor, built.language, mapped=label_map is not None)
+        validate_label_order(predictor, built.language, has_label_map=label_map is not None)
     with progress(visible=not as_json) as shown:
         on_rows = None if shown is None else lambda done, total: shown("permuted", done, total)
-        predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=on_rows)
+        predicted = predict_rows(built.rows, predictor, RUNS_FOLDER / PREDICTIONS, progress=on_rows)
     predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
-    sampled = human_study.sample_pairs(built.rows, predictions, pairs=num_pairs, seed=request.seed)
-    human_study.write_sheet(sampled, output_dir)
+    sampled = human_study.sample_pairs(built.rows, predictions, n_pairs=num_pairs, seed=request.seed)
+    human_study.write_annotation_sheet(sampled, output_dir)
     if as_json:
         print_json(
             {
@@ -81,7 +82,7 @@ def score(
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET", help="Filled-in sheets, one per annotator.")],
     as_json: AsJson = False,
 ) -> None:
-    """Score the labels of annotators, next to the scores of the paper's two experts.
+    """Score human labels, and compare them with the two experts of the paper.
 
     unbag human-study score people anna.csv ben.csv
     """
@@ -92,7 +93,7 @@ def score(
     from unbag.evaluation import human_study
     from unbag.scoring.bootstrap import to_json
 
-    scored: dict[str, Any] = {sheet.stem: human_study.score_sheet(folder, sheet) for sheet in sheets}
+    scored: dict[str, Any] = {sheet.stem: human_study.score_annotation_sheet(folder, sheet) for sheet in sheets}
     if as_json:
         print_json(to_json(scored))
         return

@@ -8,7 +8,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.options import NumProc
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.typer_utils import comma_separated, folder_to_write
+from unbag.cli.typer_utils import split_commas, validate_output_folder
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -17,8 +17,8 @@ app = typer.Typer(
 TrainData = Annotated[
     list[str] | None,
     typer.Option(
-        callback=comma_separated,
-        autocompletion=typer_utils.corpora,
+        callback=split_commas,
+        autocompletion=typer_utils.complete_corpora,
         help="Corpora (train splits) or files, comma-separated (default: snli,mnli).",
     ),
 ]
@@ -32,7 +32,7 @@ Pipeline = Annotated[
 def fit(
     output_dir: Annotated[
         Path,
-        typer.Option(callback=folder_to_write, help="Folder for the weights and config of the model."),
+        typer.Option(callback=validate_output_folder, help="Folder for the weights and config of the model."),
     ],
     train_data: TrainData = None,
     pipeline: Pipeline = None,
@@ -50,7 +50,7 @@ def fit(
     num_proc: NumProc = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a lexical model and save it to a folder.
+    """Fit a lexical model (a bag of words) and save it to a folder.
 
     unbag lexical fit --train-data snli --output-dir lexical-snli
     unbag lexical fit --train-data my-train.csv --output-dir lexical-mine
@@ -90,7 +90,9 @@ def score(
         str | None, typer.Option(help="Folder or Hub id of a lexical model (default: fitted on first use).")
     ] = None,
     train_data: TrainData = None,
-    top: Annotated[int, typer.Option(min=0, help="Number of words to show that favor another label most.")] = 5,
+    top: Annotated[
+        int, typer.Option(min=0, help="Number of words to show, those that favor another label most (default: 5).")
+    ] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Score a pair with a lexical model, and list the words that favor another label.
@@ -104,11 +106,11 @@ def score(
     from unbag.data.labels import LABELS, resolve_three_way_label
 
     if model and train_data:
-        raise typer.BadParameter("expected one of --model and --train-data, got both")
+        raise typer.BadParameter("expected one of --model and --train-data, got both; remove one")
     gold = [resolve_three_way_label(label)] if label else list(LABELS)
     recipe = LexicalRecipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
     lexical = load_lexical_model(open_lexical_model(model) if model else fit_cached(recipe))
-    scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
+    scores = [score_pair(lexical, premise, hypothesis, name, max_features=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
         by_gold = {

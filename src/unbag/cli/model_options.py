@@ -12,12 +12,12 @@ import typer
 from unbag.cli import config_file, typer_utils
 from unbag.cli.options import Offline
 from unbag.cli.output import echo
-from unbag.cli.typer_utils import comma_separated
+from unbag.cli.typer_utils import split_commas
 
 if TYPE_CHECKING:
     from unbag.inference.llm.endpoint import EndpointUsage
 
-# Copies of the types in `unbag.inference.transformer`, which imports torch; a test keeps them equal.
+# Copies of the types in `unbag.inference.transformer`, which imports torch. A test compares both.
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 LongPremise = Literal["truncate", "any-chunk", "every-sentence"]
@@ -27,7 +27,7 @@ _BUILT_IN: Final = "Built-in models (lexical, hypothesis-only, majority)"
 _LANGUAGE_MODELS: Final = "Language models (causal:…, endpoint:…)"
 LabelMap = Annotated[
     list[str] | None,
-    typer.Option(callback=comma_separated, help="Labels of the model's outputs in order, comma-separated or repeated."),
+    typer.Option(callback=split_commas, help="Labels of the model outputs in order, comma-separated or repeated."),
 ]
 Lexical = Annotated[
     bool,
@@ -46,7 +46,7 @@ Shuffled = Annotated[
         "--shuffled/--no-shuffled",
         rich_help_panel=_PANEL,
         show_default=False,
-        help="Compare scores with the model's scores on shuffled words (default: on).",
+        help="Compare scores with those of the same model on shuffled words (default: on).",
     ),
 ]
 
@@ -64,14 +64,14 @@ class ModelOptions:
     )
     head: Annotated[
         Head | None,
-        typer.Option(metavar="HEAD", help="Head of a HEX model: plain (f([h, 0])) or residual (F_L) (default: plain)."),
+        typer.Option(metavar="HEAD", help="Head of a HEX model: plain, f([h, 0]), or residual, F_L (default: plain)."),
     ] = None
     label_map: LabelMap = None
     threshold: Annotated[
         str | None,
         typer.Option(
             metavar="PROBABILITY",
-            help="Minimum probability of entailment (one output: of its sigmoid), or break-even.",
+            help="Minimum entailment probability (of the sigmoid for one output), or break-even.",
         ),
     ] = None
     long_premise: Annotated[
@@ -85,18 +85,21 @@ class ModelOptions:
         bool,
         typer.Option(
             "--trust-remote-code",
-            callback=config_file.confirmed,
-            help="Run Python code from the model repository; recorded in results (default: off).",
+            callback=config_file.require_confirmation,
+            help="Run Python code from the model repository; stored in results (default: off).",
         ),
     ] = False
     model_file: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Exported model file to run, such as onnx/model.onnx (default: the only one)."
+            metavar="FILE", help="Exported model file, such as onnx/model.onnx (default: the only such file)."
         ),
     ] = None
     trust_labels: Annotated[
-        bool, typer.Option("--trust-labels", help="Continue even if another label order fits the model better.")
+        bool,
+        typer.Option(
+            "--trust-labels", help="Continue even if the label probe finds a better label order (default: off)."
+        ),
     ] = False
     lexical_baseline: Lexical = True
     shuffled: Shuffled = True
@@ -105,8 +108,8 @@ class ModelOptions:
         list[str] | None,
         typer.Option(
             rich_help_panel=_BUILT_IN,
-            callback=comma_separated,
-            autocompletion=typer_utils.corpora,
+            callback=split_commas,
+            autocompletion=typer_utils.complete_corpora,
             help="Training corpora or files, comma-separated or repeated (default: snli,mnli).",
         ),
     ] = None
@@ -118,9 +121,9 @@ class ModelOptions:
         list[str] | None,
         typer.Option(
             rich_help_panel=_LANGUAGE_MODELS,
-            callback=comma_separated,
+            callback=split_commas,
             metavar="FILE",
-            help="Jinja templates with premise and hypothesis, one evaluation for each.",
+            help="Files with Jinja templates of premise and hypothesis; one evaluation per file.",
         ),
     ] = None
     apply_chat_template: Annotated[
@@ -128,43 +131,46 @@ class ModelOptions:
         typer.Option(
             "--apply-chat-template/--no-apply-chat-template",
             rich_help_panel=_LANGUAGE_MODELS,
-            help="causal: apply the chat template (default: if the tokenizer has one).",
+            help="Causal models: apply the chat template (default: if the tokenizer has one).",
         ),
     ] = None
     base_url: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_LANGUAGE_MODELS,
-            help="endpoint: URL up to /v1, or to /predict, /rerank, /classify, /score.",
+            help="Endpoint URL, ending in /v1, /predict, /rerank, /classify or /score.",
         ),
     ] = None
     separator: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_LANGUAGE_MODELS,
-            help="endpoint: text between premise and hypothesis for /classify.",
+            help="Endpoints: text between premise and hypothesis for /classify.",
         ),
     ] = None
     concurrency: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: concurrent requests (default: 8)."
+            metavar="N",
+            min=1,
+            rich_help_panel=_LANGUAGE_MODELS,
+            help="Endpoints: number of concurrent requests (default: 8).",
         ),
     ] = None
     price_in: Annotated[
         float | None,
         typer.Option(
-            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price per million input tokens."
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="Endpoints: price per million input tokens."
         ),
     ] = None
     price_out: Annotated[
         float | None,
         typer.Option(
-            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="endpoint: price per million output tokens."
+            metavar="PRICE", min=0, rich_help_panel=_LANGUAGE_MODELS, help="Endpoints: price per million output tokens."
         ),
     ] = None
 
-    def loading_options(self) -> dict[str, Any]:
+    def build_loading_options(self) -> dict[str, Any]:
         """Build the options for loading a model (`unbag.evaluation.model_loading.load_predictor`)."""
         return {
             "revision": self.revision,
@@ -186,7 +192,7 @@ class ModelOptions:
         }
 
     def validate(self, models: Sequence[str]) -> None:
-        """Validate the options for the given models before the run starts.
+        """Validate the options against the models, before the run starts.
 
         Raises:
             typer.BadParameter: If a model is the name of a challenge set or a corpus, if `--offline` is given with an
@@ -210,17 +216,17 @@ class ModelOptions:
             for model in models:
                 if find_model_type(model) is ENDPOINT:
                     raise typer.BadParameter(
-                        f"{model}: expected a local model with --offline, got an endpoint; omit one of them"
+                        f"{model}: expected a local model with --offline, got an endpoint; remove one of them"
                     )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
-                f"--train-data: expected {BUILT_IN.named} among the models, got none; use -o train_data=… for the set "
-                "option"
+                f"--train-data: expected {BUILT_IN.name_form} as a model, got others; use -o train_data=… for the "
+                "set option"
             )
 
     @contextmanager
-    def spending(self, models: Sequence[str]) -> Iterator["EndpointUsage | None"]:
-        """Count the tokens and costs of endpoints, and print them at the end, even after an error.
+    def track_endpoint_usage(self, models: Sequence[str]) -> Iterator["EndpointUsage | None"]:
+        """Track the tokens and costs of endpoints, and print them at the end, even after an error.
 
         Yields None if no model is an endpoint.
         """
@@ -229,7 +235,7 @@ class ModelOptions:
         if not any(find_model_type(model) is ENDPOINT for model in models):
             if self.price_in is not None or self.price_out is not None:
                 raise typer.BadParameter(
-                    "--price-in, --price-out: expected a model endpoint:NAME, got none; omit the prices"
+                    "--price-in, --price-out: expected a model endpoint:NAME, got none; remove the prices"
                 )
             yield None
             return
@@ -242,8 +248,8 @@ class ModelOptions:
             echo(str(spending), err=True)
 
 
-def disabled_baselines(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
-    """Build the run-folder options for disabled baselines."""
+def build_disabled_baseline_options(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
+    """Build the options that mark disabled baselines in the name of the run folder."""
     enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
     return {name: False for name, is_on in enabled.items() if not is_on}
 

@@ -1,4 +1,4 @@
-"""The commands `unbag models`, `init` and `interpolate`: architectures before transformers, and means of weights."""
+"""The commands `unbag models`, `init` and `interpolate`: pre-transformer architectures, and weight averaging."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +8,7 @@ import typer
 from unbag.cli import typer_utils
 from unbag.cli.options import Offline
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.typer_utils import comma_separated, folder_to_write
+from unbag.cli.typer_utils import split_commas, validate_output_folder
 
 if TYPE_CHECKING:
     from unbag.models import Architecture
@@ -18,11 +18,11 @@ app = typer.Typer()
 
 @app.callback(invoke_without_command=True)
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the architectures before transformers, initialize one, or average the weights of models.
+    """List the pre-transformer architectures, initialize one, or average the weights of models.
 
     The column 'parameters' counts the parameters above the word embeddings.
-    The column 'published' has the authors' count; a star marks a count that
-    was not verified.
+    The column 'published' contains the authors' count. A star marks an
+    unverified count.
 
       unbag models
       unbag models init esim --vectors glove.840B.300d.zip --output-dir esim
@@ -30,10 +30,10 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from unbag.models import ARCHITECTURES
-    from unbag.training.initialization import parameters
+    from unbag.training.initialization import count_parameters
 
     if as_json:
-        print_json([_model_record(kind, parameters(kind)) for kind in ARCHITECTURES.values()])
+        print_json([_model_record(kind, count_parameters(kind)) for kind in ARCHITECTURES.values()])
         return
     from rich.table import Table
 
@@ -41,22 +41,24 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     table.add_column("parameters", justify="right")
     table.add_column("published", justify="right")
     for kind in ARCHITECTURES.values():
-        published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
-        table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
+        published = "" if kind.published is None else _millions(kind.published) + ("" if kind.is_verified else " *")
+        table.add_row(kind.name, kind.paper, kind.input_description, _millions(count_parameters(kind)), published)
     console().print(table)
-    echo("\n* from memory, not verified. docs/reference/models.md explains the differences.")
+    echo("\n** Not verified. docs/reference/models.md explains the differences.")
     echo("\nExample: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 
 @app.command()
 def init(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="Architecture, such as esim; see `unbag models`.")],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the initialized model.")],
+    output_dir: Annotated[
+        Path, typer.Option(callback=validate_output_folder, help="Folder for the initialized model.")
+    ],
     corpus: Annotated[
         list[str] | None,
         typer.Option(
-            callback=comma_separated,
-            autocompletion=typer_utils.corpora,
+            callback=split_commas,
+            autocompletion=typer_utils.complete_corpora,
             help="Corpora (train splits) or files for the vocabulary (default: snli).",
         ),
     ] = None,
@@ -67,7 +69,7 @@ def init(
     dimensions: Annotated[int, typer.Option(min=1, help="Number of dimensions of random vectors.")] = 300,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Frozen transformer that replaces the word vectors: Hub id or folder."),
+        typer.Option(help="Frozen transformer instead of word vectors: Hub id or folder."),
     ] = None,
     min_count: Annotated[int, typer.Option(min=1, help="Minimum frequency of a word in the vocabulary.")] = 1,
     model_option: Annotated[
@@ -99,7 +101,7 @@ def init(
     for text in model_option or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise typer.BadParameter(f"-o: expected NAME=VALUE, got {text!r}")
+            raise typer.BadParameter(f"-o: expected NAME=VALUE, got {text!r}; add an equals sign")
         options[key] = value
     record = initialize_model(
         name,
@@ -108,7 +110,7 @@ def init(
         vectors=vectors,
         dimensions=dimensions,
         encoder=encoder,
-        least=min_count,
+        min_count=min_count,
         options=options,
         pipeline=pipeline,
         seed=seed,
@@ -116,10 +118,10 @@ def init(
     if as_json:
         print_json({"output_dir": str(output_dir), **record})
     elif encoder:
-        echo(f"{output_dir}: {name} over {encoder}, untrained")
+        echo(f"{output_dir}: {name} with encoder {encoder}, untrained")
     else:
-        with_vectors = f", {record['words_with_vectors']:,} of them with vectors" if vectors else ""
-        echo(f"{output_dir}: {name} of {record['words']:,} words{with_vectors}, untrained")
+        with_vectors = f", {record['words_with_vectors']:,} of these with pretrained vectors" if vectors else ""
+        echo(f"{output_dir}: {name} with a vocabulary of {record['words']:,} words{with_vectors}, untrained")
 
 
 @app.command()
@@ -128,11 +130,11 @@ def interpolate(
         list[str],
         typer.Argument(metavar="A B [MODEL ...]", help="Hub ids or folders of classifiers with one architecture."),
     ],
-    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model.")],
+    output_dir: Annotated[Path, typer.Option(callback=validate_output_folder, help="Folder for the model.")],
     alpha: Annotated[
         list[str] | None,
         typer.Option(
-            callback=comma_separated,
+            callback=split_commas,
             metavar="LIST",
             help="Weights of B from 0 to 1, such as 0.3,0.5 (default: 0.5).",
         ),
@@ -140,7 +142,7 @@ def interpolate(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Average the weights of models: (1 − α) θ_A + α θ_B of two, the mean of more.
+    """Average the weights of models: (1 − α) θ_A + α θ_B for two, the mean for more.
 
     The models should be fine-tuned from the same weights, such as a model
     before and after `unbag train mend`. For several --alpha, each model gets a
@@ -158,7 +160,9 @@ def interpolate(
     try:
         alphas = [float(text) for text in alpha or ()]
     except ValueError:
-        raise typer.BadParameter(f"--alpha: expected numbers from 0 to 1, got {','.join(alpha or ())!r}") from None
+        raise typer.BadParameter(
+            f"--alpha: expected numbers from 0 to 1, got {','.join(alpha or ())!r}; use a list such as 0.3,0.5"
+        ) from None
     record = average_models(models, output_dir, alphas=alphas)
     if as_json:
         print_json({"output_dir": str(output_dir), **record})
@@ -174,10 +178,10 @@ def _model_record(kind: "Architecture", parameters: int) -> dict[str, object]:
         "name": kind.name,
         "paper": kind.paper,
         "url": kind.url,
-        "sees": kind.sees,
+        "sees": kind.input_description,
         "parameters": parameters,
         "published_parameters": kind.published,
-        "published_looked_up": None if kind.published is None else kind.looked_up,
+        "published_looked_up": None if kind.published is None else kind.is_verified,
     }
 
 

@@ -13,7 +13,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Label pairs with natural logic, or modify a pair and prove its relation.",
 )
-# Copies of constants in `unbag.challenge_sets.perturbations.modifiers`; a test keeps them equal.
+# Copies of constants in `unbag.challenge_sets.perturbations.modifiers`. A test compares both.
 Part = Literal["subject", "verb", "object"]
 Position = Literal["premise", "hypothesis", "both"]
 Premise = Annotated[str, typer.Option(help="Premise without modifiers: subject, verb, object.")]
@@ -30,7 +30,7 @@ def label(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label a pair of sentences with a proof, or list the unsupported parts.
+    """Label a pair of sentences with a proof, or report why it is not supported.
 
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis
     "No poodle is chasing a black cat."
@@ -55,7 +55,9 @@ def modify(
     premise: Premise,
     hypothesis: Hypothesis,
     label: Label,
-    combinations: Annotated[bool, typer.Option("--combinations", help="Also modify two parts at a time.")] = False,
+    combinations: Annotated[
+        bool, typer.Option("--combinations", help="Modify two constituents at a time too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Apply each modifier to a pair, and print the resulting relations.
@@ -83,9 +85,12 @@ def prove(
     hypothesis: Hypothesis,
     label: Label,
     modifier: Annotated[str, typer.Option(help="Modifier, such as every, 'not every' or never.")] = "none",
-    part: Annotated[Part, typer.Option(metavar="PART", help="Part to modify: subject, verb or object.")] = "subject",
+    part: Annotated[
+        Part, typer.Option(metavar="PART", help="Constituent to modify: subject, verb or object (default: subject).")
+    ] = "subject",
     position: Annotated[
-        Position, typer.Option(metavar="SENTENCE", help="Sentence to modify: premise, hypothesis or both.")
+        Position,
+        typer.Option(metavar="SENTENCE", help="Sentence to modify: premise, hypothesis or both (default: premise)."),
     ] = "premise",
     as_json: AsJson = False,
 ) -> None:
@@ -106,7 +111,7 @@ def prove(
         raise ValueError(
             f"--modifier: expected one of {', '.join(modifiers)} for the {part} of the {position}, got {modifier!r}"
             if modifiers
-            else f"--part, --position: expected a part that can be modified, got the {part} of the {position}"
+            else f"--part, --position: expected a modifiable constituent, got the {part} of the {position}; use another"
         )
     text = format_pair_proof(seed, pair)
     if as_json:

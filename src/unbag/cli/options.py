@@ -10,7 +10,7 @@ import typer
 
 from unbag.cli import typer_utils
 from unbag.cli.output import echo
-from unbag.cli.typer_utils import comma_separated, comma_separated_names, comma_separated_texts
+from unbag.cli.typer_utils import split_commas, split_fixed_names, split_paths_or_ids
 from unbag.data.corpora import PAPER_CORPORA, get_corpus
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options declared by a command's dataclass parameters, after the command's other options.
+    """Add the options that a command's dataclass parameters declare, after the other options of the command.
 
     The command receives one instance of each dataclass, filled from the command line:
 
@@ -60,7 +60,7 @@ def _go_offline(offline: bool) -> bool:
     return offline
 
 
-# Eager: the Hub clients read the setting when they are imported, and callbacks of other options import them.
+# Eager, because the Hub clients read the setting at import, and callbacks of other options import them.
 Offline = Annotated[
     bool,
     typer.Option(
@@ -72,14 +72,14 @@ Offline = Annotated[
 ]
 
 
-FILE: Final = "file"
-"""Set option with the authors' original pairs, which the config `official` is built from."""
+OFFICIAL_FILE_OPTION: Final = "file"
+"""Set option for the file with the authors' original pairs, the source of the config `official`."""
 
 _PANEL: Final = "Source pairs"
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Complete the options of the sets given so far, or of all sets, with their descriptions."""
+    """Complete set options with their descriptions, for the sets on the command line or for all sets."""
     from unbag import challenge_sets
     from unbag.challenge_sets import loading
 
@@ -102,8 +102,8 @@ class PairOptions:
         list[str] | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            callback=comma_separated_names,
-            autocompletion=typer_utils.corpora,
+            callback=split_fixed_names,
+            autocompletion=typer_utils.complete_corpora,
             help="Corpus to build the sets from, see `unbag sets` (default: snli).",
         ),
     ] = None
@@ -111,7 +111,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            autocompletion=typer_utils.splits,
+            autocompletion=typer_utils.complete_splits,
             help="Split of the corpus (default: the split used in the papers).",
         ),
     ] = None
@@ -119,23 +119,23 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            help="Your own pairs: a csv, tsv, jsonl or parquet file, or a Hub dataset id.",
+            help="User-provided pairs: a csv, tsv, jsonl or parquet file, or a Hub dataset id.",
         ),
     ] = None
     text: Annotated[
         list[str] | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            callback=comma_separated_texts,
+            callback=split_paths_or_ids,
             metavar="FILE...",
-            help="Your own English text instead of pairs: files, folder or Hub dataset id.",
+            help="User-provided English text instead of pairs: files, folder or Hub dataset id.",
         ),
     ] = None
     columns: Annotated[
         list[str] | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            callback=comma_separated,
+            callback=split_commas,
             help="Column names of --data or --text, such as premise=text,label=gold.",
         ),
     ] = None
@@ -143,8 +143,8 @@ class PairOptions:
         list[str] | None,
         typer.Option(
             rich_help_panel=_PANEL,
-            callback=comma_separated,
-            help="Label names for ids 0, 1, … in --data, or E=entailment,N=neutral,…",
+            callback=split_commas,
+            help="Label names for ids 0, 1, … in --data, or a mapping E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[
@@ -176,14 +176,14 @@ class PairOptions:
         ),
     ] = None
 
-    def requests(
+    def build_requests(
         self, names: Sequence[str], *, on_failure: "Callable[[Failure], None] | None" = None
     ) -> "list[SetRequest]":
-        """Build a request for each set.
+        """Build one request per set.
 
         Args:
             names: Names of the sets.
-            on_failure: Called with each set that cannot be built from these pairs and is skipped.
+            on_failure: Called with each skipped set, which cannot be built from these pairs.
 
         Raises:
             typer.BadParameter: If an option does not exist in any set, or a value cannot be parsed.
@@ -217,33 +217,37 @@ class PairOptions:
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
         for option, takers in pairs.collect_shared_options(names).items():
-            if option == FILE and self.official_file is not None:
+            if option == OFFICIAL_FILE_OPTION and self.official_file is not None:
                 continue  # an option with its own flag, whose help lists its sets
             _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
         for request in requests:
             if pairs.corpus and loading.get_official_config(request.name) not in (None, request.config):
                 _warn_once(
-                    f"{request.name}: generated from {pairs.corpus}; omit --corpus to use the authors' original pairs"
+                    f"{request.name}: generated from {pairs.corpus}; remove --corpus to use the authors' original pairs"
                 )
         return requests
 
     def _corpus(self) -> str | None:
         if self.corpus is not None and len(self.corpus) != 1:
-            raise typer.BadParameter(f"--corpus: expected one corpus, got {', '.join(self.corpus) or 'none'}")
+            raise typer.BadParameter(
+                f"--corpus: expected one corpus, got {', '.join(self.corpus) or 'none'}; use a single name"
+            )
         return None if self.corpus is None else self.corpus[0]
 
     def _texts(self, lists: frozenset[str]) -> dict[str, str]:
         """Parse `--set-option` into option texts by name. Only options in `lists` may be repeated."""
         texts = _by_name(self.set_option or (), "-o NAME=VALUE", lists)
         if self.official_file is not None:
-            if FILE in texts:
-                raise typer.BadParameter("expected one of --official-file and -o file=…, got both")
-            texts[FILE] = self.official_file
+            if OFFICIAL_FILE_OPTION in texts:
+                raise typer.BadParameter("expected one of --official-file and -o file=…, got both; remove one")
+            texts[OFFICIAL_FILE_OPTION] = self.official_file
         return texts
 
-    def without_file(self) -> "PairOptions":
-        """Copy the options without the authors' file, for sets generated from a corpus."""
-        set_options = [part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != FILE]
+    def without_official_file(self) -> "PairOptions":
+        """Copy the options without the authors' file, to build sets from a corpus."""
+        set_options = [
+            part for part in self.set_option or () if _bare_name(part.partition("=")[0]) != OFFICIAL_FILE_OPTION
+        ]
         return replace(self, official_file=None, set_option=set_options or None)
 
 
@@ -264,7 +268,7 @@ def _warn_once(line: str) -> None:
 
 
 def _bare_name(name: str) -> str:
-    """Strip the set's name from the name of an option.
+    """Remove the set's name from the name of an option.
 
     >>> _bare_name("permuted.seed"), _bare_name("seed")
     ('seed', 'seed')
@@ -296,47 +300,47 @@ ALL: Final = "all"
 Sets = Annotated[
     list[str] | None,
     typer.Option(
-        callback=comma_separated,
-        autocompletion=typer_utils.sets,
+        callback=split_commas,
+        autocompletion=typer_utils.complete_sets,
         help="Challenge sets, comma-separated or repeated (default: a sample of each set).",
     ),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Use all examples of each set instead of a sample.")]
 
 
-def selected(
+def build_selected_requests(
     pairs: PairOptions,
     sets: Sequence[str] | None,
     *,
     full: bool,
     on_failure: "Callable[[Failure], None]",
 ) -> "list[SetRequest]":
-    """Build the requests of a command: for the given sets, or for the suite of all sets.
+    """Build the set requests of a command, for the given sets or for the suite of all sets.
 
     Args:
         pairs: Source pairs and set options.
-        sets: Names of the sets (default: the suite). A set that does not fit the pairs raises.
+        sets: Names of the sets (default: the suite). A given set that does not support the pairs is an error.
         full: Whether the suite uses all examples instead of a sample.
-        on_failure: Called with each set of the suite that does not fit the pairs and is skipped.
+        on_failure: Called with each skipped set of the suite, which does not support the pairs.
     """
     from unbag.challenge_sets import suite
 
-    if len(corpora_of(pairs)) > 1:
+    if len(list_requested_corpora(pairs)) > 1:
         names = list(sets or suite.list_suite_sets())
-        requests = of_each_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
+        requests = build_requests_per_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
     elif sets:
-        requests = pairs.requests(sets)
+        requests = pairs.build_requests(sets)
     else:
-        requests = pairs.requests(suite.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure)
+        requests = pairs.build_requests(suite.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure)
     return requests if full or sets else [suite.apply_suite_sample(request) for request in requests]
 
 
-def corpora_of(pairs: PairOptions) -> Sequence[str]:
-    """List the corpora of `--corpus`, in a command that accepts several."""
+def list_requested_corpora(pairs: PairOptions) -> Sequence[str]:
+    """List the corpora given by `--corpus`, with `all` expanded."""
     return PAPER_CORPORA if pairs.corpus == [ALL] else pairs.corpus or ()
 
 
-def of_each_corpus(
+def build_requests_per_corpus(
     pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[Failure, str], None]"
 ) -> "list[SetRequest]":
     """Build requests for each set on each corpus, without duplicates.
@@ -346,28 +350,28 @@ def of_each_corpus(
     Args:
         pairs: Source pairs and set options.
         sets: Names of the sets.
-        on_failure: Called with (failure, corpus) for each set that does not fit a corpus.
+        on_failure: Called with (failure, corpus) for each set that does not support a corpus.
 
     Raises:
         typer.BadParameter: If `--split` is also given.
         ValueError: If a set or corpus does not exist.
     """
-    corpora = corpora_of(pairs)
+    corpora = list_requested_corpora(pairs)
     if pairs.split:
-        raise typer.BadParameter(f"--split: expected one --corpus, got {len(corpora)}; omit --split")
+        raise typer.BadParameter(f"--split: expected one --corpus, got {len(corpora)}; remove --split")
     for name in corpora:
         get_corpus(name)
-    without_file = pairs.without_file()
+    without_file = pairs.without_official_file()
     requests = []
     for name in corpora:
         unfit: list[Failure] = []
-        requests += replace(without_file, corpus=[name]).requests(sets, on_failure=unfit.append)
+        requests += replace(without_file, corpus=[name]).build_requests(sets, on_failure=unfit.append)
         for failure in unfit:
             on_failure(failure, name)
     if pairs != without_file:  # the authors' original pairs do not come from a corpus
-        official = replace(pairs, corpus=None).requests(sets, on_failure=lambda failure: None)
-        requests += [request for request in official if FILE in request.options]
-    # A set of official pairs is the same for every corpus. Requests are not hashable.
+        official = replace(pairs, corpus=None).build_requests(sets, on_failure=lambda failure: None)
+        requests += [request for request in official if OFFICIAL_FILE_OPTION in request.options]
+    # A set of official pairs does not depend on the corpus. A set() would fail, because requests are not hashable.
     return [request for place, request in enumerate(requests) if request not in requests[:place]]
 
 
@@ -376,7 +380,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="ray: run on a Ray cluster; needs pip install 'unbag[ray]' (default: off).",
+        help="ray: run on a Ray cluster; requires pip install 'unbag[ray]' (default: off).",
     ),
 ]
 NumGpus = Annotated[

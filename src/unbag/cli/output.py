@@ -33,14 +33,14 @@ _NO_BARS: Final = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS
 _logger = logging.getLogger("unbag")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add `--quiet` and `--verbose` to all commands of an app and of its groups."""
+def add_verbosity_options(app: typer.Typer) -> None:
+    """Add `--quiet` and `--verbose` to all commands of an app, including command groups."""
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_options(command.callback)
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            add_to(group.typer_instance)
+            add_verbosity_options(group.typer_instance)
 
 
 def is_quiet() -> bool:
@@ -56,7 +56,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
     def run(*, quiet: bool, verbose: bool, **arguments: Any) -> None:
         ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
         if quiet and verbose:
-            raise typer.BadParameter("expected one of --quiet and --verbose, got both")
+            raise typer.BadParameter("expected one of --quiet and --verbose, got both; remove one")
         with _log_level(quiet=quiet, verbose=verbose), register_options(_long_options(ctx)):
             command(**arguments)
 
@@ -86,7 +86,7 @@ def _log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
     settings = {name: os.environ.get(name) for name in _NO_BARS}
     if quiet:
         root.setLevel(logging.ERROR)
-        os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # the clients read them at import
+        os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # The clients read these variables at import.
     if verbose:
         _logger.setLevel(logging.DEBUG)
     try:
@@ -105,7 +105,7 @@ def _log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
 _COLUMNS: Final = 80
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Shown = Annotated[
+OutputFormat = Annotated[
     Literal["table", "md", "csv", "latex", "json"],
     typer.Option(
         "--format", metavar="FORMAT", show_default=False, help="table, md, csv, latex or json (default: table)."
@@ -113,13 +113,13 @@ Shown = Annotated[
 ]
 
 
-def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_json: bool) -> None:
-    """Print a table that fits the terminal, or its export as Markdown, CSV, LaTeX or JSON.
+def show(form: OutputFormat, view: "RenderableType", exported: "ExportedTable", *, as_json: bool) -> None:
+    """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON.
 
     Args:
         form: Value of `--format`.
         view: Table for the terminal.
-        to_paste: The same table for export.
+        exported: The same table for export.
         as_json: Whether `--json` was given.
 
     Raises:
@@ -131,7 +131,7 @@ def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_j
     if form == "table":
         console().print(view)
     else:
-        print_to_paste(to_paste.text(form), form)
+        print_exported(exported.text(form), form)
 
 
 def validate_output_form(form: str, *, as_json: bool) -> None:
@@ -141,11 +141,11 @@ def validate_output_form(form: str, *, as_json: bool) -> None:
         typer.BadParameter: If `--json` contradicts `--format`.
     """
     if as_json and form not in ("table", "html", "json"):
-        raise typer.BadParameter(f"expected one of --json and --format {form}, got both")
+        raise typer.BadParameter(f"expected one of --json and --format {form}, got both; remove one")
 
 
-def print_to_paste(text: str, form: "Format") -> None:
-    """Print exported text with control characters escaped, so that a terminal does not execute them."""
+def print_exported(text: str, form: "Format") -> None:
+    """Print exported text with control characters escaped, because terminals interpret them."""
     typer.echo(terminal.escape_json(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
 
 
@@ -185,8 +185,8 @@ def show_results(
     *,
     as_json: bool,
     cross_domain: bool = False,
-    is_shown: bool = False,
-    place: str | None = None,
+    are_tables_printed: bool = False,
+    output_location: str | None = None,
 ) -> None:
     """Print results and write their tables to the folder. Does nothing in processes without results.
 
@@ -197,8 +197,8 @@ def show_results(
         folder: Folder of the results.
         as_json: Whether to print `results.json` and all metrics with their directions instead of tables.
         cross_domain: Whether to print a single table of models by corpora.
-        is_shown: Whether each result has already been printed, so that only the summary is missing.
-        place: Final URL of the folder (default: `folder`).
+        are_tables_printed: Whether the tables of all results are already printed. Only the summary is then printed.
+        output_location: Final location of the folder, such as a URL (default: `folder`).
     """
     if not results:
         return
@@ -207,27 +207,27 @@ def show_results(
     views, summary = write_tables(results, folder, cross_domain=cross_domain)
     if as_json:
         from unbag.challenge_sets.results import FILE, read_results
-        from unbag.evaluation.prompt_spread import spread_over_prompts
+        from unbag.evaluation.prompt_spread import compute_prompt_spreads
         from unbag.evaluation.quantities import compute_verdicts, summarize_verdicts
 
         file = folder / FILE
         everything = read_results(file)
-        spreads = [each.as_json() for each in spread_over_prompts(everything)]
+        spreads = [each.as_json() for each in compute_prompt_spreads(everything)]
         more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return
-    # With --quiet, the summary replaces the tables of several sets.
-    is_summarized = bool(summary) and len(results) > 1 if is_quiet() else is_shown
+    # With --quiet and several sets, only the summary is printed.
+    is_summarized = bool(summary) and len(results) > 1 if is_quiet() else are_tables_printed
     terminal.print_views(summary if is_summarized else [*views, *summary], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
-    separator = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
-    echo(f"in {place or folder}:{separator}{files}")
+    separator = "\n  " if len(f"in {output_location or folder}: {files}") > _COLUMNS else " "
+    echo(f"in {output_location or folder}:{separator}{files}")
 
 
 def write_tables(
     results: Any, folder: Path, *, cross_domain: bool = False
 ) -> "tuple[list[RenderableType], list[RenderableType]]":
-    """Write the tables and the HTML report of a folder. Returns the tables of the run and the summary of all results.
+    """Write the tables and the HTML report of a folder. Returns the run's tables, and a summary of all results.
 
     Args:
         results: Results of the run.
@@ -254,7 +254,7 @@ def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named:
     Args:
         failures: Sets that failed or were skipped.
         with_model: Whether to print the model's name.
-        is_named: Whether the user listed the sets explicitly, so that each of them is required (`Failure.counts`).
+        is_named: Whether the user listed the sets explicitly. Each listed set is required (`Failure.counts`).
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.options import Full, Offline, PairOptions, Sets, selected, with_shared_options
+from unbag.cli.options import Full, Offline, PairOptions, Sets, build_selected_requests, with_shared_options
 from unbag.cli.output import AsJson, echo, print_json
-from unbag.cli.typer_utils import comma_separated
+from unbag.cli.typer_utils import split_commas
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -29,8 +29,8 @@ def prefetch(
     train_data: Annotated[
         list[str] | None,
         typer.Option(
-            callback=comma_separated,
-            autocompletion=typer_utils.corpora,
+            callback=split_commas,
+            autocompletion=typer_utils.complete_corpora,
             help="Training corpora or files for `unbag train` or the built-in models.",
         ),
     ] = None,
@@ -47,7 +47,7 @@ def prefetch(
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Download everything that a run needs, for use without a network.
+    """Download all files of a run, for use without a network.
 
     Takes the models, sets and source pairs of `unbag evaluate`. Downloads
     corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'
@@ -76,7 +76,7 @@ def prefetch(
     def warn(failure: "Failure") -> None:
         echo(f"{failure.set}: skipped: {failure.reason}", err=True)
 
-    requests = selected(pairs, sets, full=full, on_failure=warn)
+    requests = build_selected_requests(pairs, sets, full=full, on_failure=warn)
     wanted = prefetch.list_run_requirements(
         requests,
         models or (),
@@ -100,5 +100,5 @@ def prefetch(
         print_json(record)
     if lacking:
         raise MissingResourceError(
-            f"{len(lacking)} of {len(wanted)} files are missing: {'; '.join(lacking)}; rerun while online"
+            f"{len(lacking)} of {len(wanted)} files are missing: {'; '.join(lacking)}; rerun with a network connection"
         )

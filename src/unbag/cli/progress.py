@@ -42,7 +42,7 @@ class BuildingBar:
         self._task: Any = None
 
     def update(self, description: str, done: int, total: int) -> None:
-        """Show the number of built sets. The bar stops after the last set to free the terminal for the models' bars."""
+        """Update the number of built sets. The bar stops after the last set, before the bars of the models start."""
         if self._task is None:
             self._bars.start()
             self._task = self._bars.add_task(description, total=total)
@@ -58,7 +58,7 @@ class BuildingBar:
 
 
 def format_time_left(seconds: float | None) -> str:
-    """Format the estimated remaining time of a stage; "" if it is unknown or over.
+    """Format the estimated remaining time of a stage; empty if it is unknown or zero.
 
     >>> format_time_left(75.2), format_time_left(3.0), format_time_left(0.0), format_time_left(None)
     ('1:16 left', '0:03 left', '', '')
@@ -70,7 +70,7 @@ def format_time_left(seconds: float | None) -> str:
 
 
 class ProgressDisplay:
-    """Callbacks of an evaluation that display nothing. The subclass `_Display` draws progress bars."""
+    """Progress callbacks that display nothing. The subclass `_Display` draws progress bars."""
 
     def on_set(self, name: str) -> None:
         """Show that a set starts (`evaluation.evaluator.OnSet`)."""
@@ -82,7 +82,7 @@ class ProgressDisplay:
         """Show the result of a set without its skill score (`evaluation.evaluator.OnPreview`)."""
 
     def on_result(self, result: "Result") -> None:
-        """Show the result of a set, unless it was shown (`evaluation.evaluator.OnResult`)."""
+        """Show the result of a set, unless its preview was shown (`evaluation.evaluator.OnResult`)."""
 
 
 class _Display(ProgressDisplay):
@@ -102,16 +102,16 @@ class _Display(ProgressDisplay):
     def on_set(self, name: str) -> None:
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        disable_progress_bars()  # not earlier: a model download shows its own bar
+        disable_progress_bars()  # Not earlier, because a model download shows another bar.
         self._bars.start()
-        self._bars.update(self._sets, completed=self._started)  # failed sets count as done
+        self._bars.update(self._sets, completed=self._started)  # Failed sets count as completed.
         self._started += 1
         self._show_rows(f"building {name}", None)
 
     def progress_callback(self, name: str, done: int, total: int) -> None:
         from unbag.challenge_sets.request import BUILDING
 
-        if name == BUILDING:  # precedes the first set
+        if name == BUILDING:  # before the first set
             self._building.update(name, done, total)
             return
         self._show_rows(name, total)
@@ -133,7 +133,7 @@ class _Display(ProgressDisplay):
 
     def on_result(self, result: "Result") -> None:
         if (key := _get_key(result)) in self._previewed:
-            self._previewed.remove(key)  # the table of a set contains no skill score, so that it is the same
+            self._previewed.remove(key)  # The table of a set has no skill score, so the preview is complete.
         else:
             self._print(result)
 
@@ -159,8 +159,8 @@ def show_progress(num_sets: int, *, visible: bool, quiet: bool = False) -> Itera
 
     Args:
         num_sets: Number of sets.
-        visible: Whether to show anything.
-        quiet: Whether to show only bars, without results.
+        visible: Whether to show progress.
+        quiet: Whether to show bars without results (default: False).
     """
     if is_quiet():
         import datasets

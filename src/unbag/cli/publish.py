@@ -1,7 +1,8 @@
 """The commands `unbag publish …`: datasets, models, results, metric Spaces, the leaderboard, or all of them.
 
-Each command takes `options: PublishingOptions` (`options.with_shared_options`), builds its publications, each with the
-repository `options.repo("default name")`, and calls `publish_all(publications, options)`. `unbag.cli` adds it to `app`.
+A command has a parameter `options: PublishingOptions` (see `options.with_shared_options`). It builds publications for
+the repository `options.resolve_repo("default name")`, and calls `publish_all(publications, options)`. `unbag.cli` adds
+it to `app`.
 """
 
 import logging
@@ -15,9 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.options import NumProc, PairOptions, corpora_of, of_each_corpus, with_shared_options
+from unbag.cli.options import (
+    NumProc,
+    PairOptions,
+    build_requests_per_corpus,
+    list_requested_corpora,
+    with_shared_options,
+)
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.typer_utils import comma_separated, comma_separated_paths
+from unbag.cli.typer_utils import split_commas, split_paths
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -34,7 +41,7 @@ _MAX_FILES: Final = 40  # files listed in the preview; the others are summarized
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Publish to the Hub, one commit per repository.\n\n"
+    help="Publish to the Hub, with one commit per repository.\n\n"
     "Without --yes, nothing is written: a preview lists the files, their sizes and the head of the card. Unchanged "
     "content creates no commit. Rerun the command to resume a stopped publication. The token comes from `hf auth "
     "login` or HF_TOKEN.",
@@ -62,7 +69,7 @@ class PublishingOptions:
         typer.Option(
             "--pull-request",
             rich_help_panel=_PANEL,
-            help="Create a pull request instead of committing, or update your open one.",
+            help="Create a pull request instead of committing; updates your open pull request.",
         ),
     ] = False
     yes: Annotated[
@@ -70,8 +77,8 @@ class PublishingOptions:
     ] = False
     as_json: AsJson = False
 
-    def repo(self, name: str) -> str:
-        """Build the repository id from `--repo-id`; an organization gets the default name."""
+    def resolve_repo(self, name: str) -> str:
+        """Build the repository id from `--repo-id`, with a default name for an organization."""
         return resolve_repo_id(self.repo_id, name)
 
 
@@ -85,7 +92,7 @@ def resolve_repo_id(repo_id: str, name: str) -> str:
 def publish_all(
     publications: "Sequence[Publication]", options: PublishingOptions, collection: str | None = None
 ) -> None:
-    """Publish repositories one by one with `--yes`, or print a preview of each.
+    """Publish repositories one after another with `--yes`, or print a preview of each.
 
     Args:
         publications: Publications, each for a different repository.
@@ -93,7 +100,7 @@ def publish_all(
         collection: Organization whose collection lists the repositories afterwards (default: no collection).
 
     Raises:
-        HubError: If a publication fails. Earlier publications are complete and are not repeated by a rerun.
+        HubError: If a publication fails. Earlier publications are complete, and a rerun does not repeat them.
         ValueError: If several publications have the same repository.
     """
     from unbag.hub.push import plan_publication, publish_files
@@ -102,7 +109,7 @@ def publish_all(
     if len(set(targets)) < len(targets):
         raise ValueError(
             f"--repo-id: expected an organization for {len(targets)} repositories, got {options.repo_id!r}; "
-            "omit the name"
+            "remove the repository name"
         )
     records: list[dict[str, Any]] = []
     settings = {"private": options.private, "pull_request": options.pull_request}
@@ -137,10 +144,10 @@ def _publish_collection(
         url = publish_collection(planned, private=options.private)
     if not options.as_json:
         if options.yes:
-            change = f"{len(planned.added)} added to the collection" if planned.added else "nothing to change"
+            change = f"{len(planned.added)} added to the collection" if planned.added else "no changes"
             echo(f"{url}: {change}")
         else:
-            state = "a new collection" if planned.slug is None else f"{planned.n_present} items are listed already"
+            state = "a new collection" if planned.slug is None else f"{planned.n_present} items are already listed"
             console().print(f"\ncollection {namespace}", style="bold", soft_wrap=True, end="")
             console().print(f" ({state}): {TITLE}", soft_wrap=True)
             for kind, repo in planned.added:
@@ -191,7 +198,7 @@ def print_outcome(outcome: "PublicationOutcome", *, err: bool = False) -> None:
     """Print the files and the commit of a publication; to standard error if `err` is true."""
     planned = outcome.plan
     if outcome.commit is None:
-        echo(f"{outcome.url}: nothing to change", err=err)
+        echo(f"{outcome.url}: no changes", err=err)
         return
     size = sum(planned.added.values()) + sum(planned.changed.values())
     parts = [(len(planned.added), "added"), (len(planned.changed), "changed"), (len(planned.deleted), "deleted")]
@@ -236,12 +243,14 @@ def dataset(
     pairs: PairOptions,
     name: Annotated[
         str,
-        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set, such as permuted."),
+        typer.Argument(
+            metavar="SET", autocompletion=typer_utils.complete_sets, help="Challenge set, such as permuted."
+        ),
     ],
     config: Annotated[
         list[str] | None,
         typer.Option(
-            callback=comma_separated,
+            callback=split_commas,
             help="Config names such as snli-test, instead of --corpus and --split.",
         ),
     ] = None,
@@ -255,13 +264,13 @@ def dataset(
     benchmark: Benchmark = True,
     num_proc: NumProc = 1,
 ) -> None:
-    """Publish a challenge set as a dataset for `load_dataset`.
+    """Publish a challenge set as a Hub dataset.
 
     The repository contains Parquet files and a card with features, sizes,
-    label counts, license and provenance. It can hold many configs: earlier
-    configs remain, and the first published config is the default.
+    label counts, license and provenance. It can contain many configs. Earlier
+    configs are kept, and the first published config is the default.
 
-    The set is built first, for the preview too, and cached. With --data or
+    The set is built and cached first, also for a preview. With --data or
     --text, --config names the config (default: the name of the data).
 
       unbag publish dataset permuted --repo-id ORG --corpus snli
@@ -272,18 +281,20 @@ def dataset(
     from unbag.hub.dataset import build_dataset_publication
     from unbag.utils import parallel
 
-    [request] = pairs.requests([name])
+    [request] = pairs.build_requests([name])
     requests = [request]
     if config and request.user_data_names:
         if len(config) > 1:
-            raise typer.BadParameter(f"--config: expected one name for --data or --text, got {', '.join(config)}")
+            raise typer.BadParameter(
+                f"--config: expected one name for --data or --text, got {', '.join(config)}; use a single name"
+            )
         requests = [replace(request, config=config[0])]
     elif config:
         if request.config != resolve_config(name, None, None, {})[0]:
-            raise typer.BadParameter("--config: expected no --corpus, --split or -o, got one of them; omit it")
+            raise typer.BadParameter("--config: expected no --corpus, --split or -o, got one of them; remove it")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
-        repo = options.repo(name)
+        repo = options.resolve_repo(name)
         with parallel.set_num_proc(num_proc):
             built = build_dataset_publication(requests, repo, Path(folder), license=license, benchmark=benchmark)
         publish_all([built], options)
@@ -302,8 +313,8 @@ def results(
 ) -> None:
     """Add results to a model on the Hub: .eval_results and the model-index.
 
-    The rest of the card stays unchanged. Use --pull-request for a model of
-    another owner.
+    The rest of the card is unchanged. Use --pull-request for a model of another
+    owner.
 
       unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG
       --pull-request --yes
@@ -312,13 +323,15 @@ def results(
     from unbag.hub.model_results import build_model_results_publication
 
     if "/" not in options.repo_id:
-        raise typer.BadParameter(f"--repo-id: expected the evaluated model, ORG/MODEL, got {options.repo_id!r}")
+        raise typer.BadParameter(
+            f"--repo-id: expected the evaluated model ORG/MODEL, got {options.repo_id!r}; add the repository name"
+        )
     from unbag.challenge_sets.results import convert_record_errors
 
     with convert_record_errors(*files):
         results = read_results(files)
         publication = build_model_results_publication(
-            options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(results_file, files))
+            options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
         )
     publish_all([publication], options)
 
@@ -328,7 +341,7 @@ def results_dataset(
     options: PublishingOptions,
     files: ResultFiles,
     model: Annotated[
-        str | None, typer.Option(help="Hub id of the model, for results of a model in a local folder.")
+        str | None, typer.Option(help="Hub id of the model, if the results are from a local model folder.")
     ] = None,
 ) -> None:
     """Add results to a results dataset.
@@ -343,7 +356,7 @@ def results_dataset(
     from unbag.hub.results_dataset import NAME, build_results_publication
 
     with convert_record_errors(*files):
-        rows = build_results_publication(options.repo(NAME), read_results(files), model=model)
+        rows = build_results_publication(options.resolve_repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
 
@@ -351,11 +364,11 @@ def read_results(paths: Iterable[Path]) -> "list[Result]":
     """Load results from results.json files or results folders."""
     from unbag.challenge_sets.results import read_results
 
-    return [result for path in paths for result in read_results(results_file(path))]
+    return [result for path in paths for result in read_results(locate_results_file(path))]
 
 
-def results_file(path: Path) -> Path:
-    """Locate the results file: the path itself, or the file in the folder."""
+def locate_results_file(path: Path) -> Path:
+    """Locate the results file: the given file, or the file in the given folder."""
     from unbag.challenge_sets.results import FILE
 
     return path / FILE if path.is_dir() else path
@@ -369,19 +382,19 @@ _BEFORE: Final = Path("before")  # results of the original model, in the folder 
 def model(
     options: PublishingOptions,
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of `unbag train` or `unbag models interpolate`.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder written by `unbag train` or `unbag models interpolate`.")
     ],
     results: Annotated[
         list[Path] | None,
         typer.Option(
-            callback=comma_separated_paths,
+            callback=split_paths,
             help="Results of the model (default: FOLDER/evaluation if present).",
         ),
     ] = None,
     compare_with: Annotated[
         list[Path] | None,
         typer.Option(
-            callback=comma_separated_paths,
+            callback=split_paths,
             help="Results of other models for the card (default: FOLDER/before if present).",
         ),
     ] = None,
@@ -405,14 +418,14 @@ def model(
       unbag publish model runs/hex --repo-id ORG/NAME --yes
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
-    repo = options.repo(folder.resolve().name)
-    checkpoint = model_publication(
+    repo = options.resolve_repo(folder.resolve().name)
+    checkpoint = build_model_publication(
         folder, repo, results, compare_with=compare_with or (), sets_org=sets_org, with_code=with_code
     )
     publish_all([checkpoint], options)
 
 
-def model_publication(
+def build_model_publication(
     folder: Path,
     repo: str,
     results: Sequence[Path] | None = None,
@@ -421,7 +434,7 @@ def model_publication(
     sets_org: str | None = None,
     with_code: bool = False,
 ) -> "Publication":
-    """Build the publication of a trained model. The arguments equal the options of `unbag publish model`."""
+    """Build the publication of a trained model, with the options of `unbag publish model`."""
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
@@ -429,7 +442,9 @@ def model_publication(
 
     averaged = is_averaged(folder)
     if averaged and with_code:
-        raise typer.BadParameter("expected no --with-code for an averaged model, which is a transformers model")
+        raise typer.BadParameter(
+            "--with-code: expected a model of `unbag models`, got an averaged transformers model; remove the option"
+        )
     base = None if averaged else find_base_model(folder)
     if results is None:
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
@@ -437,7 +452,7 @@ def model_publication(
             compare_with = [folder / _BEFORE]
     with convert_record_errors(folder, *results, *compare_with):
         own_results = read_results(results)
-        about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(results_file, results))
+        about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
         shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
         shared |= {"organization": sets_org, "about_results": about}
         if averaged:
@@ -452,7 +467,7 @@ def metric(
         list[str] | None,
         typer.Argument(
             metavar="METRIC",
-            autocompletion=typer_utils.metrics,
+            autocompletion=typer_utils.complete_metrics,
             help="Metrics to publish (default: all).",
             show_default=False,
         ),
@@ -467,7 +482,9 @@ def metric(
     from unbag import scripts
     from unbag.hub.metric_space import build_metric_space
 
-    publish_all([build_metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
+    publish_all(
+        [build_metric_space(name, options.resolve_repo(name)) for name in names or scripts.names("metrics")], options
+    )
 
 
 @with_shared_options
@@ -487,13 +504,15 @@ def leaderboard(
     from unbag.hub.results_dataset import NAME as DATASET
 
     organization = options.repo_id.partition("/")[0]
-    publish_all([build_leaderboard_space(options.repo(NAME), results_dataset or f"{organization}/{DATASET}")], options)
+    publish_all(
+        [build_leaderboard_space(options.resolve_repo(NAME), results_dataset or f"{organization}/{DATASET}")], options
+    )
 
 
 @with_shared_options
 def pair(
     model: Annotated[
-        str, typer.Option(metavar="ORG/NAME", help="Default Hub model of the Space; visitors can enter another one.")
+        str, typer.Option(metavar="ORG/NAME", help="Default Hub model of the Space; visitors can enter another model.")
     ],
     lexical_model: Annotated[
         Path | None,
@@ -502,7 +521,7 @@ def pair(
     *,
     options: PublishingOptions,
 ) -> None:
-    """Publish a Space that runs a model and a bag of words on one pair.
+    """Publish a Space that runs a model and a bag of words on a single pair.
 
     The Space shows predictions for the original and for shuffled word order.
 
@@ -510,11 +529,13 @@ def pair(
     """
     from unbag.hub.pair_space import NAME, build_pair_space
 
-    publish_all([build_pair_space(options.repo(NAME), model, lexical_model or fit_default_lexical_model())], options)
+    publish_all(
+        [build_pair_space(options.resolve_repo(NAME), model, lexical_model or fit_default_lexical_model())], options
+    )
 
 
 def fit_default_lexical_model() -> Path:
-    """Fit the English lexical baseline on first use. Returns its folder."""
+    """Fit the English lexical baseline, cached after the first use. Returns the model folder."""
     from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
     from unbag.evaluation.lexical_baseline import PAIRS
 
@@ -529,7 +550,7 @@ def everything(
     results: Annotated[
         list[Path] | None,
         typer.Option(
-            callback=comma_separated_paths,
+            callback=split_paths,
             help="Results to publish as a results dataset and a leaderboard.",
         ),
     ] = None,
@@ -545,10 +566,10 @@ def everything(
     several corpora, or --corpus all, each set has a config per corpus. A
     collection of the organization lists all of them.
 
-    Each repository gets one commit, or none if it is up to date: the same
-    command resumes a stopped publication. If one set fails, the others are
-    still published, and the failure is listed at the end. Publish trained
-    models with `unbag publish model`.
+    Each repository gets one commit, or none if it is up to date. Rerun the
+    command to resume a stopped publication. If one set fails, the others are
+    still published, and the failure is listed at the end. To publish trained
+    models, use `unbag publish model`.
 
       unbag publish all --repo-id ORG
       unbag publish all --repo-id ORG --corpus snli,mnli
@@ -562,11 +583,11 @@ def everything(
 
     if "/" in options.repo_id:
         raise typer.BadParameter(
-            f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; omit the name"
+            f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; remove the name"
         )
     if results:
         with convert_record_errors(*results):
-            stored = read_results(results)  # validated first, since building sets takes long
+            stored = read_results(results)  # Validate first, because building sets takes long.
     failures: list[Failure] = []
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
@@ -576,21 +597,23 @@ def everything(
         ]
         for name, requests in _requests_by_set(pairs, names, failures).items():
             build = partial(build_dataset_publication, folder=Path(folder) / name, benchmark=benchmark)
-            publications += _set_publications(requests, options.repo(name), build, failures)
-        publications += [metric_space.build_metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
+            publications += _set_publications(requests, options.resolve_repo(name), build, failures)
+        publications += [
+            metric_space.build_metric_space(name, options.resolve_repo(name)) for name in scripts.names("metrics")
+        ]
         if pair_model:
             try:
-                repo = options.repo(pair_space.NAME)
+                repo = options.resolve_repo(pair_space.NAME)
                 publications.append(pair_space.build_pair_space(repo, pair_model, fit_default_lexical_model()))
             except Exception as error:
                 logger.debug("%s", pair_space.NAME, exc_info=error)
                 failures.append(Failure(pair_space.NAME, error))
         if results:
-            rows = options.repo(results_dataset.NAME)
+            rows = options.resolve_repo(results_dataset.NAME)
             with convert_record_errors(*results):
                 publications.append(results_dataset.build_results_publication(rows, stored))
-            publications.append(leaderboard.build_leaderboard_space(options.repo(leaderboard.NAME), rows))
-        # A proposed repository has no content yet, so pull requests leave the collection as it is.
+            publications.append(leaderboard.build_leaderboard_space(options.resolve_repo(leaderboard.NAME), rows))
+        # A pull request adds no content before it is merged, so the collection is unchanged.
         publish_all(publications, options, None if options.pull_request else options.repo_id)
     for failure in failures:
         echo(f"{failure.set}: not published: {failure.reason}", err=True, fg="yellow")
@@ -601,7 +624,7 @@ def everything(
 def _requests_by_set(
     pairs: PairOptions, names: Sequence[str], failures: "list[Failure]"
 ) -> "dict[str, list[SetRequest]]":
-    """Group requests by set: one per corpus, or one for a set that does not depend on the corpus.
+    """Build the requests of each set: one per corpus, or one for a set that does not depend on the corpus.
 
     Args:
         pairs: Source pairs, of one or several corpora.
@@ -612,10 +635,10 @@ def _requests_by_set(
     def unfit(failure: "Failure", corpus: str) -> None:
         failures.append(replace(failure, set=f"{failure.set} of {corpus}"))
 
-    if len(corpora_of(pairs)) > 1:
-        requests = of_each_corpus(pairs, names, on_failure=unfit)
+    if len(list_requested_corpora(pairs)) > 1:
+        requests = build_requests_per_corpus(pairs, names, on_failure=unfit)
     else:
-        requests = pairs.requests(names, on_failure=failures.append)
+        requests = pairs.build_requests(names, on_failure=failures.append)
     by_set: dict[str, list[SetRequest]] = {}
     for request in requests:
         by_set.setdefault(request.name, []).append(request)
@@ -628,7 +651,7 @@ def _set_publications(
     build: "Callable[[Sequence[SetRequest], str], Publication]",
     failures: "list[Failure]",
 ) -> "list[Publication]":
-    """Build the publication of a set with all configs that can be built. Returns an empty list if all fail.
+    """Build the publication of a set with all valid configs; an empty list if all configs fail.
 
     Args:
         requests: Configs of the set.
@@ -647,7 +670,7 @@ def _set_publications(
             failures.append(Failure(name, error))
             return []
     usable: list[SetRequest] = []
-    for request in requests:  # one by one; built configs come from the cache
+    for request in requests:  # One after another; built configs come from the cache.
         try:
             build([request], repo)
             usable.append(request)

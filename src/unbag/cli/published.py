@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.output import AsJson, console, echo, print_json, print_to_paste, validate_output_form
-from unbag.cli.typer_utils import Badge, file_to_write
+from unbag.cli.output import AsJson, console, echo, print_exported, print_json, validate_output_form
+from unbag.cli.typer_utils import Badge, validate_output_file
 
 
 def papers(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="SET", autocompletion=typer_utils.sets, help="Challenge set (default: all)."),
+        typer.Argument(metavar="SET", autocompletion=typer_utils.complete_sets, help="Challenge set (default: all)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +40,9 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(callback=file_to_write, help="Output file (default: report.html; other formats are printed)."),
+        typer.Option(
+            callback=validate_output_file, help="Output file (default: report.html; other formats are printed)."
+        ),
     ] = None,
     form: Annotated[
         Literal["html", "md", "csv", "latex", "json"],
@@ -83,7 +85,7 @@ def report(
             echo(f"{file}: {size / 1e6:.2f} MB")
         return
     if output is None:
-        print_to_paste(text, form)
+        print_exported(text, form)
         return
     with atomic_write(output) as tmp:
         tmp.write_text(text, encoding="utf-8")

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
     from unbag.hub.push import Publication
 
-OPTION: Final = "--push-results"
+PUSH_OPTION: Final = "--push-results"
 
 
-def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
+def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> None:
     """Validate the target of a push before the run: repository name, account and token.
 
     Args:
@@ -35,7 +35,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = OPTION) -> None:
     from unbag.utils.hub_names import validate_push_repo
 
     if offline:
-        raise typer.BadParameter(f"{option}: expected to run online, got --offline; omit one of them")
+        raise typer.BadParameter(f"{option}: expected network access, got --offline; remove one of them")
     try:
         validate_push_repo(repo_id)
     except ValueError as error:
@@ -72,7 +72,7 @@ def _validate_write_access(account: Mapping[str, Any], repo_id: str, option: str
 
 
 def validate_push_target(repo_id: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
-    """Validate the target of `--push-results` before the run, and that the results may be published there.
+    """Validate before the run that its results can be pushed to the target of `--push-results`.
 
     Args:
         repo_id: Target of the push; None if nothing is pushed.
@@ -81,26 +81,26 @@ def validate_push_target(repo_id: str | None, models: Sequence[str], data: str |
         offline: Whether the Hub cannot be reached.
 
     Raises:
-        typer.BadParameter: If a model is a folder, or `--data` is given; see also `validate_push`.
+        typer.BadParameter: If a model is a local folder, or `--data` is given; see also `validate_push`.
         ValueError: See `validate_push`.
     """
     if repo_id is None:
         return
     if data:
-        raise typer.BadParameter(f"{OPTION}: expected results on a corpus, got --data {data}; omit one of them")
+        raise typer.BadParameter(f"{PUSH_OPTION}: expected results on a corpus, got --data {data}; remove one of them")
     if folders := [model for model in models if Path(model).is_dir()]:
         raise typer.BadParameter(
-            f"{OPTION}: expected a model on the Hub, got the folder {folders[0]}; publish it with `unbag publish model`"
+            f"{PUSH_OPTION}: expected a Hub model, got the folder {folders[0]}; run `unbag publish model` first"
         )
     validate_push(repo_id, offline=offline)
 
 
-def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_json: bool) -> None:
+def push_results(results: "Sequence[Result]", output_location: str, repo_id: str, *, as_json: bool) -> None:
     """Add results to a results dataset, like `unbag publish results-dataset`.
 
     Args:
         results: Results of Hub models on corpora.
-        place: Folder or URL of the results, for the command in an error message.
+        output_location: Folder or URL of the results, for the command in an error message.
         repo_id: Organization or repository.
         as_json: Whether standard output holds JSON, so that the report goes to standard error.
 
@@ -109,7 +109,7 @@ def push_results(results: "Sequence[Result]", place: str, repo_id: str, *, as_js
     """
     from unbag.hub.results_dataset import NAME, build_results_publication
 
-    command = f"unbag publish results-dataset {place} --repo-id {repo_id} --yes"
+    command = f"unbag publish results-dataset {output_location} --repo-id {repo_id} --yes"
     _push(lambda: build_results_publication(resolve_repo_id(repo_id, NAME), results), command, as_json=as_json)
 
 
@@ -124,10 +124,14 @@ def push_model(folder: Path, repo_id: str, *, as_json: bool) -> None:
     Raises:
         ValueError: If publishing fails.
     """
-    from unbag.cli.publish import model_publication
+    from unbag.cli.publish import build_model_publication
 
     command = f"unbag publish model {folder} --repo-id {repo_id} --yes"
-    _push(lambda: model_publication(folder, resolve_repo_id(repo_id, folder.resolve().name)), command, as_json=as_json)
+    _push(
+        lambda: build_model_publication(folder, resolve_repo_id(repo_id, folder.resolve().name)),
+        command,
+        as_json=as_json,
+    )
 
 
 def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) -> None:
@@ -135,7 +139,7 @@ def _push(build: "Callable[[], Publication]", command: str, *, as_json: bool) ->
 
     try:
         publication = build()
-        # A new repository is private, like checkpoints, since the user has not seen a preview of its content.
+        # A new repository is private, like checkpoints, because the user has not seen a preview of the content.
         outcome = publish_files(publication, private=fetch_remote(publication.repo, publication.kind) is None)
     except (ValueError, OSError) as error:
         raise ValueError(f"{error}; the run is complete; retry the push with `{command}`") from error

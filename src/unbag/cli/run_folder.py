@@ -1,4 +1,4 @@
-"""Default folder of a run: runs whose scores may differ get different folders.
+"""Default folder of a run. Runs with possibly different scores have different folders.
 
 runs/MODEL/SETS-PAIRS                        default options
 runs/MODEL/SETS-PAIRS-q=5-dtype=bfloat16     other options
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
 
-RUNS: Final = Path("runs")
-CROSS: Final = "cross-domain"
+RUNS_FOLDER: Final = Path("runs")
+CROSS_DOMAIN: Final = "cross-domain"
 ALL_CORPORA: Final = "all-corpora"
 _MAX_NAME: Final = 120  # characters of a folder name; file systems allow 255 bytes
 _MAX_OPTIONS: Final = 60
@@ -23,13 +23,13 @@ _UNLISTED: Final = (
     "data",
     "text",
     "file",
-)  # the name already contains the data; the content of the authors' file is pinned
+)  # The name already contains the data, and the content of the authors' file is pinned.
 
 
-def run_folder(
+def build_run_folder(
     names: Sequence[str], requests: "Sequence[SetRequest]", options: Mapping[str, Any], *, title: str
 ) -> Path:
-    """Build the default folder of a run. The same command always gets the same folder.
+    """Build the default folder of a run. Identical commands have identical folders.
 
     Args:
         names: Models or predictions file, as given on the command line.
@@ -44,16 +44,16 @@ def run_folder(
     if title.startswith(ALL_CORPORA):
         pairs = ["with=official"] if any("file" in request.options for request in requests) else []
     else:
-        pairs = [] if title.startswith(CROSS) else [_pairs_name(requests)]
+        pairs = [] if title.startswith(CROSS_DOMAIN) else [_pairs_name(requests)]
     return (
-        RUNS
+        RUNS_FOLDER
         / _short("+".join(map(_build_folder_name, names)))
         / _short("-".join([title, *pairs, *_name_parts(non_defaults)]))
     )
 
 
 def _pairs_name(requests: "Sequence[SetRequest]") -> str:
-    """Build the folder-name component for the source pairs."""
+    """Build the component of a folder name that identifies the source pairs."""
     from unbag.challenge_sets import suite
 
     first, *_ = requests
@@ -63,7 +63,7 @@ def _pairs_name(requests: "Sequence[SetRequest]") -> str:
         )
     if "data" in first.options:
         return _build_folder_name(str(first.options["data"]))
-    # The config of the first set represents the others, unless their default configs use other pairs.
+    # The config of the first set represents all sets, unless their default configs use other pairs.
     default = {request.name: suite.build_suite_request(request.name).config for request in requests}
     others = [
         str(request.config)
@@ -104,7 +104,7 @@ def _model_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_parts(options: Mapping[str, Any]) -> list[str]:
-    """Format options as components of a folder name: the shortest ones in full, and a hash of the others.
+    """Format options as components of a folder name: short options in full, and a hash of the other options.
 
     >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
     ['q=5', 'dfac582f']

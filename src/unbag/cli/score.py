@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.model_options import Lexical, disabled_baselines
+from unbag.cli.model_options import Lexical, build_disabled_baseline_options
 from unbag.cli.options import Offline, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, print_failures, show_results
-from unbag.cli.run_folder import RUNS, run_folder
-from unbag.cli.typer_utils import place_to_write
+from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
+from unbag.cli.typer_utils import validate_output_location
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -24,7 +24,7 @@ def score(
     predictions: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="Predictions file: column id, and column prediction or one column per label."
+            metavar="FILE", help="Predictions file with the column 'id', and 'prediction' or one column per label."
         ),
     ] = None,
     run_dir: Annotated[
@@ -40,14 +40,14 @@ def score(
         typer.Option(
             "--set",
             metavar="NAME|FILE",
-            autocompletion=typer_utils.sets,
+            autocompletion=typer_utils.complete_sets,
             help="Challenge set, or Parquet file from `unbag build` (default: permuted).",
         ),
     ] = None,
     output_dir: Annotated[
         str | None,
         typer.Option(
-            callback=place_to_write,
+            callback=validate_output_location,
             metavar="FOLDER",
             help="Folder or URL for results (default: runs/FILE/SET-PAIRS or --run-dir).",
         ),
@@ -58,8 +58,8 @@ def score(
 ) -> None:
     """Score a file of predictions.
 
-    FILE (csv, tsv, jsonl or parquet) has one row for each row of the set
-    (see `unbag build`): the id, and either the predicted label (column
+    FILE (csv, tsv, jsonl or parquet) contains one row per row of the set (see
+    `unbag build`), with the column 'id' and either the predicted label (column
     'prediction') or the probabilities (columns 'entailment', 'neutral' and
     'contradiction').
 
@@ -78,43 +78,49 @@ def score(
     if run_dir is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
             raise typer.BadParameter(
-                "--run-dir: expected no FILE, --set or source pairs, which the run already defines; omit them"
+                "--run-dir: expected no FILE, --set or source pairs, which the run already defines; remove them"
             )
         source = ctx.get_parameter_source("lexical_baseline")
         # Only the flag is an error: UNBAG_LEXICAL_BASELINE in the environment applies to all commands.
         if not lexical_baseline and source and source.name == "COMMANDLINE":
             raise typer.BadParameter(
-                "--no-lexical-baseline: expected no --run-dir, which defines the baselines; pass it to the shards"
+                "--no-lexical-baseline: expected no --run-dir, which defines the baselines; pass the flag to the shards"
             )
         _score_shards(run_dir, output_dir or run_dir, as_json=as_json)
         return
     if predictions is None:
-        raise typer.BadParameter("expected FILE or --run-dir, got neither")
+        raise typer.BadParameter("expected FILE or --run-dir, got neither; add one")
     parquet = name if name and name.endswith(".parquet") else None
-    if name is None and is_exported_set(predictions):  # a built set with an additional column of predictions
+    if name is None and is_exported_set(predictions):  # A built set with an additional column of predictions.
         parquet = str(predictions)
     if parquet is not None:
         if pairs != PairOptions():
             raise typer.BadParameter(
-                f"--set {parquet}: expected no options of source pairs, since the file has them; omit them"
+                f"--set {parquet}: expected no source-pair options such as --corpus, got at least one; remove them"
             )
         target: SetRequest | BuiltSet = read_exported_set(Path(parquet))
     else:
-        [target] = pairs.requests([name or "permuted"])
+        [target] = pairs.build_requests([name or "permuted"])
         if offline:
             prefetch.validate_offline_requirements(prefetch.list_run_requirements([target]))
     request = target.request if isinstance(target, BuiltSet) else target
-    place = output_dir or str(
-        run_folder([str(predictions)], [request], disabled_baselines(lexical_baseline), title=request.name)
-    )
-    with open_local_result_folder(place) as folder:
-        result = evaluator.evaluate_file(
-            predictions, target, output_dir=folder, predictions=RUNS / PREDICTIONS, lexical_baseline=lexical_baseline
+    output_location = output_dir or str(
+        build_run_folder(
+            [str(predictions)], [request], build_disabled_baseline_options(lexical_baseline), title=request.name
         )
-        show_results([result], folder, as_json=as_json, place=place)
+    )
+    with open_local_result_folder(output_location) as folder:
+        result = evaluator.evaluate_file(
+            predictions,
+            target,
+            output_dir=folder,
+            predictions=RUNS_FOLDER / PREDICTIONS,
+            lexical_baseline=lexical_baseline,
+        )
+        show_results([result], folder, as_json=as_json, output_location=output_location)
 
 
-def _score_shards(run: str, place: str, *, as_json: bool) -> None:
+def _score_shards(run: str, output_location: str, *, as_json: bool) -> None:
     """Score the complete sets of a sharded run and print the results."""
     from unbag.evaluation.result_folder import open_local_result_folder
     from unbag.evaluation.sharded import score_sharded_predictions
@@ -122,11 +128,11 @@ def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     from unbag.utils.storage import StorageFolder
 
     failures: list[Failure] = []
-    with open_local_result_folder(place) as folder:
+    with open_local_result_folder(output_location) as folder:
         results = score_sharded_predictions(
             StorageFolder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append
         )
-        show_results(results, folder, as_json=as_json, place=place)
+        show_results(results, folder, as_json=as_json, output_location=output_location)
     print_failures(failures, with_model=len({failure.model for failure in failures}) > 1, is_named=True)
     if failures:
         raise typer.Exit(1)

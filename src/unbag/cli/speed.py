@@ -7,10 +7,10 @@ import typer
 
 from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import PairOptions, with_shared_options
-from unbag.cli.output import AsJson, Shown, show, validate_output_form
+from unbag.cli.output import AsJson, OutputFormat, show, validate_output_form
 
 _SHOWN: Final = ("kind", "model_file", "dtype", "device")
-"""Keys of a predictor's identity that explain its speed."""
+"""Keys of a predictor's identity that affect its speed."""
 
 
 @with_shared_options
@@ -18,17 +18,17 @@ def speed(
     pairs: PairOptions,
     model_options: ModelOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Local model, as in `unbag evaluate`.")],
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of the measurement.")] = 3,
-    form: Shown = "table",
+    rounds: Annotated[int, typer.Option(min=1, help="Number of measurement rounds (default: 3).")] = 3,
+    form: OutputFormat = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the speed of a model: pairs per second, and p50 and p99 per pair.
+    """Measure the throughput of a model, and its p50 and p99 latency per pair.
 
-    Predicts 256 pairs (--max-examples) with 1 to 128 pairs per call, in three
-    rounds. The table has one row per number of pairs per call; 1 is a service
-    that predicts each pair as it comes. Times include tokenization.
+    Predicts 256 pairs (--max-examples) with batch sizes from 1 to 128, in three
+    rounds. The table has one row per batch size. Batch size 1 corresponds to a
+    service without batching. Times include tokenization.
 
-    Predictions are neither stored nor read from a store.
+    Stored predictions are not used.
 
       unbag speed ORG/MODEL
       unbag speed ./exported --model-file onnx/model.onnx --data pairs.csv
@@ -36,22 +36,24 @@ def speed(
     """
     from unbag.challenge_sets.request import build_requested_set
     from unbag.data.columns import read_column
-    from unbag.evaluation.model_loading import ENDPOINT, find_model_type, load_predictor, variants_of
+    from unbag.evaluation.model_loading import ENDPOINT, find_model_type, list_variants, load_predictor
     from unbag.inference.speed import PAIRS, measure_speed
     from unbag.reports import speed as speed_views
 
     validate_output_form(form, as_json=as_json)
     model_options.validate([model])
     if find_model_type(model) is ENDPOINT:
-        raise typer.BadParameter(f"MODEL: expected a model on this machine, got {model}; its answers may be stored")
-    given = {name: value for name, value in model_options.loading_options().items() if value is not None}
-    [variant, *others] = variants_of([model], given)
+        raise typer.BadParameter(
+            f"MODEL: expected a local model, got the endpoint {model}, which may cache predictions; use a local model"
+        )
+    given = {name: value for name, value in model_options.build_loading_options().items() if value is not None}
+    [variant, *others] = list_variants([model], given)
     if others:
-        raise typer.BadParameter(f"--prompt: expected one file, got {len(others) + 1}; name one")
-    [request] = pairs.requests(["plain"])
+        raise typer.BadParameter(f"--prompt: expected one file, got {len(others) + 1}; use a single file")
+    [request] = pairs.build_requests(["plain"])
     built = build_requested_set(request if request.max_examples is not None else replace(request, max_examples=PAIRS))
     premises, hypotheses = (read_column(built.rows, name).to_pylist() for name in ("premise", "hypothesis"))
-    # Options that do not fit the model are rejected by name.
+    # The loader rejects options that the model does not support.
     predictor, name = load_predictor(model, **{**given, **variant.options})
     timings = measure_speed(predictor, premises, hypotheses, rounds=rounds)
     identity = dict(predictor.identity or {})

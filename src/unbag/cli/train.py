@@ -14,9 +14,9 @@ from typer.core import TyperCommand
 from unbag.cli import push as pushing
 from unbag.cli.options import Offline
 from unbag.cli.output import AsJson, console, echo, is_quiet, print_failures, print_json, progress
-from unbag.cli.typer_utils import escape_help, folder_to_write
-from unbag.training.recipes import Recipe, recipes
-from unbag.utils.hf_jobs import validate_outlives_job
+from unbag.cli.typer_utils import escape_help, validate_output_folder
+from unbag.training.recipes import Recipe, load_recipes
+from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -32,7 +32,7 @@ app = typer.Typer(
 
 
 class GreedyListCommand(TyperCommand):
-    """Command without arguments, whose list options accept several values in a row, as in `--seeds 1 2 3`."""
+    """Command whose list options accept several values, as in `--seeds 1 2 3`. It has no arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the values of each list option with commas before click parses them."""
@@ -50,7 +50,7 @@ class GreedyListCommand(TyperCommand):
                 into.append(arg)
             if into is None:
                 others.append(arg)
-        # An option without a value is unchanged, so that click reports the error.
+        # An option without a value is not changed. Click reports the error.
         joined = [part for name, given in values.items() for part in ([name, ",".join(given)] if given else [name])]
         return super().parse_args(ctx, [*others, *joined])
 
@@ -58,13 +58,13 @@ class GreedyListCommand(TyperCommand):
 _LIST: Final = "LIST"
 
 
-def add(recipe: Recipe, to: typer.Typer) -> None:
+def add_recipe_command(recipe: Recipe, to: typer.Typer) -> None:
     """Add the command of a recipe to an app."""
     to.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
 
 
-def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
-    """Run one recipe, or one of several, as `python trainers/RECIPE.py` does. Returns the exit code."""
+def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of one or several recipes (`python trainers/RECIPE.py`). Returns the exit code."""
     from unbag.cli.app import run
 
     alone = typer.Typer(
@@ -73,8 +73,8 @@ def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for recipe in some:
-        add(recipe, alone)
+    for recipe in recipes:
+        add_recipe_command(recipe, alone)
     escape_help(alone)
     return run(alone, arguments, is_resumable=True)
 
@@ -95,13 +95,13 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             for name, value in arguments.items()
         }
         config = recipe.config(**values)
-        validate_outlives_job(
-            "--output-dir", config.output_dir, push, push_option=pushing.OPTION if can_push and not seeds else None
+        validate_persistent_output(
+            "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push and not seeds else None
         )
         if push is not None:
-            if seeds and recipe.protocol is None:  # a protocol with one model accepts at most one seed
+            if seeds and recipe.protocol is None:  # A protocol with one model accepts at most one seed.
                 raise typer.BadParameter(
-                    f"{pushing.OPTION}: expected one model, got several --seeds; publish each model separately"
+                    f"{pushing.PUSH_OPTION}: expected one model, got several --seeds; publish each model separately"
                 )
             pushing.validate_push(push, offline=offline)
         if config.push_checkpoints is not None:
@@ -109,7 +109,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if offline:
             from unbag.evaluation import prefetch
 
-            prefetch.validate_offline_requirements(config.requirements())
+            prefetch.validate_offline_requirements(config.list_requirements())
         failures = _run(recipe, config, seeds, sets, as_json=as_json)
         if push is not None and _is_first():
             pushing.push_model(config.output_dir, push, as_json=as_json)
@@ -136,7 +136,7 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
         help=declared.metadata.get("help"),
         rich_help_panel=declared.metadata.get("panel"),
-        callback=folder_to_write if name == "output_dir" else None,
+        callback=validate_output_folder if name == "output_dir" else None,
         metavar=_LIST if many or name == "label_map" else None,  # a label map is a list too, parsed elsewhere
         show_default=bool(default) and not isinstance(default, bool),
     )
@@ -154,7 +154,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Random seeds, each in its own run and subfolder; reports mean and deviation.",
+                help="Random seeds, with one run and subfolder each; reports mean and deviation.",
             ),
         ],
     ),
@@ -181,7 +181,7 @@ _SHARED: Final = (
             typer.Option(
                 metavar="ORG[/NAME]",
                 rich_help_panel=_RUN,
-                help="Hub repository for model and results; created as private if missing.",
+                help="Hub repository for the model and results; created as private if missing.",
             ),
         ],
     ),
@@ -191,7 +191,7 @@ _SHARED: Final = (
 
 
 def _excluded(recipe: Recipe) -> tuple[str, ...]:
-    """List the shared options that a recipe does not accept. Protocols evaluate their models themselves."""
+    """List the shared options that a recipe does not accept. Protocols include the evaluation of their models."""
     if recipe.protocol is None:
         return ()
     return ("evaluate",) if recipe.protocol.has_one_model else ("evaluate", "push_results")
@@ -201,15 +201,19 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     try:
         values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
-        raise typer.BadParameter(f"--{name}: expected comma-separated numbers, got {text!r}") from None
+        raise typer.BadParameter(
+            f"--{name}: expected comma-separated numbers, got {text!r}; use a list such as 1,2,3"
+        ) from None
     if text and not values:  # otherwise commas alone would count as an option without a value
-        raise typer.BadParameter(f"--{name.replace('_', '-')}: expected comma-separated values, got {text!r}")
+        raise typer.BadParameter(
+            f"--{name.replace('_', '-')}: expected comma-separated values, got {text!r}; add a value"
+        )
     return values
 
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
     """Train and evaluate a model and show the results. Returns the sets that could not be evaluated."""
-    from unbag.training.output import alone_in_group
+    from unbag.training.output import lock_output_folder
     from unbag.training.seeds import run_seeds
 
     first = _is_first()
@@ -217,7 +221,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     _quiet(first=first)
     failures: list[Failure] = []
     with (
-        alone_in_group(config.output_dir, "training"),
+        lock_output_folder(config.output_dir, "training"),
         _bars(visible=visible) as on_step,
         progress(visible=visible) as progress_callback,
     ):
@@ -322,24 +326,26 @@ def _show(done: Any, out: Path) -> None:
         console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
-    echo(f"{first['pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
+    echo(f"{first['count_pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
     if "bias_accuracy" in first:
         echo(_bias_note(first["bias_accuracy"], first["best_evaluation"]))
 
 
 def _bias_note(bias_accuracy: float, best: Mapping[str, Any]) -> str:
-    """Describe the biased model's accuracy on the training pairs. Warns if the trained model's accuracy is lower."""
+    """Describe the biased model's accuracy on the training pairs, with a warning if the trained model is worse."""
     from unbag.training.loop import ALL
 
     text = f"Accuracy of the biased model: {bias_accuracy:.1%} of the training pairs that it predicts"
     own = best[ALL]["accuracy"] if ALL in best else None
     if own is None or own >= bias_accuracy:
         return f"{text}."
-    return f"{text}; of this model: {own:.1%} of held-out pairs. The bias may leave too little to learn."
+    return (
+        f"{text}; of this model: {own:.1%} of held-out pairs. The biased model may leave too few pairs to learn from."
+    )
 
 
-for _recipe in recipes().values():
-    add(_recipe, app)
+for _recipe in load_recipes().values():
+    add_recipe_command(_recipe, app)
 
 
 def _is_first() -> bool:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from unbag.utils.storage import StorageFolder
 
 
-def comma_separated(values: list[str] | None) -> list[str] | None:
-    """Split the values of a list option at commas (option callback).
+def split_commas(values: list[str] | None) -> list[str] | None:
+    """Split the values of a list option at commas (Typer callback).
 
-    >>> comma_separated(["permuted, swapped", "plain"])
+    >>> split_commas(["permuted, swapped", "plain"])
     ['permuted', 'swapped', 'plain']
 
     Raises:
@@ -28,11 +28,11 @@ def comma_separated(values: list[str] | None) -> list[str] | None:
     """
     names = [value for value in split_names(*values) if value] if values else values
     if values and not names:
-        raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}")
+        raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}; add a name")
     return names
 
 
-def comma_separated_names(values: list[str] | None) -> list[str] | None:
+def split_fixed_names(values: list[str] | None) -> list[str] | None:
     """Split a list of fixed names at commas, and reject whitespace around a value (option callback).
 
     The Python API also rejects such names. A space after a comma is allowed.
@@ -40,7 +40,7 @@ def comma_separated_names(values: list[str] | None) -> list[str] | None:
     Raises:
         typer.BadParameter: If the values contain no name, or a value begins or ends with whitespace.
     """
-    names = comma_separated(values)
+    names = split_commas(values)
     for value in values or ():
         if value != value.strip():
             raise typer.BadParameter(
@@ -49,24 +49,24 @@ def comma_separated_names(values: list[str] | None) -> list[str] | None:
     return names
 
 
-def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
+def split_paths(values: list[Path] | None) -> list[Path] | None:
     """Split a list of paths at commas, except within existing file names (option callback)."""
-    names = comma_separated_texts([str(value) for value in values or ()])
+    names = split_paths_or_ids([str(value) for value in values or ()])
     return values if names is None else list(map(Path, names))
 
 
-def comma_separated_texts(values: list[str] | None) -> list[str] | None:
+def split_paths_or_ids(values: list[str] | None) -> list[str] | None:
     """Split a list of paths or Hub ids at commas, except within existing paths (option callback)."""
     if not values:
         return None
-    return [name for each in values for name in ([each] if Path(each).exists() else comma_separated([each]) or ())]
+    return [name for each in values for name in ([each] if Path(each).exists() else split_commas([each]) or ())]
 
 
 class TextCommand(TyperCommand):
-    """Command whose option `--text` accepts several values, as in the shell expansion of `--text docs/*.md`."""
+    """Command whose option `--text` accepts several values, such as the shell expansion of `--text docs/*.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option name in front of each additional value, then parse the arguments with click."""
+        """Insert the option name before each additional value, then parse the arguments with click."""
         repeated: list[str] = []
         following = False
         for n, arg in enumerate(args):
@@ -82,7 +82,7 @@ _BADGE_SUFFIXES: Final = (".svg", ".json")
 _PARQUET: Final = ".parquet"
 
 
-def place_to_write(place: str | None) -> str | None:
+def validate_output_location(place: str | None) -> str | None:
     """Validate that a folder or URL is writable (option callback)."""
     from unbag.utils.storage import StorageFolder, is_url
 
@@ -93,12 +93,12 @@ def place_to_write(place: str | None) -> str | None:
     return _validate_address(place, StorageFolder(place))
 
 
-def set_or_address_to_write(place: str) -> str:
+def validate_set_output_location(place: str) -> str:
     """Validate that a Parquet file or folder, given as a path or URL, is writable (option callback)."""
     from unbag.utils.storage import StorageFolder, is_url
 
     if not is_url(place):
-        return str(set_to_write(Path(place.removeprefix("file://"))))
+        return str(validate_set_output(Path(place.removeprefix("file://"))))
     return _validate_address(place, StorageFolder(place.rpartition("/")[0] if place.endswith(_PARQUET) else place))
 
 
@@ -110,25 +110,27 @@ def _validate_address(place: str, folder: "StorageFolder") -> str:
     return place
 
 
-def folder_to_write(path: Path | None) -> Path | None:
+def validate_output_folder(path: Path | None) -> Path | None:
     """Validate that a folder is writable (option callback)."""
     return None if path is None else _writable(path, folder=True)
 
 
-def file_to_write(path: Path | None) -> Path | None:
+def validate_output_file(path: Path | None) -> Path | None:
     """Validate that a file is writable (option callback)."""
     return None if path is None else _writable(path, folder=False)
 
 
-def set_to_write(path: Path) -> Path:
+def validate_set_output(path: Path) -> Path:
     """Validate that a local Parquet file or folder is writable."""
     return _writable(path, folder=path.suffix != _PARQUET)
 
 
 def _validate_badge(path: Path | None) -> Path | None:
     if path is not None and path.suffix not in _BADGE_SUFFIXES:
-        raise typer.BadParameter(f"expected a file name ending in {' or '.join(_BADGE_SUFFIXES)}, got {path}")
-    return file_to_write(path)
+        raise typer.BadParameter(
+            f"expected a file name ending in {' or '.join(_BADGE_SUFFIXES)}, got {path}; rename the file"
+        )
+    return validate_output_file(path)
 
 
 def _writable(path: Path, *, folder: bool) -> Path:
@@ -145,41 +147,41 @@ Badge = Annotated[
     typer.Option(
         "--badge",
         callback=_validate_badge,
-        help="Badge file for the model card: .svg, or .json for shields.io.",
+        help="Output file for a model-card badge: .svg, or .json for shields.io.",
     ),
 ]
 
 
-def sets(incomplete: str) -> list[str]:
+def complete_sets(incomplete: str) -> list[str]:
     """Complete the name of a challenge set."""
     from unbag import challenge_sets
 
     return _completed(incomplete, challenge_sets.list_set_names())
 
 
-def corpora(incomplete: str) -> list[str]:
+def complete_corpora(incomplete: str) -> list[str]:
     """Complete the name of a base corpus."""
     from unbag.data.corpora import CORPORA
 
     return _completed(incomplete, CORPORA)
 
 
-def splits(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete the name of a split of the corpora given so far, or of all corpora."""
+def complete_splits(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete the name of a split, for the corpora on the command line or for all corpora."""
     from unbag.data.corpora import CORPORA
 
     named = [name for name in ctx.params.get("corpus") or () if name in CORPORA] or list(CORPORA)
     return _completed(incomplete, dict.fromkeys(split for name in named for split in CORPORA[name].splits))
 
 
-def metrics(incomplete: str) -> list[str]:
+def complete_metrics(incomplete: str) -> list[str]:
     """Complete the name of a metric."""
     from unbag import scripts
 
     return _completed(incomplete, scripts.names("metrics"))
 
 
-def bounds(incomplete: str) -> list[str]:
+def complete_bounds(incomplete: str) -> list[str]:
     """Complete the prefix `SET:METRIC=` of a bound."""
     from unbag import challenge_sets
     from unbag.evaluation.quantities import CHANGED_LABELS, describe_metrics
@@ -193,7 +195,7 @@ def bounds(incomplete: str) -> list[str]:
 
 
 def _completed(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Complete the last name of a comma-separated list. Names already in the list are excluded."""
+    """Complete the last name of a comma-separated list. Names in the list are not suggested again."""
     before, comma, last = incomplete.rpartition(",")
     listed_names: Sequence[str] = before.split(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in listed_names]
@@ -248,7 +250,7 @@ def _with_escaped_help(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _escaped_annotation(annotation: Any) -> Any:
-    """Copy an `Annotated[type, option]` with the option's help escaped. Several commands may share one option."""
+    """Copy an `Annotated[type, option]` with escaped help. A copy is required, because commands share options."""
     if not hasattr(annotation, "__metadata__"):
         return annotation
     kind, option = get_args(annotation)

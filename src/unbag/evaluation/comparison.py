@@ -100,22 +100,22 @@ class Comparison:
     level: float = LEVEL
     incomparable_sets: frozenset[str] = frozenset()
 
-    def significant(self, difference: MetricDifference) -> bool | None:
+    def is_significant(self, difference: MetricDifference) -> bool | None:
         """Check whether a difference is significant after Holm's correction. Returns None if it was not tested."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
 
-    def better(self, difference: MetricDifference) -> str | None:
+    def find_better(self, difference: MetricDifference) -> str | None:
         """Find the letter of the system whose metric is significantly better. Return None if neither is.
 
         A better value of one metric does not show that a model is better: a model that guesses also has a low P^c. Only
         the skill score distinguishes guessing from reading.
         """
         gap = difference.difference.value
-        if not self.significant(difference) or not gap or difference.higher_is_better is None:
+        if not self.is_significant(difference) or not gap or difference.higher_is_better is None:
             return None
         return difference.second if (gap > 0) == difference.higher_is_better else difference.first
 
-    def name(self, letter: str) -> str:
+    def get_system_name(self, letter: str) -> str:
         """Get the name of a system by its letter."""
         return next(system.name for system in self.systems if system.letter == letter)
 
@@ -135,7 +135,7 @@ class Comparison:
             ],
             "differences": [
                 to_json(difference._asdict())
-                | {"significant": self.significant(difference), "better": self.better(difference)}
+                | {"significant": self.is_significant(difference), "better": self.find_better(difference)}
                 for difference in self.differences
             ],
             "notes": self.notes,
@@ -173,11 +173,11 @@ def compare(
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
-        raise ValueError(f"expected at least two models to compare, got {only}")
+        raise ValueError(f"expected at least two models to compare, got {only}; pass another run; pass another run")
     return _compare_systems(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
 
 
-def compare_two(
+def compare_single_models(
     before: Path | str, after: Path | str, *, quantities: Sequence[str] = (), level: float = LEVEL
 ) -> Comparison:
     """Compare two results folders that contain one model each. Baselines are ignored.
@@ -199,10 +199,14 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
         ValueError: If an option is invalid; the message names the first one.
     """
     if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
-        raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}")
+        raise ValueError(
+            f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}; pass a list; pass a list"
+        )
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
-        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}")
-    validate_int("resamples", resamples, least=1)
+        raise ValueError(
+            f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05; pass a value such as 0.05"
+        )
+    validate_int("resamples", resamples, minimum=1)
 
 
 def _compare_systems(
@@ -226,7 +230,9 @@ def _compare_systems(
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
-        raise ValueError("expected metrics in both, got none: " + ("; ".join(notes) or _describe_missing(quantities)))
+        raise ValueError(
+            "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(quantities))
+        )
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, correct_p_values([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
@@ -260,7 +266,7 @@ def _matched(
     Raises:
         ValueError: If a set was evaluated on different data or with different options, unless `across`.
     """
-    ours, theirs = one.tasks(), two.tasks()
+    ours, theirs = one.group_by_task(), two.group_by_task()
     for task, runs in ours.items():
         if task in theirs:
             yield runs, theirs[task], True
@@ -282,8 +288,9 @@ def _matched(
         how = runs[0].describe_difference(other[0])
         if not across:
             raise ValueError(
-                f"{one.name} and {two.name}: expected results on the same {first.set} set, got different ones ({how}); "
-                "evaluate both with the same options, or compare them unpaired (`unbag compare --across-data`)"
+                f"{one.name} and {two.name}: expected results on the same {first.set} set, got different sets "
+                f"({how}); evaluate both models with the same options, or compare them unpaired (`unbag compare "
+                "--across-data`)"
             )
         notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, without a test")
         yield runs, other, False
@@ -325,7 +332,7 @@ class _Pairs:
         for path, (label, direction) in self._chosen(first.result).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: skill scores have different baselines and are not compared")
+                notes.append(f"{_title(first.result)}: skill scores are not compared, because their baselines differ")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             present = [[value for value in each if value is not None] for each in values]
@@ -359,7 +366,7 @@ class _Pairs:
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
             sources = bootstrap.difference.n
             if binary is None and sources < FEW:
-                few = f"the bootstrap has only {sources} source examples; p-values are too small"
+                few = f"only {sources} source examples for the bootstrap; p-values are too small"
                 notes.append(f"{_title(first.result)}: {few}")
             yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
 
@@ -390,9 +397,9 @@ class _Pairs:
 
     def _draws(self, run: LocatedResult) -> dict[tuple[Path, int, str], Floats]:
         """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""
-        task = run.task
+        task = run.task_key
         if task not in self._drawn:
-            on_task = [other for system in self._systems for other in system.runs if other.task == task]
+            on_task = [other for system in self._systems for other in system.runs if other.task_key == task]
             wanted = {
                 (other.file, other.number, path): other.samples[path]
                 for other in on_task

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.demo_reader import ReaderPredictor, words
+from unbag.baselines.demo_reader import ReaderPredictor, tokenize_words
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import BuiltSet, SetRequest, read_exported_set
@@ -191,4 +191,4 @@ def _label_prediction(probabilities: NDArray[np.floating[Any]]) -> LabelPredicti
 
 
 def _only_in_one(pair: Example) -> int:
-    return len({*words(pair.premise)} ^ {*words(pair.hypothesis)})
+    return len({*tokenize_words(pair.premise)} ^ {*tokenize_words(pair.hypothesis)})

@@ -32,17 +32,23 @@ from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import (
     Model,
-    build_recorded_options,
+    build_options_record,
     get_label_order,
     validate_lexicon,
     validate_model,
 )
 from unbag.evaluation.prediction_table import PredictionTable
-from unbag.evaluation.scoring import Scored, collect_scored, score_answers, score_predictions, write_results
+from unbag.evaluation.scoring import (
+    ScoredResult,
+    build_scored_result,
+    score_predictions,
+    score_set_predictions,
+    write_results,
+)
 from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
-from unbag.inference.label_probe import validate_outputs
+from unbag.inference.label_probe import raise_output_count_error
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.inference.prediction_files import detect_label_space, read_prediction_file
@@ -64,7 +70,7 @@ OnSet = Callable[[str], None]
 """Callback with the name of the next set, before it is built."""
 
 OnResult = Callable[[Result], None]
-"""Callback with each result as soon as it is scored, in the first process."""
+"""Callback with each complete result, in the first process."""
 
 OnPreview = Callable[[Result], None]
 """Callback with a result without skill score, if the lexical baseline is still being fitted. The complete result
@@ -75,7 +81,7 @@ OnFailure = Callable[[Failure], None]
 
 _Scorer = Callable[[BaselinePredictions], None]
 _MIN_UNBUILT: Final = 3
-"""Minimum number of unbuilt sets for which a second process saves more time than its imports take."""
+"""Minimum number of unbuilt sets for which a second process saves more time than its imports cost."""
 
 
 def evaluate_all(
@@ -141,13 +147,13 @@ def evaluate_all(
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
     engine = engine or InProcessEngine()
-    if shard is not None and connect_process_group().world > 1:
-        raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
+    if shard is not None and connect_process_group().world_size > 1:
+        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
     validate_unsharded(shard, predictions_csv)
     model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
     requests = [suite.build_suite_request(item) if isinstance(item, str) else item for item in sets]
-    variants = model_loading.variants_of(models, model_options)
+    variants = model_loading.list_variants(models, model_options)
     several = len(variants) > 1
     names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]
     if len(names) == len(variants):  # fails before any model is loaded
@@ -189,14 +195,14 @@ def evaluate_all(
         )
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     baseline = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline and shard is None else None
-    is_alone = group.world == 1 and shard is None and isinstance(engine, InProcessEngine)
+    is_alone = group.world_size == 1 and shard is None and isinstance(engine, InProcessEngine)
     background = _start_background(to_build, baseline) if baseline is not None and is_alone else None
     named: list[LabelCheckedModel] = []
     for model, own_options, suffix in variants:
-        predictor, model_name = engine.predictor_of(model, **own_options)
+        predictor, model_name = engine.load_predictor(model, **own_options)
         if model_loading.find_model_type(model) is model_loading.FUNCTION:
             _run_one_pair(predictor)
-        options = build_recorded_options(model, predictor, own_options)
+        options = build_options_record(model, predictor, own_options)
         record = {"name": f"{model_name}{suffix}", **({} if options is None else {"options": options})}
         if model_loading.find_model_type(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
             record["label_order"] = ",".join(get_label_order(predictor))
@@ -209,7 +215,7 @@ def evaluate_all(
     sharded = (
         None if shard is None else ShardedEvaluation(shard, store, places, fitted_to if lexical_baseline else None)
     )
-    done: dict[tuple[int, int], Scored] = {}
+    done: dict[tuple[int, int], ScoredResult] = {}
     table = None if predictions_csv is None else PredictionTable()
     waiting: list[tuple[BuiltSet, list[_Scorer]]] = []  # predicted sets that are scored when the baseline is fitted
 
@@ -229,7 +235,7 @@ def evaluate_all(
     ) -> None:
         threshold = getattr(checked.predictor, "threshold", None)
         try:
-            done[place] = score_predictions(item, threshold=threshold, words=words, table=table, **inputs)
+            done[place] = score_predictions(item, threshold=threshold, baseline=words, table=table, **inputs)
         except Exception as error:
             failed(item.name, error, checked.name)
             return
@@ -254,7 +260,7 @@ def evaluate_all(
             except LabelError as error:
                 failed(request.name, error, each.name)
                 continue
-            place, record = (model_index, set_index), each.record_for(item.language)
+            place, record = (model_index, set_index), each.build_record(item.language)
             title = f"{request.name}, {each.name}" if several else request.name
             progress = _progress_of(progress_callback, title)
             try:
@@ -302,7 +308,7 @@ def _start_background(requests: Sequence[SetRequest], baseline: LexicalBaseline)
     if len(requests) < _MIN_UNBUILT or len(languages) != 1 or parallel.get_num_proc() > 1:
         return None
     with suppress(OSError, ValueError):  # no second process, or invalid options, which `predict` reports
-        if (recipe := baseline.recipe(*languages)) is not None:
+        if (recipe := baseline.build_recipe(*languages)) is not None:
             baseline.background = BackgroundBuild(recipe, requests)
     return baseline.background
 
@@ -322,7 +328,7 @@ def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | 
 
 def evaluate_file(
     path: Path,
-    of: SetRequest | BuiltSet,
+    challenge_set: SetRequest | BuiltSet,
     *,
     output_dir: Path | str,
     predictions: Path | str | None = None,
@@ -332,7 +338,7 @@ def evaluate_file(
 
     Args:
         path: File of predictions (`unbag.inference.prediction_files`).
-        of: Predicted set: a request, or a built set from `challenge_sets.request.read_exported_set`.
+        challenge_set: Predicted set: a request, or a built set from `challenge_sets.request.read_exported_set`.
         output_dir: Folder to write to.
         predictions: Folder or URL of the stored predictions of the lexical baseline. Default: the user's cache folder.
         lexical_baseline: See `evaluate_all`.
@@ -344,7 +350,7 @@ def evaluate_file(
     validate_writable(Path(output_dir), folder=True)
     detect_label_space(path)  # raises before the set is built
     result_folder.validate_result_folder(Path(output_dir), {path.name: None}, ())
-    built = build_requested_set(of) if isinstance(of, SetRequest) else of
+    built = build_requested_set(challenge_set) if isinstance(challenge_set, SetRequest) else challenge_set
     file_predictions = read_prediction_file(path, read_column(built.rows, "id"))
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     words = LexicalBaseline({}).predict(built, store) if lexical_baseline else BaselinePredictions()
@@ -358,9 +364,9 @@ def evaluate_file(
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
-    answers = answers.for_gold(built.rows.features["label"].names)
-    result = score_answers(built, answers, model, words)
-    write_results([collect_scored(result, built, answers)], Path(output_dir))
+    answers = answers.align_to_gold(built.rows.features["label"].names)
+    result = score_set_predictions(built, answers, model, words)
+    write_results([build_scored_result(result, built, answers)], Path(output_dir))
     return result
 
 
@@ -383,10 +389,10 @@ def _run_one_pair(function: Predictor) -> None:
         function.predict(*_ONE_PAIR)
     except OutputCountError as error:
         if isinstance(function, CallablePredictor):
-            validate_outputs(function, error)
+            raise_output_count_error(function, error)
         raise
     except UserCodeError as error:
-        logger.debug("a function failed at its first pair", exc_info=error)
+        logger.debug("a function failed on its first pair", exc_info=error)
 
 
 def _names(sets: Sequence[SetRequest | BuiltSet]) -> set[str]:

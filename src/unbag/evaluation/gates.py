@@ -23,7 +23,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import comparison, quantities
-from unbag.evaluation.parity import Parity
+from unbag.evaluation.parity import ChangedLabels
 from unbag.evaluation.quantities import CHANGED_LABELS
 from unbag.evaluation.systems import select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
@@ -77,7 +77,7 @@ class GateResult:
     against: str = ""
     p: float | None = None
 
-    def stops(self, *, strict: bool) -> bool:
+    def is_failure(self, *, strict: bool) -> bool:
         """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
         return self.outcome == "fails" or (strict and self.outcome != "passes")
 
@@ -130,14 +130,14 @@ def parse_bound(text: str, side: Side) -> GateBound:
     return GateBound(set_name, name, side, value)
 
 
-def select_results_of_single_model(results: Sequence[Result], where: str) -> list[Result]:
+def select_results_of_single_model(results: Sequence[Result], path: str) -> list[Result]:
     """Select the results of the single model in a run. Baselines count only if there is no other model.
 
     Raises:
         ValueError: If there are several models.
     """
     by_model = quantities.group_by_model(results)
-    return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], where)
+    return select_single_model([(name, of_one[0], of_one) for name, of_one in by_model.items()], path)
 
 
 def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
@@ -152,13 +152,14 @@ def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list
         if not matching:
             there = ", ".join(dict.fromkeys(result.set for result in results)) or "none"
             raise ValueError(
-                f"--{each.side} {each.set}:{each.number}: expected results on {each.set}, got results on {there}"
+                f"--{each.side} {each.set}:{each.number}: expected results on {each.set}, got results on {there}; "
+                f"evaluate {each.set}"
             )
         checked += [_check_bound(result, each) for result in matching]
     return checked
 
 
-def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
+def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
     """Check that a run is no worse than an earlier run, with paired tests on the same examples.
 
     A gate fails if its metric is significantly worse (with Holm's correction over these gates). It passes if the
@@ -167,7 +168,7 @@ def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> t
 
     Args:
         run: Folder with results, or the results file.
-        before: Folder or results file of the earlier run.
+        earlier_run: Folder or results file of the earlier run.
         names: Paths of metrics in results.json, as in `evaluation.comparison.compare`. Default: the skill score of
             each set, since guessing improves some of the papers' metrics.
 
@@ -177,18 +178,21 @@ def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> t
     Raises:
         ValueError: If the runs cannot be compared, or a metric has no direction.
     """
-    compared = comparison.compare_two(before, run, quantities=names or (SCORE.path,))
+    compared = comparison.compare_single_models(earlier_run, run, quantities=names or (SCORE.path,))
     checked = []
     for each in compared.differences:
         if each.higher_is_better is None:
-            raise ValueError(f"--metric: expected a metric with a direction, got {each.quantity} of {each.set}")
-        worse = compared.better(each) == each.first
+            raise ValueError(
+                f"--metric: expected a metric for which higher or lower is better, got {each.quantity} of "
+                f"{each.set}; use another metric"
+            )
+        worse = compared.find_better(each) == each.first
         gap = each.difference
         # The largest loss within the interval; None without an interval.
         most = None if gap.low is None or gap.high is None else -gap.low if each.higher_is_better else gap.high
         why = ""
         if each.p_holm is None:
-            why = "not tested, because a run stored no examples"
+            why = "not tested, because one run contains no examples"
         elif each.test != "seeds" and each.sources < LEAST_SOURCES:
             why = _too_few(each.sources)
         outcome: Outcome = "inconclusive"
@@ -196,7 +200,7 @@ def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> t
             outcome = "fails" if worse else "passes"
         name = quantities.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         fields = (each.set, each.data, name, each.label, "no worse")
-        checked.append(GateResult(*fields, gap, outcome, why, compared.name(each.first), each.p_holm))
+        checked.append(GateResult(*fields, gap, outcome, why, compared.get_system_name(each.first), each.p_holm))
     evaluated = {run.result.set for system in compared.systems for run in system.runs}
     unchecked = evaluated - {each.set for each in checked} - compared.incomparable_sets  # the notes explain the latter
     return checked, [
@@ -208,7 +212,7 @@ def check_no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> t
     ]
 
 
-def check_parity(compared: Sequence[Parity], bounds: Iterable[GateBound]) -> list[GateResult]:
+def check_changed_labels(changed_labels: Sequence[ChangedLabels], bounds: Iterable[GateBound]) -> list[GateResult]:
     """Check the proportion of changed labels against bounds. A bound applies to all corpora of its challenge set.
 
     Raises:
@@ -216,9 +220,9 @@ def check_parity(compared: Sequence[Parity], bounds: Iterable[GateBound]) -> lis
     """
     checked = []
     for each in bounds:
-        matching = [parity for parity in compared if parity.set == each.set]
+        matching = [parity for parity in changed_labels if parity.set == each.set]
         if not matching:
-            there = ", ".join(dict.fromkeys(parity.set for parity in compared)) or "no set"
+            there = ", ".join(dict.fromkeys(parity.set for parity in changed_labels)) or "no set"
             raise ValueError(
                 f"--{each.side} {each.set}:{each.number}: expected labels of {each.set} on the same rows in both runs, "
                 f"got labels of {there}; evaluate both runs with the same options"
@@ -237,7 +241,7 @@ def _check_bound(result: Result, bound: GateBound) -> GateResult:
     label = quantities.describe_metrics(bound.set)[bound.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
-        why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples to compute it from"
+        why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples for this metric"
         return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "inconclusive", why)
     return _compare(bound, data, label, number.estimate, number.sources)
 

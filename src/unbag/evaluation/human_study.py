@@ -62,7 +62,7 @@ class AnnotatorScores(TypedDict):
 
 
 def sample_pairs(
-    rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13
+    rows: Any, predictions: SetPredictions, *, n_pairs: int = DEFAULT_PAIRS, seed: int = 13
 ) -> list[SampledPair]:
     """Sample permuted pairs that a model predicts correctly, in random order.
 
@@ -72,20 +72,20 @@ def sample_pairs(
 
     Args:
         rows: The permuted set, a `datasets.Dataset`.
-        answers: Predictions of the model.
-        pairs: Number of pairs; a multiple of 4.
+        predictions: Predictions of the model.
+        n_pairs: Number of pairs; a multiple of 4.
         seed: Random seed. The sample depends only on the seed and the ids of the examples.
 
     Raises:
-        ValueError: If `pairs` is not a multiple of 4, or a quarter has too few examples.
+        ValueError: If `n_pairs` is not a multiple of 4, or a quarter has too few examples.
     """
-    validate_pair_count(pairs)
+    validate_pair_count(n_pairs)
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
-    answers = answers.for_gold(names)
+    predictions = predictions.align_to_gold(names)
     permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
     words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
-    right = answers.predicted == answers.gold(label)
+    right = predictions.predicted == predictions.to_label_positions(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
     for row in np.flatnonzero(right & (permutation != ORIGINAL)).tolist():
@@ -95,12 +95,12 @@ def sample_pairs(
     for source in sorted(accepted, key=lambda source: int(rng.compute_key(seed, "people", source))):
         cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
         candidates[cell].append(source)
-    each = pairs // len(_CELLS)
+    each = n_pairs // len(_CELLS)
     sampled = []
     for (drawn_from, length), sources_of_cell in candidates.items():
         if len(sources_of_cell) < each:
             raise ValueError(
-                f"expected {each} {length} examples of {drawn_from} with an accepted order, got "
+                f"expected {each} {length} examples of {drawn_from} with an accepted permutation, got "
                 f"{len(sources_of_cell)}; request fewer pairs, or sample from more examples"
             )
         for source in sources_of_cell[:each]:
@@ -112,23 +112,23 @@ def sample_pairs(
     return sorted(sampled, key=lambda one: int(rng.compute_key(seed, "people", one.id, "place")))
 
 
-def validate_pair_count(pairs: int) -> None:
+def validate_pair_count(n_pairs: int) -> None:
     """Validate the number of pairs.
 
     Raises:
         ValueError: If it is not a positive multiple of 4.
     """
-    if pairs < len(_CELLS) or pairs % len(_CELLS):
-        raise ValueError(f"--num-pairs: expected a positive multiple of {len(_CELLS)}, got {pairs}")
+    if n_pairs < len(_CELLS) or n_pairs % len(_CELLS):
+        raise ValueError(f"--num-pairs: expected a positive multiple of {len(_CELLS)}, got {n_pairs}")
 
 
-def write_sheet(sampled: Sequence[SampledPair], folder: Path) -> None:
+def write_annotation_sheet(pairs: Sequence[SampledPair], folder: Path) -> None:
     """Write `sheet.csv`, with an empty column `label` for the annotators, and the answer key to a folder."""
-    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in sampled))
-    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in sampled))
+    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in pairs))
+    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in pairs))
 
 
-def score_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
+def score_annotation_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     """Score a completed annotation sheet against the answer key in a folder. Unlabelled pairs are ignored.
 
     If the key has two-way labels, neutral and contradiction count as not entailment.
@@ -142,7 +142,9 @@ def score_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     labels: dict[str, str | None] = {}
     for place, row in _read(sheet, ("number", "label")):
         if row["number"] not in key or row["number"] in labels:
-            raise DataError(f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}")
+            raise DataError(
+                f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}; correct the sheet"
+            )
         try:
             label = fold_label(resolve_label(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
@@ -175,7 +177,9 @@ def _key(path: Path) -> dict[str, dict[str, str]]:
     key: dict[str, dict[str, str]] = {}
     for place, row in _read(path, ("number", "label", "drawn_from")):
         if row["number"] in key:
-            raise DataError(f"{place}: expected each 'number' once, got {row['number']!r} again")
+            raise DataError(
+                f"{place}: expected each 'number' once, got {row['number']!r} again; remove one of the rows"
+            )
         if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
             raise DataError(
                 f"{place}: expected 'label' to be one of {', '.join((*LABELS, NOT_ENTAILMENT))} and 'drawn_from' to be "
@@ -198,8 +202,8 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
     file = open_file(path)
     if missing := set(columns) - set(file.columns):
         raise DataError(
-            f"{path}: expected the columns {', '.join(map(repr, columns))}, got none named "
-            f"{', '.join(map(repr, sorted(missing)))}"
+            f"{path}: expected the columns {', '.join(map(repr, columns))}, got no "
+            f"{', '.join(map(repr, sorted(missing)))}; add them"
         )
     for row in file.read():
-        yield row.place, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}
+        yield row.location, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}

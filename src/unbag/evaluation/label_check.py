@@ -45,7 +45,7 @@ class LabelCheckedModel:
         self._trust_labels = trust_labels
         self._probed: dict[str, ProbeReport | None] = {}
 
-    def record_for(self, language: str) -> dict[str, Any]:
+    def build_record(self, language: str) -> dict[str, Any]:
         """Build the JSON record of the model for one language. The first call runs the label probe.
 
         Raises:
@@ -91,7 +91,7 @@ def _run_probe(
         if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
             raise
         # A user-defined function may only support the rows of its sets. Other errors occur again on these rows.
-        logger.debug("%s did not predict the pairs of the label probe", record["name"], exc_info=error)
+        logger.debug("%s did not predict the label probe pairs", record["name"], exc_info=error)
         return None
     if report.mislabelled:
         error_with_fix = _mislabelled(report, predictor, record)
@@ -119,9 +119,9 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str,
             pairs = zip(report.declared, report.best, strict=True)
             renamed = ", ".join(f"{meant} for its {name}" for name, meant in pairs if name != meant)
             other_space = set(report.best) != set(report.declared)
-            fix = f"let the function return {renamed}{f' and {fix}' if other_space else ''}"
+            fix = f"make the function return {renamed}{f' and {fix}' if other_space else ''}"
     elif not is_named and record.get("kind") != "transformer":
-        fix = f"let its label_space name the columns of its predictions in their order, {best}"
+        fix = f"set label_space to the order of the prediction columns, {best}"
     return MislabelledError(report, fix=fix, override=override)
 
 
@@ -137,19 +137,19 @@ def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) ->
     return (
         f"{record['name']} predicts {report.right_declared} of {report.pairs} obvious pairs correctly, but "
         f"{report.right_best} of {report.pairs} if {other}: the model seems to confuse the label words. Its "
-        f"predictions are scored as the prompt defines them; try another number of few-shot examples (--num-fewshot "
+        "predictions are scored as defined in the prompt; try another number of few-shot examples (--num-fewshot "
         f"{', '.join(map(str, SHOTS))}){form}"
     )
 
 
 LEAST_ROWS: Final = 8
-"""Minimum number of rows per label. Random predictions then fit another order in at most one of a thousand files."""
+"""Minimum number of rows per label. Random predictions then match another order in at most one of a thousand files."""
 
 ENOUGH: Final = 10 / 12
 """Minimum balanced accuracy of another order for a warning, as in `inference.label_probe`."""
 
 MARGIN: Final = 0.2
-"""Minimum gain in balanced accuracy of another order over the declared one for a warning. A two-way model that
+"""Minimum gain in balanced accuracy over the declared order that causes a warning. A two-label model that
 separates entailment from the rest loses 0.25 if its labels are interpreted as contradiction versus the rest."""
 
 
@@ -167,7 +167,7 @@ class LabelOrderCheck(NamedTuple):
     warning: str | None
 
 
-def check_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelOrderCheck | None:
+def check_corpus_rows(built: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
     """Check the label order of predictions on the rows of a set that are unchanged corpus pairs.
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
@@ -182,22 +182,22 @@ def check_corpus_rows(built: BuiltSet, answers: SetPredictions) -> LabelOrderChe
     if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
         return None
     return compare_label_orders(
-        answers.predicted[chosen], labels, answers.label_space, has_columns=answers.has_probabilities
+        predictions.predicted[chosen], labels, predictions.label_space, has_columns=predictions.has_probabilities
     )
 
 
 def compare_label_orders(
-    predicted: NDArray[np.intp], labels: NDArray[np.intp], declared: Sequence[str], *, has_columns: bool
+    predicted: NDArray[np.intp], labels: NDArray[np.intp], label_order: Sequence[str], *, has_columns: bool
 ) -> LabelOrderCheck:
     """Compare the accuracy of a file's label order with that of every other order.
 
     Args:
-        predicted: Positions in `declared`, shape (n,).
+        predicted: Positions in `label_order`, shape (n,).
         labels: Gold label ids, shape (n,). All three labels occur.
-        declared: Labels in the file's order.
+        label_order: Labels in the file's order.
         has_columns: Whether the file has a column of probabilities per label; otherwise it has label names.
     """
-    orders = list_candidate_orders(declared)
+    orders = list_candidate_orders(label_order)
     shares = [_balanced(predicted, labels, order) for order in orders]
     best = max(range(len(orders)), key=shares.__getitem__)  # the file's own order comes first, so it wins a tie
     warning = None
@@ -210,7 +210,7 @@ def compare_label_orders(
             f"{shares[best]:.1%} with its labels renamed: its {'columns' if has_columns else 'predictions'} may be "
             f"named in the wrong order; if so, change {renamed} in the file"
         )
-    gold = [list(declared).index(fold_label(label, declared)) for label in LABELS]
+    gold = [list(label_order).index(fold_label(label, label_order)) for label in LABELS]
     return LabelOrderCheck(int((predicted == np.array(gold)[labels]).sum()), len(labels), warning)
 
 

@@ -22,8 +22,8 @@ PAIRS: Final = {
     "en": ("snli", 20_000, PIPELINES["en"]),
     "zh": ("ocnli", 10_000, ALL),
 }
-"""Default training data by language: corpus, number of training pairs, and the tagger that selects words. All Chinese
-words are used: segmentation depends on word order, so that words of an unordered bag cannot be tagged."""
+"""Default training data by language: corpus, number of training pairs, and tagger for word selection. All Chinese
+words are used: segmentation depends on word order, so an unordered bag of words cannot be tagged."""
 
 FITTING: Final = "fitting the lexical model"
 """Name of the progress stage for fitting."""
@@ -82,7 +82,7 @@ class LexicalBaseline:
         answers = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
         return BaselinePredictions(answers, dict(predictor.identity or {}))
 
-    def recipe(self, language: str) -> LexicalRecipe | None:
+    def build_recipe(self, language: str) -> LexicalRecipe | None:
         """Build the training options for a language. Return None if the language has no training data.
 
         Raises:
@@ -99,7 +99,7 @@ class LexicalBaseline:
     def _fit(self, language: str) -> Predictor | None:
         progress = self._progress(FITTING)
         try:
-            if (recipe := self.recipe(language)) is None:
+            if (recipe := self.build_recipe(language)) is None:
                 return None
             if self.background is not None and self.background.recipe == recipe:
                 if (folder := self.background.wait_until_fitted(progress)) is not None:

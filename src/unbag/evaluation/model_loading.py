@@ -22,8 +22,8 @@ from unbag.utils.user_code import build_user_code_error
 class ModelType(NamedTuple):
     """Type of a model, such as a classifier or a function, with its options."""
 
-    what: str
-    named: str
+    description: str
+    name_form: str
     options: frozenset[str]
 
 
@@ -95,16 +95,16 @@ def _kind_by_name(name: str) -> ModelType:
     return BUILT_IN if name in BASELINES and not Path(name).exists() else CLASSIFIER
 
 
-def select_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def select_model_options(model: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Select the options that apply to a model of this type."""
     return {name: value for name, value in options.items() if name in find_model_type(model).options}
 
 
 PROMPT_MARK: Final = " · "
-"""Text between the name of a model and that of its prompt, if it is evaluated with several prompts."""
+"""Text between the names of a model and a prompt, if the model is evaluated with several prompts."""
 
 
-class Variant(NamedTuple):
+class ModelVariant(NamedTuple):
     """Model with the options that apply to it.
 
     Attributes:
@@ -118,32 +118,35 @@ class Variant(NamedTuple):
     suffix: str
 
 
-def variants_of(models: Sequence[Any], options: Mapping[str, Any]) -> list[Variant]:
+def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[ModelVariant]:
     """Expand models to variants: one variant per model, or one per prompt if a model has several prompts.
 
     Raises:
         ValueError: If two prompts have the same file name.
 
-    >>> [each.suffix for each in variants_of(["endpoint:lm", "org/model"], {"prompt": ("a.jinja", "strict.jinja")})]
+    >>> [each.suffix for each in list_variants(["endpoint:lm", "org/model"], {"prompt": ("a.jinja", "strict.jinja")})]
     [' · a', ' · strict', '']
     """
     variants = []
     for model in models:
-        own = select_options(model, options)
+        own = select_model_options(model, options)
         prompts = own.pop("prompt", None)
         files = [prompts] if isinstance(prompts, str | Path) else prompts or ()
         if not (isinstance(files, list | tuple) and all(isinstance(file, str | Path) for file in files)):
-            raise ValueError(f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}")
+            raise ValueError(
+                f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}; pass a "
+                "path; pass a path"
+            )
         stems = [Path(file).stem for file in files]
         if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
             raise ValueError(
-                f"--prompt: expected files of different names, got {', '.join(repeated)} twice; rename one"
+                f"--prompt: expected different file names, got {', '.join(repeated)} twice; rename one of the files"
             )
         if not files:
-            variants.append(Variant(model, own, ""))
+            variants.append(ModelVariant(model, own, ""))
         for file, stem in zip(files, stems, strict=True):
             suffix = f"{PROMPT_MARK}{stem}" if len(files) > 1 else ""
-            variants.append(Variant(model, {**own, "prompt": str(file)}, suffix))
+            variants.append(ModelVariant(model, {**own, "prompt": str(file)}, suffix))
     return variants
 
 
@@ -166,11 +169,11 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
     for option in (name for name, value in options.items() if value is not None):
         if any(option in kind.options for kind in kinds.values()):
             continue
-        takers = [kind.named for kind in KINDS if option in kind.options]
+        takers = [kind.name_form for kind in KINDS if option in kind.options]
         whose = f"{option} is for {' or '.join(takers)}; " if takers else ""
         model, kind = next(iter(kinds.items()))
         taken = f"takes only {', '.join(sorted(kind.options))}" if kind.options else "takes no options"
-        raise ValueError(f"{whose or f'no model has an option {option}; '}{model} is {kind.what}, which {taken}")
+        raise ValueError(f"{whose or f'no model has an option {option}; '}{model} is {kind.description}, which {taken}")
 
 
 def has_stable_identity(model: Any) -> bool:
@@ -271,14 +274,17 @@ def validate_model(model: Model) -> None:
     if find_model_type(model) is not CLASSIFIER:
         before, _, name = name.partition(":")
         if not name.strip():
-            raise ValueError(f"{before}: expected the name of a model after the colon, got none")
+            raise ValueError(f"{before}: expected a model name after the colon, got none; add the name")
         if find_model_type(model) is ENDPOINT:
             return
     path = Path(name).expanduser()
     if path.is_dir():
         validate_file(path / "config.json")
     elif path.exists() or not is_model_name(name):
-        raise ValueError(f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}")
+        raise ValueError(
+            f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name; check "
+            "the name"
+        )
 
 
 def validate_lexicon(model: Model) -> None:
@@ -303,7 +309,7 @@ def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def build_recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
+def build_options_record(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Build the JSON record of a model's options. Return None for a model that is an object.
 
     The revision is omitted, since the predictor's identity contains its commit. A label map is recorded as the order of
@@ -428,7 +434,7 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
         raise ValueError(f"expected module:function, got {name!r}: {error}") from error
     if not callable(function):
         raise ValueError(
-            f"expected module:function, got {name!r}, which has type {type(function).__name__}; pass a function of a "
-            "list of premises and a list of hypotheses"
+            f"expected module:function, got {name!r}, which has type {type(function).__name__}; pass a function "
+            "that takes a list of premises and a list of hypotheses"
         )
     return function

@@ -1,4 +1,4 @@
-"""Parity of two runs: the share of rows on which the predicted label changed.
+"""Changed labels between two runs: the proportion of rows on which the predicted label changed.
 
 Two models can have equal scores and different predictions. A quantized, pruned or exported model should predict what
 the original predicts, right or wrong, so its labels are compared row by row.
@@ -16,7 +16,7 @@ from unbag.evaluation.systems import LocatedResult, load_single_system
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
 
-class Parity(NamedTuple):
+class ChangedLabels(NamedTuple):
     """Proportion of predictions that differ between two models on one set.
 
     Attributes:
@@ -40,7 +40,7 @@ class Parity(NamedTuple):
         return to_json(self._asdict())  # type: ignore[no-any-return]
 
 
-def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
+def compare_labels(run: Path, earlier_run: Path) -> tuple[list[ChangedLabels], list[str]]:
     """Compare the predicted labels of two runs on the same rows.
 
     The interval is that of Clopper & Pearson (1934) at the effective number of independent rows
@@ -48,7 +48,7 @@ def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
 
     Args:
         run: Folder or results file of the model.
-        before: Folder or results file of the earlier model.
+        earlier_run: Folder or results file of the earlier model.
 
     Returns:
         One entry per set and corpus that both runs evaluated on the same rows, and notes on results without labels.
@@ -56,8 +56,8 @@ def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
     Raises:
         ValueError: If a path has no results, results of several models, or damaged labels.
     """
-    after, earlier = (load_single_system(path)[1] for path in (run, before))
-    ours, theirs = after.tasks(), earlier.tasks()
+    after, earlier = (load_single_system(path)[1] for path in (run, earlier_run))
+    ours, theirs = after.group_by_task(), earlier.group_by_task()
     compared, notes = [], []
     for task in ours:
         if task not in theirs:
@@ -65,24 +65,24 @@ def compare_labels(run: Path, before: Path) -> tuple[list[Parity], list[str]]:
         one, other = ours[task][0], theirs[task][0]
         title = f"{challenge_sets.get_display_name(one.result.set)} · {one.result.corpus}"
         if len(ours[task]) > 1 or len(theirs[task]) > 1:
-            notes.append(f"{title}: labels not compared, since a run has several training seeds")
+            notes.append(f"{title}: labels not compared, because one run has several training seeds")
             continue
         labels = [_read(each) for each in (one, other)]
         if labels[0] is None or labels[1] is None:
-            notes.append(f"{title}: labels not compared, since a run stored none; evaluate again")
+            notes.append(f"{title}: labels not compared, because one run contains no labels; evaluate again")
             continue
         counts = _count_changes(labels[0], labels[1])
-        compared.append(Parity(one.result.set, one.result.corpus, earlier.name, *counts))
+        compared.append(ChangedLabels(one.result.set, one.result.corpus, earlier.name, *counts))
     return compared, notes
 
 
 def _read(run: LocatedResult) -> RowLabels | None:
-    return row_labels.read(samples.labels_file(run.file.parent, run.number, run.result), run.result)
+    return row_labels.read_row_labels(samples.get_labels_file(run.file.parent, run.number, run.result), run.result)
 
 
 def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, int]:
     """Count the changed labels of the same n rows: their number, their share and the number of sources."""
-    changed = ours.differs_from(theirs)
+    changed = ours.find_differences(theirs)
     n_sources = len(np.unique(ours.source))
     everything = np.ones(len(changed), dtype=np.bool_)
     share = estimate_proportion(changed, everything, ours.source.astype(np.int64), n_sources)

@@ -28,10 +28,11 @@ class _Part(NamedTuple):
 class PredictionTable:
     """Table of a run's predictions, collected during scoring and written at the end.
 
-    Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`, `prediction`, and the
-    probability of each label, rounded to six decimals. Gold label and prediction are in the label space in which the
-    model was scored. If the model abstained, the prediction is `none` and the probabilities are empty. Probabilities
-    are also empty for a model that predicts only labels. If all models do, these columns are absent.
+    Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`,
+    `prediction`, and the probability of each label, rounded to six decimals. Gold label and prediction are in the label
+    space in which the model was scored. If the model abstained, the prediction is `none` and the probabilities are
+    empty. Probabilities are also empty for a model that predicts only labels. If all models do, these columns are
+    absent.
     """
 
     def __init__(self) -> None:
@@ -40,15 +41,15 @@ class PredictionTable:
     def __len__(self) -> int:
         return sum(len(part.rows) for part in self._parts)
 
-    def add(self, result: Result, rows: Any, answers: SetPredictions) -> None:
+    def add(self, result: Result, rows: Any, predictions: SetPredictions) -> None:
         """Add the predictions of one model on one set.
 
         Args:
             result: Result of the model on the set.
             rows: The n rows of the set, a `datasets.Dataset`.
-            answers: Predictions for the rows, as scored.
+            predictions: Predictions for the rows, as scored.
         """
-        self._parts.append(_Part(result, rows, answers))
+        self._parts.append(_Part(result, rows, predictions))
 
     def write(self, path: Path) -> None:
         """Write the table as a UTF-8 CSV file (RFC 4180)."""
@@ -67,8 +68,8 @@ def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
     space = list(answers.label_space)
     fields = [result.model["name"], result.set, result.corpus]
     texts = [read_column(rows, name) for name in ("id", "premise", "hypothesis")]
-    gold = answers.gold(read_column(rows, "label").to_numpy())
-    predicted = answers.names
+    gold = answers.to_label_positions(read_column(rows, "label").to_numpy())
+    predicted = answers.label_names
     rounded = np.round(answers.probabilities.astype(np.float64), _DECIMALS)
     unanswered = np.zeros(len(rows), dtype=bool) if answers.unanswered is None else answers.unanswered
     has_none = unanswered | (not answers.has_probabilities)

@@ -107,10 +107,10 @@ def list_training_requirements(model: str, corpora: Sequence[str], *, revision: 
     ]
 
 
-def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
+def fetch_requirements(requirements: Iterable[Requirement]) -> dict[str, str]:
     """Download all requirements. Returns the error message of each failed download, by requirement name."""
     reasons = {}
-    for each in wanted:
+    for each in requirements:
         try:
             _quietly(each.get)
         except (ValueError, ImportError, OSError) as error:
@@ -118,13 +118,13 @@ def fetch_requirements(wanted: Iterable[Requirement]) -> dict[str, str]:
     return reasons
 
 
-def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
+def validate_offline_requirements(requirements: Iterable[Requirement]) -> None:
     """Validate that all requirements are available offline.
 
     Raises:
         MissingError: If any requirement is missing; the message lists all of them.
     """
-    if lacking := fetch_requirements(wanted):
+    if lacking := fetch_requirements(requirements):
         raise MissingResourceError(
             f"expected all files to be available offline, got {len(lacking)} missing: {'; '.join(lacking)}; download "
             "them while online with `unbag prefetch` and the same arguments"
@@ -133,10 +133,10 @@ def validate_offline_requirements(wanted: Iterable[Requirement]) -> None:
 
 def _exported_files(model: str, revision: str | None, model_file: str | None) -> Path:
     """Download an exported model with its config and tokenizer. Returns the path of the model."""
-    from unbag.inference.exported_files import fetch_exported
+    from unbag.inference.exported_files import fetch_exported_model
     from unbag.inference.hub_files import resolve_origin
 
-    return fetch_exported(resolve_origin(model, revision), model_file)[1]
+    return fetch_exported_model(resolve_origin(model, revision), model_file)[1]
 
 
 def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -> Path:

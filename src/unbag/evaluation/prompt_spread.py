@@ -1,4 +1,4 @@
-"""Spread of a language model's numbers over several prompts."""
+"""Spread of a language model's metrics over several prompts."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ class PromptSpread(NamedTuple):
         return {**self._asdict(), "lowest": self.lowest, "highest": self.highest}
 
 
-def spread_over_prompts(results: Sequence[Result]) -> list[PromptSpread]:
+def compute_prompt_spreads(results: Sequence[Result]) -> list[PromptSpread]:
     """Compute the spread of each metric for all models that were evaluated with several prompts.
 
     Numbers of the role "compared" (`challenge_sets`) are included if at least two prompts have a value.

@@ -24,16 +24,16 @@ FILE: Final = "examples.json"
 _LISTS: Final = ("examples", "candidates")
 
 
-def select_examples(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
+def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> ExampleSelection:
     """Select examples from a scored challenge set for the report.
 
     Args:
         result: Result of the model on the set.
         rows: Predicted rows of the set.
-        answers: Predictions of the model, in the order of the rows.
+        predictions: Predictions of the model, in the order of the rows.
     """
     chooser = challenge_sets.get_challenge_set(result.set).import_set_module("examples")
-    examples = tuple(chooser.select_examples(rows, answers))
+    examples = tuple(chooser.select_examples(rows, predictions))
     candidates = getattr(chooser, "iter_candidates", None)  # optional for sets of other packages
     return ExampleSelection(
         set=result.set,
@@ -41,7 +41,7 @@ def select_examples(result: Result, rows: Any, answers: SetPredictions) -> Examp
         sha256=result.data["sha256"],
         rule=chooser.RULE,
         examples=examples,
-        candidates=tuple(candidates(rows, answers)) if candidates else (),
+        candidates=tuple(candidates(rows, predictions)) if candidates else (),
     )
 
 
@@ -67,7 +67,9 @@ def read_selections(path: Path) -> list[ExampleSelection]:
             for each in record["selections"]
         ]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: expected examples of schema {SCHEMA} ({error}); evaluate again") from error
+        raise ValueError(
+            f"{path}: expected examples with schema {SCHEMA}, got an error ({error}); evaluate again"
+        ) from error
 
 
 def _example(*, lines: list[list[Any]], before: list[Any] | None, **fields: Any) -> ReportExample:

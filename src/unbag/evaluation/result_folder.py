@@ -19,7 +19,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import StorageFolder, is_url, open_local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
-"""Files that later runs extend, besides those in `evaluation.samples.FOLDER`."""
+"""Files that later runs extend, in addition to the files in `evaluation.samples.FOLDER`."""
 
 _VERSION: Final = ("revision", "sha256", "prompt")
 """Keys of a model's record that identify its weights, its file of predictions, or its prompt."""
@@ -127,34 +127,34 @@ def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) 
 
 
 @contextmanager
-def open_local_result_folder(place: str, *, further: Sequence[str] = ()) -> Iterator[Path]:
-    """Yield a local folder for a run. If `place` is a URL, files are downloaded first and uploaded at the end.
+def open_local_result_folder(location: str, *, extra_files: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield a local folder for a run. If `location` is a URL, files are downloaded first and uploaded at the end.
 
     Args:
-        place: Path or URL of the folder.
-        further: Names of additional files that a run extends.
+        location: Path or URL of the folder.
+        extra_files: Names of additional files that a run extends.
     """
-    with open_local_copy(place, last=results.FILE) as folder:
-        if is_url(place):
-            download_result_folder(place, folder, further=further)
+    with open_local_copy(location, last_file=results.FILE) as folder:
+        if is_url(location):
+            download_result_folder(location, folder, extra_files=extra_files)
         yield folder
 
 
-def download_result_folder(place: str, folder: Path, *, further: Sequence[str] = ()) -> None:
+def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str] = ()) -> None:
     """Download the results of earlier runs from a URL to a local folder, so that a new run can extend them.
 
     Args:
-        place: The URL.
+        url: The URL.
         folder: The local folder.
-        further: Names of additional files to download.
+        extra_files: Names of additional files to download.
     """
-    root = StorageFolder(place)
-    names = root.names()
+    root = StorageFolder(url)
+    names = root.list_names()
     if results.FILE not in names:
         return
     samples = root / paired_samples.FOLDER
-    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *further)]
-    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.names()]
+    copies = [(root, StorageFolder(folder), name) for name in names if name in (*FILES, *extra_files)]
+    copies += [(samples, StorageFolder(folder) / paired_samples.FOLDER, name) for name in samples.list_names()]
     for source, target, name in copies:
         target.write(name, source.read(name))
 

@@ -1,4 +1,4 @@
-"""Predicted labels of a run, one per row of a set, so that two runs can be compared row by row.
+"""Predicted labels of a run, one per row of a set, for row-by-row comparisons of two runs.
 
     <run>/samples/00-permuted.labels.parquet    labels of the first result in results.json: one row per row of the set
 
@@ -38,27 +38,27 @@ class RowLabels(NamedTuple):
     label: NDArray[np.int8]
     names: tuple[str, ...]
 
-    def differs_from(self, other: "RowLabels") -> NDArray[np.bool_]:
+    def find_differences(self, other: "RowLabels") -> NDArray[np.bool_]:
         """Compute a mask of the rows whose labels differ between two predictions, shape (n,)."""
         ours = np.array([self.names.index(name) if name in self.names else -1 for name in other.names])
         differs: NDArray[np.bool_] = self.label != ours[other.label]
         return differs
 
 
-def collect(rows: Any, answers: SetPredictions) -> RowLabels:
+def collect_row_labels(rows: Any, predictions: SetPredictions) -> RowLabels:
     """Convert predictions for the n rows of a set to labels.
 
     Args:
         rows: Rows of the set, a `datasets.Dataset`.
-        answers: Predictions of the rows, as they were scored.
+        predictions: Predictions of the rows, as they were scored.
     """
-    names = (*answers.label_space, NONE)
-    predicted = answers.predicted
+    names = (*predictions.label_space, NONE)
+    predicted = predictions.predicted
     label = np.where(predicted == NO_ANSWER, len(names) - 1, predicted).astype(np.int8)
-    return RowLabels(source_codes(rows), label, names)
+    return RowLabels(compute_source_codes(rows), label, names)
 
 
-def source_codes(rows: Any) -> NDArray[np.int32]:
+def compute_source_codes(rows: Any) -> NDArray[np.int32]:
     """Compute the index of each row's source example, counted from 0, shape (n,).
 
     Args:
@@ -68,7 +68,7 @@ def source_codes(rows: Any) -> NDArray[np.int32]:
     return codes
 
 
-def encode(labels: RowLabels, result: Result) -> bytes:
+def encode_row_labels(labels: RowLabels, result: Result) -> bytes:
     """Encode the labels of a result as the content of a Parquet file."""
     table = pa.table({"source": labels.source, "label": labels.label})
     fields = {"names": labels.names, "sha256": result.data["sha256"], "checksum": _checksum(labels)}
@@ -79,11 +79,11 @@ def encode(labels: RowLabels, result: Result) -> bytes:
     return content
 
 
-def read(file: Path, result: Result) -> RowLabels | None:
+def read_row_labels(file: Path, result: Result) -> RowLabels | None:
     """Read the predicted labels of a result. Return None if the run stored none.
 
     Args:
-        file: File of the labels (`evaluation.samples.labels_file`).
+        file: File of the labels (`evaluation.samples.get_labels_file`).
         result: The result.
 
     Raises:
@@ -96,12 +96,14 @@ def read(file: Path, result: Result) -> RowLabels | None:
         columns = [table.column(name).to_numpy() for name in ("source", "label")]
         labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
         if meta["checksum"] != _checksum(labels):
-            raise ValueError("damaged: the checksum differs")
+            raise ValueError("corrupted: the checksum differs")
         is_same = meta["sha256"] == result.data["sha256"]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read ({error}); evaluate again") from error
+        raise ValueError(f"{file}: expected readable labels, got an error ({error}); evaluate again") from error
     if not is_same:
-        raise ValueError(f"{file} does not belong to the results beside it (the rows differ); evaluate again")
+        raise ValueError(
+            f"{file}: expected labels for the results in the same folder, got labels for other rows; evaluate again"
+        )
     return labels
 
 

@@ -52,7 +52,7 @@ def write_samples(
     """
     contents: dict[Path, bytes] = {}
     for new, old in earlier.items():
-        for file_of in (_file, labels_file):
+        for file_of in (_file, get_labels_file):
             if (file := file_of(run, old, results[new])).is_file():
                 contents[file_of(run, new, results[new])] = file.read_bytes()
     for number, result in enumerate(results):
@@ -61,7 +61,7 @@ def write_samples(
         if content := _encode(result):
             contents[_file(run, number, result)] = content
         if number in labels:
-            contents[labels_file(run, number, result)] = row_labels.encode(labels[number], result)
+            contents[get_labels_file(run, number, result)] = row_labels.encode_row_labels(labels[number], result)
     for file, content in contents.items():
         if not file.is_file() or file.read_bytes() != content:
             with atomic_write(file) as tmp:
@@ -105,7 +105,8 @@ def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | 
         value = recorded[path].value if path in recorded else None
         if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
             raise ValueError(
-                f"{file}: expected samples of the results in the same run, got others ({path} differs); evaluate again"
+                f"{file}: expected samples for the results in the same run, got other samples ({path} differs); "
+                "evaluate again"
             )
     return samples
 
@@ -114,7 +115,7 @@ def _checksum(table: pa.Table) -> int:
     return checksums.compute_cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
-def labels_file(run: Path, number: int, result: Result) -> Path:
+def get_labels_file(run: Path, number: int, result: Result) -> Path:
     """Build the path of the file with a result's predicted labels (`evaluation.row_labels`)."""
     return run / FOLDER / f"{number:02}-{result.set}{row_labels.SUFFIX}"
 

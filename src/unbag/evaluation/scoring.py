@@ -34,12 +34,12 @@ from unbag.scoring.bootstrap import Estimate, estimate_proportion
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
-"""Model types that abstain on some pairs by predicting equal probabilities for all labels."""
+"""Model types that abstain by predicting equal probabilities for all labels."""
 
 logger = logging.getLogger(__name__)
 
 
-class Scored(NamedTuple):
+class ScoredResult(NamedTuple):
     """Result with its example selection and predicted labels.
 
     Attributes:
@@ -59,11 +59,11 @@ def score_predictions(
     model: Mapping[str, Any],
     *,
     threshold: Threshold | None = None,
-    words: BaselinePredictions | None = None,
+    baseline: BaselinePredictions | None = None,
     control: StoredPredictions | None = None,
     table: PredictionTable | None = None,
     is_preview: bool = False,
-) -> Scored:
+) -> ScoredResult:
     """Score the predictions for all rows of a set.
 
     Args:
@@ -71,7 +71,7 @@ def score_predictions(
         predicted: Predictions of all rows.
         model: Record of the model.
         threshold: Minimum probability at which a model predicts entailment; None for the most probable label.
-        words: Predictions of the lexical baseline; None if it was not evaluated.
+        baseline: Predictions of the lexical baseline; None if it was not evaluated.
         control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `predicted` for a model
             that is invariant to word order; None without the control.
         table: Table to which the predictions are added.
@@ -105,18 +105,20 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
-    answers = answers.for_gold(built.rows.features["label"].names)
+    answers = answers.align_to_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
-    result = score_answers(built, answers, {**model, **counts}, words, draws, entailment)
+    result = score_set_predictions(built, answers, {**model, **counts}, baseline, draws, entailment)
     if table is not None:
         table.add(result, built.rows, answers)
-    return collect_scored(result, built, answers)
+    return build_scored_result(result, built, answers)
 
 
-def collect_scored(result: Result, built: BuiltSet, answers: SetPredictions) -> Scored:
+def build_scored_result(result: Result, built: BuiltSet, predictions: SetPredictions) -> ScoredResult:
     """Add the example selection and predicted labels to a result."""
-    return Scored(
-        result, report_examples.select_examples(result, built.rows, answers), row_labels.collect(built.rows, answers)
+    return ScoredResult(
+        result,
+        report_examples.select_examples(result, built.rows, predictions),
+        row_labels.collect_row_labels(built.rows, predictions),
     )
 
 
@@ -127,25 +129,25 @@ def _answers(predicted: StoredPredictions, rows: slice, may_not_answer: bool) ->
     return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
 
 
-def score_answers(
+def score_set_predictions(
     built: BuiltSet,
-    answers: SetPredictions,
+    predictions: SetPredictions,
     model: Mapping[str, Any],
-    words: BaselinePredictions | None = None,
-    draws: Sequence[SetPredictions] = (),
+    baseline: BaselinePredictions | None = None,
+    shuffled_predictions: Sequence[SetPredictions] = (),
     entailment: NDArray[np.float64] | None = None,
 ) -> Result:
     """Score the predictions of a model and build the result.
 
     Args:
         built: Set that was predicted.
-        answers: Predictions of the model.
+        predictions: Predictions of the model.
         model: Record of the model.
-        words: Predictions of the lexical baseline; None if it was not evaluated.
-        draws: Predictions for the rows with shuffled words, one per draw; empty without the control.
-        entailment: The model's own probabilities of entailment, shape (n,), if they differ from those of `answers`.
+        baseline: Predictions of the lexical baseline; None if it was not evaluated.
+        shuffled_predictions: Predictions for the rows with shuffled words, one per draw; empty without the control.
+        entailment: The model's own probabilities of entailment, shape (n,), if they differ from those of `predictions`.
     """
-    words = words or BaselinePredictions()
+    baseline = baseline or BaselinePredictions()
     return Result(
         set=built.request.name,
         config=built.config,
@@ -153,31 +155,33 @@ def score_answers(
         data=built.data,
         scores=challenge_sets.get_challenge_set(built.request.name).score_rows(
             built.rows,
-            answers,
-            words.answers,
-            draws,
-            lexical_model=words.identity,
+            predictions,
+            baseline.answers,
+            shuffled_predictions,
+            lexical_model=baseline.identity,
             entailment=entailment,
         ),
         environment=results.collect_environment(),
     )
 
 
-def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
+def write_results(
+    scored_results: Sequence[ScoredResult], output_dir: Path, failures: Sequence[Failure] = ()
+) -> list[Result]:
     """Write results to a folder, in addition to earlier results. Does nothing if there are no results.
 
     results.json is written last, so that the folder is complete if the file exists.
 
     Args:
-        each: Results with their examples, in order.
+        scored_results: Results with their examples, in order.
         output_dir: Folder to write to. `evaluation.result_folder.combine_results` determines which earlier results
             remain.
         failures: Sets without a result.
 
     Returns:
-        The results of `each`.
+        The results of `scored_results`, without examples and labels.
     """
-    done = [scored.result for scored in each]
+    done = [scored.result for scored in scored_results]
     if not done:
         return done
     with locks.hold_lock(output_dir, "writing results", wait=True):  # all files must belong to one run
@@ -188,11 +192,11 @@ def write_results(each: Sequence[Scored], output_dir: Path, failures: Sequence[F
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
         selections = _selections(output_dir) if stays else {}
-        selections |= {(one.set, one.model, one.sha256): one for one in (scored.examples for scored in each)}
+        selections |= {(one.set, one.model, one.sha256): one for one in (scored.examples for scored in scored_results)}
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
         examples = [selections[key] for key in keys if key in selections]
         report_examples.write_selections(examples, output_dir / report_examples.FILE)
-        labels = {id(scored.result): scored.labels for scored in each if scored.labels is not None}
+        labels = {id(scored.result): scored.labels for scored in scored_results if scored.labels is not None}
         of_rows = {place: labels[id(one)] for place, one in enumerate(together) if id(one) in labels}
         samples.write_samples(together, output_dir, stays, of_rows)
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
@@ -214,7 +218,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
 
 def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
     """Estimate the share of rows without an answer, with an interval over source examples."""
-    source = row_labels.source_codes(built.rows).astype(np.int64)
+    source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
     return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 
@@ -222,7 +226,7 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
 def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
     if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
         logger.warning(
-            "%s: %s of %s answers contain no label; they count as wrong (95 %% interval of their share: %s to %s)",
+            "%s: %s of %s answers contain no label and count as wrong (95 %% interval of this share: %s to %s)",
             title,
             f"{n:,}",
             f"{len(unanswered):,}",

@@ -22,7 +22,7 @@ from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_s
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
-from unbag.evaluation.scoring import Scored, score_predictions, write_results
+from unbag.evaluation.scoring import ScoredResult, score_predictions, write_results
 from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
 from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
@@ -69,7 +69,7 @@ class ShardedEvaluation:
         self._turns: list[_Turn] = []
         self._built: dict[str, BuiltSet] = {}
         tasks = self._folder / _TASKS
-        for name in set(tasks.names()) - {_file(place) for place in places}:  # tasks of an earlier command
+        for name in set(tasks.list_names()) - {_file(place) for place in places}:  # tasks of an earlier command
             tasks.remove(name)
 
     def begin(
@@ -197,7 +197,7 @@ class StoredTask:
         Raises:
             ValueError: If the file does not contain a task of this version.
         """
-        what = f"{folder.where(name)}: expected a task of `unbag evaluate --shard`"
+        what = f"{folder.get_location(name)}: expected a task written by `unbag evaluate --shard`"
         try:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
@@ -242,13 +242,13 @@ def score_sharded_predictions(
     Raises:
         ValueError: If the folder has no tasks, or predictions are missing.
     """
-    names = (predictions / _TASKS).names()
+    names = (predictions / _TASKS).list_names()
     if not names:
         raise ValueError(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
-            "tasks; pass the --output-dir of that command"
+            "tasks; pass the --output-dir of `unbag evaluate`"
         )
-    done: list[Scored] = []
+    done: list[ScoredResult] = []
     failures = list(skipped)
     items = dict(built_sets or {})
     baselines: dict[str, LexicalBaseline] = {}
@@ -275,7 +275,12 @@ def score_sharded_predictions(
                     BaselinePredictions() if task.fitted_to is None else baseline.predict(item, str(predictions))
                 )
             each = score_predictions(
-                item, predicted, task.model, threshold=task.threshold, words=words[request, fitted_to], control=control
+                item,
+                predicted,
+                task.model,
+                threshold=task.threshold,
+                baseline=words[request, fitted_to],
+                control=control,
             )
         except Exception as error:
             if on_failure is None:
@@ -297,8 +302,8 @@ def _validate_complete(store: PredictionStore, rows: Any) -> None:
     """
     if len(rows) != store.rows:
         raise StoreError(
-            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,}; build "
-            "the set from the same pairs"
+            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,} rows; "
+            "build the set from the same pairs"
         )
     hashes = compute_chunk_hashes(select_model_columns(rows), store)
     missing = [chunk for chunk, sha256 in enumerate(hashes) if not store.has_chunk(chunk, sha256)]

@@ -43,7 +43,7 @@ class LocatedResult:
         return paired_samples.read_samples(self.file.parent, self.number, self.result)
 
     @property
-    def task(self) -> str:
+    def task_key(self) -> str:
         """Key of the task (set, data, options and labels). Results with equal keys can be compared pair by pair."""
         data = {name: self.result.data.get(name) for name in _SAME}
         return json.dumps([self.result.set, data, to_json(self.result.config), self._labels], sort_keys=True)
@@ -83,7 +83,7 @@ class ComparedSystem:
         """Training seeds without duplicates. Empty if the model names contain no seed."""
         return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
 
-    def tasks(self) -> dict[str, list[LocatedResult]]:
+    def group_by_task(self) -> dict[str, list[LocatedResult]]:
         """Group the runs by task.
 
         Raises:
@@ -91,7 +91,7 @@ class ComparedSystem:
         """
         by_task: dict[str, list[LocatedResult]] = {}
         for run in self.runs:
-            same = by_task.setdefault(run.task, [])
+            same = by_task.setdefault(run.task_key, [])
             if any(run.seed == other.seed for other in same):
                 what = "" if run.seed is None else f", seed {run.seed}"
                 raise ValueError(
@@ -110,12 +110,12 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]
     """
     if not paths:
         raise ValueError(
-            f"expected the results of at least two models to compare, got none; pass results folders or {results.FILE} "
-            "files"
+            "expected the results of at least two models to compare, got none; pass result folders or "
+            f"{results.FILE} files"
         )
     for path in paths:
         if not isinstance(path, str | PathLike):
-            raise ValueError(f"expected the path of a results folder or file, got {path!r}")
+            raise ValueError(f"expected the path of a result folder or file, got {path!r}; pass a path")
     systems: dict[tuple[str, str], ComparedSystem] = {}
     for path in map(Path, paths):
         for file in _files(path):
@@ -127,7 +127,7 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]
                 system = systems.setdefault(key, ComparedSystem("", title))
                 system.runs.append(LocatedResult(result, file, number, seeded["seed"] if seeded else None))
     if not systems:
-        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty results files; evaluate again")
+        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty result files; evaluate again")
     return [(where, system) for (where, _), system in systems.items()]
 
 
@@ -153,7 +153,9 @@ def _files(path: Path) -> list[Path]:
             return [file]
     if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # the layout that training.seeds writes
         return seeds
-    raise ValueError(f"expected a {results.FILE} file or a results folder of `unbag evaluate`, got {path}")
+    raise ValueError(
+        f"expected a {results.FILE} file or a folder written by `unbag evaluate`, got {path}; check the path"
+    )
 
 
 def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
@@ -162,12 +164,12 @@ def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:
     return str(path), select_single_model(systems, str(path))
 
 
-def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> T:
+def select_single_model(models: Sequence[tuple[str, Result, T]], path: str) -> T:
     """Select the item of the single model. Baselines count only if there is no other model.
 
     Args:
         models: Name, one result and the item of each model.
-        where: Path of the results, for error messages.
+        path: Path of the results, for error messages.
 
     Raises:
         ValueError: If there are several models.
@@ -179,7 +181,7 @@ def select_single_model(models: Sequence[tuple[str, Result, T]], where: str) -> 
     if len(selected) != 1:
         names = ", ".join(name for name, *_ in selected) or "none"
         raise ValueError(
-            f"{where}: expected the results of one model, got results of {names}; evaluate each model into a separate "
+            f"{path}: expected the results of one model, got results of {names}; evaluate each model into a separate "
             "folder"
         )
     [(*_, one)] = selected

@@ -14,22 +14,22 @@ from unbag.scoring.skill import MIN_LABEL_ROWS
 Standing = Literal["better", "no better", "worse", "inconclusive"]
 
 LEVEL: Final = 0.05
-"""Probability that at least one interval of a model's challenge sets misses its true value."""
+"""Probability that at least one interval over a model's challenge sets misses the true value."""
 
 MARGIN: Final = 0.1
 """Smallest skill score of practical interest. An interval below it means "no better"."""
 
 POWER: Final = 0.9
-"""Statistical power at which the smallest detectable score of a set is stated, assuming a known standard error.
+"""Statistical power for the smallest detectable score of a set, assuming a known standard error.
 
-In practice the standard error is estimated. In simulations, models with exactly that score are called better in two of
+In practice, the standard error is estimated. In simulations, models with exactly this score get "better" in two of
 three cases with 15 sources, and in four of five cases with 2,000 sources (`benchmarks/verdict_power.py`)."""
 
 LEAST_SOURCES: Final = 10
-"""Minimum number of sources for a conclusive set: a bootstrap of fewer sources is not reliable."""
+"""Minimum number of sources for a conclusive set: a bootstrap over fewer sources is not reliable."""
 
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "inconclusive": "?"}
-"""One character per standing, for narrow tables."""
+"""One character per verdict, for narrow tables."""
 
 TOO_FEW_ROWS: Final = f"fewer than two labels have {MIN_LABEL_ROWS} rows or more"
 """Reason for a missing skill score."""
@@ -53,8 +53,8 @@ class SetVerdict(NamedTuple):
         model: Score of the model on a scale from 0 (chance) to 1 (perfect); None without a score.
         lexical: Score of the lexical baseline on this scale; None if it was not evaluated.
         shuffled: Score of the model on shuffled words on this scale; None if it was not evaluated.
-        least: Smallest skill score that a set of this size detects with power `POWER`; None without an interval or with
-            fewer than `LEAST_SOURCES` sources.
+        min_detectable: Smallest skill score that a set of this size detects with power `POWER`. None without an
+            interval or with fewer than `LEAST_SOURCES` sources.
     """
 
     result: Result
@@ -63,7 +63,7 @@ class SetVerdict(NamedTuple):
     model: float | None
     lexical: float | None
     shuffled: float | None
-    least: float | None
+    min_detectable: float | None
 
     def __str__(self) -> str:
         """Format the standing as a phrase."""
@@ -77,7 +77,7 @@ class SetVerdict(NamedTuple):
     @property
     def reason(self) -> str:
         """Reason why the verdict is inconclusive although the interval may exclude 0. Empty if there is none."""
-        has_few_sources = self.score.low is not None and self.least is None
+        has_few_sources = self.score.low is not None and self.min_detectable is None
         return TOO_FEW_SOURCES if self.standing == "inconclusive" and has_few_sources else ""
 
     @property
@@ -111,12 +111,12 @@ def compute_model_verdict(results: Sequence[Result]) -> list[SetVerdict]:
             verdicts.append(SetVerdict(result, "inconclusive", _NOTHING, None, None, None, None))
             continue
         sources = each["n_sources"]
-        score, least = _simultaneous(each["score"], sources, 1 if _is_control(result) else together)
+        score, min_detectable = _simultaneous(each["score"], sources, 1 if _is_control(result) else together)
         standing: Standing = _standing(score)
         if sources < LEAST_SOURCES:
-            standing, least = "inconclusive", None
+            standing, min_detectable = "inconclusive", None
         verdicts.append(
-            SetVerdict(result, standing, score, each["model"], each["baseline"], each.get("shuffled"), least)
+            SetVerdict(result, standing, score, each["model"], each["baseline"], each.get("shuffled"), min_detectable)
         )
     return verdicts
 
@@ -132,10 +132,10 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
     alone, wider = (compute_t_quantile(1 - LEVEL / 2 / n, sources - 1) for n in (1, max(together, 1)))
     below, above = ((end - score.value) * wider / alone for end in (score.low, score.high))
     error = (score.high - score.low) / 2 / alone
-    least = error * (wider + compute_t_quantile(POWER, sources - 1))
+    min_detectable = error * (wider + compute_t_quantile(POWER, sources - 1))
     return Estimate(score.value, score.value + below, min(1.0, score.value + above), score.n).copy_with_sample(
         score.sample
-    ), least
+    ), min_detectable
 
 
 def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
@@ -157,19 +157,19 @@ def format_verdict(verdicts: Sequence[SetVerdict]) -> str:
     parts = [f"Better than the baseline on {len(better)} of {sets}{named}."]
     parts += [f"No better: {_listed(same, evaluated)}."] if same else []
     parts += [f"Worse: {_listed(worse, evaluated)}."] if worse else []
-    parts += [f"Inconclusive: {_listed(unknown, evaluated, least=True)}."] if unknown else []
+    parts += [f"Inconclusive: {_listed(unknown, evaluated, with_detectable=True)}."] if unknown else []
     return " ".join(parts + truncated)
 
 
-def format_percentage(share: float) -> str:
+def format_percentage(fraction: float) -> str:
     """Format a positive fraction as a percentage. Only 1 is formatted as 100 %.
 
     >>> [format_percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
     ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']
     """
-    if share == 1:
+    if fraction == 1:
         return "100 %"
-    return "under 0.1 %" if share < 0.001 else "over 99.9 %" if share > 0.999 else f"{100 * share:.1f} %"
+    return "under 0.1 %" if fraction < 0.001 else "over 99.9 %" if fraction > 0.999 else f"{100 * fraction:.1f} %"
 
 
 def describe_scale(verdicts: Sequence[SetVerdict]) -> str:
@@ -208,16 +208,16 @@ def _place(result: Result) -> int:
     return described.report_order if described else LAST
 
 
-def _listed(some: Sequence[SetVerdict], every: Sequence[SetVerdict], *, least: bool = False) -> str:
-    """Join the titles of sets; with `least`, each is followed by its smallest detectable score in parentheses."""
-    return ", ".join(_title(each.result, every) + (f" ({_ability(each)})" if least else "") for each in some)
+def _listed(some: Sequence[SetVerdict], every: Sequence[SetVerdict], *, with_detectable: bool = False) -> str:
+    """Join the titles of sets. `with_detectable` adds the smallest detectable score of each set in parentheses."""
+    return ", ".join(_title(each.result, every) + (f" ({_ability(each)})" if with_detectable else "") for each in some)
 
 
 def _ability(verdict: SetVerdict) -> str:
     """Describe the smallest score that a set can detect."""
     if verdict.score.value is None:
         return "too few rows"
-    rounded = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
+    rounded = 1.0 if verdict.min_detectable is None else math.ceil(verdict.min_detectable * 100) / 100
     return f"detects {rounded:.2f} or more" if rounded < 1 else "too few sources"
 
 

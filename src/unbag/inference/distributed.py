@@ -28,19 +28,19 @@ T = TypeVar("T")
 _GLOO: Final = "gloo/transport"  # gloo's errors have no type of their own, but name this source file
 _COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
 """Timeout of a collective operation. The usual minutes are too short: a chunk of a large model on a slow machine takes
-hours. If a process fails, the launcher ends the others at once, so no process waits that long."""
+hours. If a process fails, the launcher terminates the others immediately, so no process waits that long."""
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """Group of `world` processes that share the work. `rank` is the index of this process."""
+    """Group of `world_size` processes that share the work. `rank` is the index of this process."""
 
     rank: int
-    world: int
+    world_size: int
 
     def broadcast(self, value: T) -> T:
         """Send the value of process 0 to all processes. Blocks until process 0 calls this method."""
-        if self.world == 1:
+        if self.world_size == 1:
             return value
         from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped, unused-ignore]
 
@@ -51,14 +51,14 @@ class ProcessGroup:
 
     def gather(self, values: list[T]) -> list[T]:
         """Concatenate the lists of all processes, in rank order. Blocks until all processes call this method."""
-        if self.world == 1:
+        if self.world_size == 1:
             return values
         from accelerate.utils import gather_object  # type: ignore[import-untyped, unused-ignore]
 
         gathered: list[T] = gather_object(values)
         return gathered
 
-    def run_on_all(self, work: Callable[[], T]) -> T:
+    def run_on_all(self, function: Callable[[], T]) -> T:
         """Run a function in every process. If it fails in one process, an error is raised in all of them.
 
         Without the second part, the others would wait for ever for a process that failed and continued elsewhere.
@@ -69,11 +69,11 @@ class ProcessGroup:
         Raises:
             ValueError: If the function failed in another process only. Its own error in this process is raised as is.
         """
-        if self.world == 1:
-            return work()
+        if self.world_size == 1:
+            return function()
         failure: Exception | None = None
         try:
-            done = work()
+            done = function()
         except Exception as error:
             failure = error
         reasons = self.gather([None if failure is None else f"{type(failure).__name__}: {failure}"])
@@ -84,20 +84,20 @@ class ProcessGroup:
                 raise ValueError(f"process {rank} failed: {reason}")
         return done
 
-    def main_process_first(self, work: Callable[[], T]) -> T:
+    def main_process_first(self, function: Callable[[], T]) -> T:
         """Run a function in process 0 first, so that the other processes find the results in a cache.
 
         Raises:
             ValueError: As `run_on_all`.
         """
-        if self.world == 1:
-            return work()
-        first = self.run_on_all(work if self.rank == 0 else lambda: None)
-        return self.run_on_all(work if self.rank else lambda: first)  # type: ignore[return-value]
+        if self.world_size == 1:
+            return function()
+        first = self.run_on_all(function if self.rank == 0 else lambda: None)
+        return self.run_on_all(function if self.rank else lambda: first)  # type: ignore[return-value]
 
     def wait(self) -> None:
         """Block until every process has called this method."""
-        if self.world > 1:
+        if self.world_size > 1:
             create_partial_state().wait_for_everyone()
 
 
@@ -113,9 +113,9 @@ def connect_process_group() -> ProcessGroup:
         ImportError: If a launcher started the process and the `models` extra is not installed.
     """
     if not is_distributed():
-        return ProcessGroup(rank=0, world=1)
+        return ProcessGroup(rank=0, world_size=1)
     state = create_partial_state()
-    return ProcessGroup(rank=state.process_index, world=state.num_processes)
+    return ProcessGroup(rank=state.process_index, world_size=state.num_processes)
 
 
 def create_partial_state() -> "PartialState":
@@ -124,12 +124,12 @@ def create_partial_state() -> "PartialState":
         import torch
         from accelerate import PartialState
     except ImportError as error:
-        raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
+        raise ImportError("running several processes requires accelerate: pip install 'unbag[models]'") from error
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_COLLECTIVE_TIMEOUT)
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Check whether an error means that another process of the group has ended. That process reports the cause."""
+    """Check whether an error means that another process of the group has stopped, which then reports the cause."""
     if not is_distributed() or not isinstance(error, RuntimeError):
         return False
     from torch.distributed import DistError  # type: ignore[attr-defined, unused-ignore]
@@ -163,7 +163,7 @@ def choose_default_device() -> str:
 
 
 _FOLDER_TIMEOUT: Final = 10.0
-"""Seconds until a file that another machine wrote is visible on a network file system."""
+"""Seconds until a file written by another machine is visible on a network file system."""
 
 
 def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
@@ -174,7 +174,7 @@ def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
     Raises:
         ValueError: In every process, if one of them does not see the file of another.
     """
-    if group.world == 1:
+    if group.world_size == 1:
         return
     token = group.broadcast(uuid4().hex)
 
@@ -186,7 +186,7 @@ def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:
 
     def look() -> None:
         deadline = time.monotonic() + _FOLDER_TIMEOUT
-        while absent := [rank for rank in range(group.world) if not folder.has(name(rank))]:
+        while absent := [rank for rank in range(group.world_size) if not folder.exists(name(rank))]:
             if time.monotonic() > deadline:
                 raise ValueError(
                     f"process {group.rank} on {hosts[group.rank]} cannot read the file that process {absent[0]} on "

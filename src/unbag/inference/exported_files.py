@@ -25,19 +25,19 @@ _DATA_SUFFIXES: Final = ("_data", ".data")  # weights of an ONNX file above 2 GB
 _TORCH_WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 
 
-def find_exported(names: Sequence[str]) -> list[str]:
+def find_exported_models(names: Sequence[str]) -> list[str]:
     """Find the paths of exported models in a list of repository files.
 
-    >>> find_exported(["config.json", "onnx/model.onnx", "openvino/openvino_model.xml", "test/model.onnx"])
+    >>> find_exported_models(["config.json", "onnx/model.onnx", "openvino/openvino_model.xml", "test/model.onnx"])
     ['onnx/model.onnx', 'openvino/openvino_model.xml']
     """
     paths = map(PurePosixPath, names)
     return sorted(str(path) for path in paths if str(path.parent) in _FOLDERS and path.suffix in _SUFFIXES)
 
 
-def list_exported(folder: Path) -> list[str]:
+def list_exported_models(folder: Path) -> list[str]:
     """List the exported models in a folder."""
-    return find_exported(_list_folder(folder))
+    return find_exported_models(_list_folder(folder))
 
 
 def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
@@ -62,28 +62,28 @@ def has_only_exported(model: str | Path, revision: str | None = None) -> bool:
             return False
     top = [name for name in names if "/" not in name]
     has_weights = any(fnmatchcase(name, pattern) for name in top for pattern in _TORCH_WEIGHTS)
-    return not has_weights and bool(find_exported(names))
+    return not has_weights and bool(find_exported_models(names))
 
 
-def select_file(found: Sequence[str], model_file: str | None, source: str) -> str:
+def select_exported_model(available: Sequence[str], model_file: str | None, source: str) -> str:
     """Select the exported model to run: the file `model_file`, or the only one.
 
     Raises:
         ModelError: If it does not exist, or several exist and none is named.
     """
-    listed = ", ".join(found) or "none"
+    listed = ", ".join(available) or "none"
     if model_file is not None:
-        if model_file not in found:
+        if model_file not in available:
             raise ModelError(
-                f"{source}: expected an exported model {model_file}, got {listed}; name one with --model-file"
+                f"{source}: expected an exported model {model_file}, got {listed}; select a file with --model-file"
             )
         return model_file
-    if len(found) != 1:
-        raise ModelError(f"{source}: expected one exported model, got {listed}; name one with --model-file")
-    return found[0]
+    if len(available) != 1:
+        raise ModelError(f"{source}: expected one exported model, got {listed}; select a file with --model-file")
+    return available[0]
 
 
-def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
+def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[str, Path]:
     """Locate an exported model. Hub models are downloaded, or read from the cache in offline mode.
 
     Returns:
@@ -94,25 +94,27 @@ def fetch_exported(origin: ModelOrigin, model_file: str | None) -> tuple[str, Pa
     """
     folder = origin.download()
     if origin.commit is None:
-        file = select_file(list_exported(folder), model_file, origin.source)
+        file = select_exported_model(list_exported_models(folder), model_file, origin.source)
         return file, folder / file
     what = f"the model {origin}"
     try:
         with use_cache_if_unreachable():
             listed = _list_hub(origin.source, origin.commit)
-            file = select_file(find_exported(listed), model_file, origin.source)
+            file = select_exported_model(find_exported_models(listed), model_file, origin.source)
             wanted = [name for name in (file, *_data_names(file)) if name in listed]
             read_from_hub(what, lambda: snapshot_download(origin.source, revision=origin.commit, allow_patterns=wanted))
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except CachedRepoTreeNotFoundError as error:
-        raise ModelError(f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network") from error
+        raise ModelError(
+            f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
+        ) from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"cannot fetch {origin} from the Hub: {extract_first_line(error)}") from error
+        raise ModelError(f"cannot download {origin} from the Hub: {extract_first_line(error)}") from error
     return file, folder / file
 
 
-def hash_exported(path: Path) -> str:
+def hash_exported_model(path: Path) -> str:
     """Compute a hash of an exported model and its external weight files."""
     files = [path, *(each for name in _data_names(path.name) if (each := path.with_name(name)).is_file())]
     return combine_hashes({each.name: hash_file(each) for each in files})

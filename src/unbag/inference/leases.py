@@ -37,13 +37,13 @@ class LeaseManager:
 
     Args:
         folder: Folder of the leases.
-        who: Name of the process for messages: `shard 0/3`.
+        owner: Name of the process for messages: `shard 0/3`.
         lease: Seconds without a heartbeat after which a lease has expired (default: 60). The same in all processes.
     """
 
-    def __init__(self, folder: StorageFolder, who: str, lease: float = LEASE) -> None:
+    def __init__(self, folder: StorageFolder, owner: str, lease: float = LEASE) -> None:
         self._folder, self._lease = folder, lease
-        self._record = {"owner": uuid4().hex, "who": who, "host": socket.gethostname(), "pid": os.getpid()}
+        self._record = {"owner": uuid4().hex, "who": owner, "host": socket.gethostname(), "pid": os.getpid()}
         self._beat = 0
         self._held: set[str] = set()
         self._last_content: dict[str, tuple[bytes, float]] = {}  # of others' leases, with the time of the first sight
@@ -123,12 +123,12 @@ class LeaseManager:
                         if name in self._held and self._is_mine(name):
                             self._folder.write(f"{name}.json", self._content())
                 except Exception as error:  # each file system has its own error classes; the next one may succeed
-                    logger.warning("the lease of %s could not be renewed (%s)", name, error)
+                    logger.warning("could not renew the lease of %s (%s)", name, error)
 
 
-def describe_lease(claim: bytes) -> str:
+def describe_lease(content: bytes) -> str:
     """Describe the process that holds a lease, for messages."""
-    record = _parse(claim)
+    record = _parse(content)
     return f"{record['who']} (process {record['pid']} on {record['host']})" if record else "another process"
 
 

@@ -1,4 +1,4 @@
-"""Evaluation of a classifier during its training, without a change to its state."""
+"""Evaluation of a classifier during training, without changing its state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,10 +77,10 @@ class LiveClassifier:
         group = connect_process_group()
         mine: list[tuple[Any, Any]] = []
         with _evaluation_mode(self._model):
-            for rows, is_new in iter_process_batches(batches, group.world, group.rank):
+            for rows, is_new in iter_process_batches(batches, group.world_size, group.rank):
                 # Several processes must call the model equally often, so one alone must not split a batch.
-                if group.world == 1:
-                    mine += self._splitter.predict_in_batches(rows, pairs.lengths, partial(self._probabilities, pairs))
+                if group.world_size == 1:
+                    mine += self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs))
                 elif is_new:
                     mine.append((rows, self._probabilities(pairs, rows)))
                 else:

@@ -1,4 +1,4 @@
-"""Premises that are longer than a model reads: predictions for their parts, and the maximum over them.
+"""Premises longer than the maximum input length: predictions for chunks, and the maximum over the chunks.
 
 A verifier is often used on documents. `truncate` cuts the document, as the model does without this module. `any-chunk`
 and `every-sentence` run the model on parts of the document and take the part that supports the hypothesis most: a claim

@@ -1,4 +1,4 @@
-"""Optimizations of BERT-like classifiers, and the check that an optimized network still gives the same logits.
+"""Optimizations for BERT-like classifiers, and a check that an optimized network returns the same logits.
 
 First token: the last layer is computed only for the token that the head reads. A classification head of the BERT family
 reads the first position only. So the last layer needs the keys and values of all positions, but the query, the
@@ -20,8 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
 _TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""Maximum difference of a logit from the unmodified network's. Half precision rounds each sum to 3 (float16) or 2
-(bfloat16) digits in any order of summation; a layer of another layout is wrong in the first digit."""
+"""Maximum difference from a logit of the unmodified network. Half precision rounds each sum to 3 (float16) or 2
+(bfloat16) digits, whatever the order of summation; a layer with another layout is wrong in the first digit."""
 
 
 def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
@@ -102,7 +102,7 @@ class FirstTokenDistilBertLayer(nn.Module):
         return result
 
 
-def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
+def shorten_last_layer(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     """Replace the last layer in place by one that computes only the first token, if the logits stay equal.
 
     A model with an unknown layout is not changed.
@@ -167,7 +167,7 @@ def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
     return product
 
 
-def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
+def pack_linear_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:
     """Pack the weights of all linear layers in place (see `PackedLinear`), if the logits stay equal.
 
     Args:

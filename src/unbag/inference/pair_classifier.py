@@ -1,4 +1,4 @@
-"""Base class of the predictors that run a sequence classifier on tokenized pairs."""
+"""Base class for predictors that run a sequence classifier on tokenized pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.predictor import collect_batches, validate_pairs, validate_probabilities
-from unbag.inference.single_output import ThresholdedOutputs, compute_threshold_logit
+from unbag.inference.single_output import ThresholdedPredictor, compute_threshold_logit
 from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, select_batches
 
 
-class PairClassifier(ThresholdedOutputs, ABC):
+class PairClassifier(ThresholdedPredictor, ABC):
     """Base class of predictors that tokenize pairs. Subclasses compute the logits of a batch.
 
     Attributes:
@@ -71,9 +71,7 @@ class PairClassifier(ThresholdedOutputs, ABC):
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, share):
-            for subset, values in self._splitter.predict_in_batches(
-                rows, pairs.lengths, partial(self._probabilities, pairs)
-            ):
+            for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """Stored predictions, in chunks that are written atomically.
 
-    <folder>/<key>/manifest.json        the material of the key, for people and for the reader
+    <folder>/<key>/manifest.json        the key_fields of the key, for people and for the reader
     <folder>/<key>/part-00000.parquet   the first `chunk_rows` rows: id, source_id, a probability for each label
     <folder>/<key>/part-00001.parquet   the next chunk
     <folder>/<key>/unfinished/00002.parquet   predictions for some rows of a chunk; removed when the chunk is stored
@@ -101,13 +101,13 @@ class PartialPredictions:
 
 
 SCHEMA: Final = 1
-"""Version of the layout and of the meaning of the numbers; part of the key."""
+"""Version of the layout and of the meaning of the values; part of the key."""
 
 PREDICTIONS: Final = "predictions"
-"""Folder of all stores within the folder of a run, or within the user's cache."""
+"""Folder for all stores, in a run folder or in the user's cache."""
 
 CHUNK_ROWS: Final = 4096
-"""Rows per chunk: seconds of work for a small model, and enough rows of each length for batches with little padding."""
+"""Rows per chunk: a few seconds for a small model, and enough rows of each length for batches with little padding."""
 
 ID_COLUMNS: Final = ("id", "source_id")
 """Columns that a chunk copies from the data."""
@@ -147,7 +147,7 @@ class PredictionStore:
         """Number of chunks. An empty data set has one chunk, which stores the column names."""
         return max(1, -(-self.rows // self.chunk_rows))  # rounded up
 
-    def compute_span(self, chunk: int) -> tuple[int, int]:
+    def compute_row_range(self, chunk: int) -> tuple[int, int]:
         """Compute the range of a chunk's rows: the first index, and the last index + 1."""
         return chunk * self.chunk_rows, min((chunk + 1) * self.chunk_rows, self.rows)
 
@@ -155,25 +155,29 @@ class PredictionStore:
         """List the shards of the given chunks, with `shards` shards per chunk."""
         return [ChunkShard(chunk, shard, shards) for chunk in chunks for shard in range(shards)]
 
-    def is_stored(self, work: ChunkShard) -> bool:
+    def is_stored(self, chunk_shard: ChunkShard) -> bool:
         """Check whether a chunk shard is stored."""
-        return self.folder.has(_chunk_file(work.chunk)) or (work.shards > 1 and self._unfinished.has(_shard_file(work)))
+        return self.folder.exists(_chunk_file(chunk_shard.chunk)) or (
+            chunk_shard.shards > 1 and self._unfinished.exists(_shard_file(chunk_shard))
+        )
 
-    def select_missing(self, work: Sequence[ChunkShard]) -> list[ChunkShard]:
+    def select_missing(self, chunk_shards: Sequence[ChunkShard]) -> list[ChunkShard]:
         """Select the chunk shards that are not stored, based on file names only."""
         # Two listings instead of a request per file: at an address, each request takes tens of milliseconds.
-        chunks, shards = set(self.folder.names()), set(self._unfinished.names())
-        return [each for each in work if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards]
+        chunks, shards = set(self.folder.list_names()), set(self._unfinished.list_names())
+        return [
+            each for each in chunk_shards if _chunk_file(each.chunk) not in chunks and _shard_file(each) not in shards
+        ]
 
     @property
     def _unfinished(self) -> StorageFolder:
         """Folder of unfinished chunks. It is separate because it has few files, so that a listing is fast."""
         return self.folder / "unfinished"
 
-    def write_manifest(self, material: Mapping[str, Any]) -> None:
+    def write_manifest(self, key_fields: Mapping[str, Any]) -> None:
         """Write the manifest, unless a manifest with the same content exists."""
-        if not self._has_manifest({"key": self.key, **material}):
-            manifest = {"key": self.key, **material, "created": datetime.now(UTC).isoformat(timespec="seconds")}
+        if not self._has_manifest({"key": self.key, **key_fields}):
+            manifest = {"key": self.key, **key_fields, "created": datetime.now(UTC).isoformat(timespec="seconds")}
             self.folder.write(MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
 
     def write(
@@ -202,7 +206,7 @@ class PredictionStore:
 
     def write_partial(
         self,
-        work: ChunkShard,
+        chunk_shard: ChunkShard,
         rows: ChunkRows,
         probabilities: NDArray[np.float32],
         *,
@@ -213,7 +217,7 @@ class PredictionStore:
         """Write the current predictions of an unfinished chunk atomically.
 
         Args:
-            work: Chunk shard of this process.
+            chunk_shard: Chunk shard of this process.
             rows: The r rows of the whole chunk.
             probabilities: Probabilities, shape (r, len(label_space)), NaN where there is no prediction yet.
             has_probabilities: As for `write`.
@@ -221,10 +225,10 @@ class PredictionStore:
             is_complete: Whether the whole shard is predicted (default: no).
         """
         fields = {"has_probabilities": has_probabilities, "truncated": truncated, "unfinished": True}
-        name = _shard_file(work) if is_complete else f"{work}.parquet"
-        self._unfinished.write(name, self._encode(work.chunk, rows, probabilities, fields))
+        name = _shard_file(chunk_shard) if is_complete else f"{chunk_shard}.parquet"
+        self._unfinished.write(name, self._encode(chunk_shard.chunk, rows, probabilities, fields))
         if is_complete:
-            self._unfinished.remove(f"{work}.parquet")
+            self._unfinished.remove(f"{chunk_shard}.parquet")
 
     def read_partial(self, chunk: int, rows: ChunkRows) -> PartialPredictions | None:
         """Load the valid predictions of an unfinished chunk. Return None if there are none for these rows."""
@@ -252,16 +256,18 @@ class PredictionStore:
         try:
             return self._load(self.folder, _chunk_file(chunk), chunk)
         except FileNotFoundError:
-            file = self.folder.where(_chunk_file(chunk))
-            raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
+            file = self.folder.get_location(_chunk_file(chunk))
+            raise StoreError(
+                f"{file} is missing, because the run has not finished; run the command again to continue"
+            ) from None
 
     def list_missing_chunks(self) -> list[int]:
         """List the chunks that are not stored, based on file names only."""
-        names = set(self.folder.names())
+        names = set(self.folder.list_names())
         return [chunk for chunk in range(self.n_chunks) if _chunk_file(chunk) not in names]
 
     def _unfinished_files(self, chunk: int) -> list[str]:
-        return [name for name in self._unfinished.names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
+        return [name for name in self._unfinished.list_names() if name.startswith((f"{chunk:05}.", f"{chunk:05}-"))]
 
     def _encode(
         self, chunk: int, rows: ChunkRows, probabilities: NDArray[np.float32], fields: Mapping[str, Any]
@@ -288,7 +294,7 @@ class PredictionStore:
             return False
 
     def _load(self, folder: StorageFolder, name: str, chunk: int) -> tuple[pa.Table, dict[str, Any]]:
-        file = folder.where(name)
+        file = folder.get_location(name)
         try:
             table = pq.read_table(pa.BufferReader(folder.read(name)))
             meta = json.loads(table.schema.metadata[_META])
@@ -299,7 +305,7 @@ class PredictionStore:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read ({error}); run the command again to recompute it") from error
-        first, end = self.compute_span(chunk)
+        first, end = self.compute_row_range(chunk)
         if table.column_names != [*ID_COLUMNS, *self.label_space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*ID_COLUMNS, *self.label_space]}, got {len(table)} of "
@@ -375,14 +381,14 @@ def build_key_fields(
     }
 
 
-def compute_store_key(material: Mapping[str, Any]) -> str:
+def compute_store_key(key_fields: Mapping[str, Any]) -> str:
     """Compute a store key from `build_key_fields`. Predictors without an identity get a random key.
 
     A random key prevents the reuse of predictions.
     """
-    if material["identity"] is None:
+    if key_fields["identity"] is None:
         return f"once-{uuid.uuid4().hex}"
-    return hashlib.sha256(json.dumps(material, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(key_fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The interface of every predictor, from pairs to one probability per label, and the validation of its results."""
+"""Interface of all predictors, from pairs to one probability per label, and validation of their outputs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -109,10 +109,10 @@ def group_equal_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> dic
     return rows_of
 
 
-def one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
+def build_one_hot_probabilities(label: str | None, label_space: Sequence[str] = LABELS) -> list[float]:
     """Build the probabilities for a predicted label: 1 for this label, 0 for the others. None gives a uniform row.
 
-    >>> one_hot_probabilities("neutral")
+    >>> build_one_hot_probabilities("neutral")
     [0.0, 1.0, 0.0]
     """
     if label is None:
@@ -141,13 +141,13 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
-            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); give one "
+            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); return one "
             "probability per label"
         ) from None
     if array.shape != (rows, len(label_space)):
         raise ValueError(
-            f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
-            f"{list(label_space)}, got shape {array.shape}"
+            f"expected probabilities of shape {(rows, len(label_space))}, with one row per pair and one column for "
+            f"each of {list(label_space)}, got shape {array.shape}; return this shape"
         )
     inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # False for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)

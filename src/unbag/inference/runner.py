@@ -1,4 +1,4 @@
-"""Prediction of every row of a data set, once, in any number of processes, resumable after a kill.
+"""Prediction of every row of a dataset exactly once, with any number of processes, resumable after a kill.
 
 A job is one predictor and one data set. It consists of chunk shards, which any process may predict.
 """
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 SAVE_EVERY: Final = 30.0
-"""Seconds between two writes of an unfinished chunk: the most work that a killed run loses."""
+"""Seconds between two writes of an unfinished chunk: the maximum amount of work that a killed run loses."""
 
 _CHUNK_SHARDS_PER_PROCESS: Final = 8
-"""Enough that no process waits long for the last chunk shards of the others."""
+"""Enough that no process waits long for the last chunk shards of other processes."""
 
 _MIN_SHARD_ROWS: Final = 256
 """Approximate minimum of rows per shard. Each shard tokenizes all rows of its chunk, so small shards waste time."""
@@ -58,14 +58,14 @@ class PredictionJob:
         predictor: Predictor.
         rows: Data set.
         hashes: Hash of the rows of each chunk.
-        material: Material of the store's key (`prediction_store.build_key_fields`).
+        key_fields: Material of the store's key (`prediction_store.build_key_fields`).
         store: Store of the predictions.
     """
 
     predictor: Predictor
     rows: "datasets.Dataset"
     hashes: tuple[str, ...]
-    material: Mapping[str, Any]
+    key_fields: Mapping[str, Any]
     store: PredictionStore
 
     @classmethod
@@ -98,10 +98,10 @@ class PredictionJob:
         label_space = tuple(predictor.label_space)
         store = PredictionStore(StorageFolder(folder), "", len(rows), chunk_rows, label_space)
         hashes = compute_chunk_hashes(rows, store)
-        material = build_key_fields(
+        key_fields = build_key_fields(
             predictor.identity or identity, hashes, rows=len(rows), chunk_rows=chunk_rows, label_space=label_space
         )
-        return cls(predictor, rows, tuple(hashes), material, store).copy_with_key(compute_store_key(material))
+        return cls(predictor, rows, tuple(hashes), key_fields, store).copy_with_key(compute_store_key(key_fields))
 
     def copy_with_key(self, key: str) -> "PredictionJob":
         """Copy the job with a store that has another key and the same parent folder."""
@@ -112,7 +112,7 @@ class PredictionJob:
 
     def load_chunk(self, chunk: int) -> ChunkRows:
         """Load the rows of a chunk."""
-        first, end = self.store.compute_span(chunk)
+        first, end = self.store.compute_row_range(chunk)
         return ChunkRows(self.rows[first:end], self.hashes[chunk])
 
     def list_missing_chunks(self) -> list[int]:
@@ -125,30 +125,32 @@ class PredictionJob:
         needed = -(-_CHUNK_SHARDS_PER_PROCESS * processes // self.store.n_chunks)
         return min(needed, max(1, rows // _MIN_SHARD_ROWS)) if processes > 1 else 1
 
-    def estimate_rows(self, work: ChunkShard) -> int:
+    def estimate_rows(self, chunk_shard: ChunkShard) -> int:
         """Estimate the number of rows in a chunk shard. The number is exact for a whole chunk."""
         # Shards consist of batches, so the exact number depends on the predictor. The estimates add up to the chunk.
-        first, end = self.store.compute_span(work.chunk)
+        first, end = self.store.compute_row_range(chunk_shard.chunk)
         rows = end - first
-        return rows * (work.shard + 1) // work.shards - rows * work.shard // work.shards
+        return rows * (chunk_shard.shard + 1) // chunk_shard.shards - rows * chunk_shard.shard // chunk_shard.shards
 
     def predict(
-        self, work: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
+        self, chunk_shard: ChunkShard, *, save_every: float = SAVE_EVERY, row_callback: RowCallback | None = None
     ) -> None:
         """Predict a chunk shard and store it. The last shard of a chunk also stores the chunk.
 
         Stored predictions of a process that was killed are reused.
 
         Args:
-            work: Chunk shard.
+            chunk_shard: Chunk shard.
             save_every: Seconds between two writes of the unfinished chunk (default: 30).
             row_callback: Called after every batch with the number of newly predicted rows.
 
         Raises:
             ValueError: If the predictor does not return probabilities.
         """
-        rows = self.load_chunk(work.chunk)
-        predict_chunk_shard(self.predictor, self.store, work, rows, save_every=save_every, row_callback=row_callback)
+        rows = self.load_chunk(chunk_shard.chunk)
+        predict_chunk_shard(
+            self.predictor, self.store, chunk_shard, rows, save_every=save_every, row_callback=row_callback
+        )
 
     def join_shards(self, chunk: int) -> None:
         """Combine the shards of a chunk and store the chunk, if all shards are stored.
@@ -162,7 +164,7 @@ class PredictionJob:
 def predict_chunk_shard(
     predictor: Predictor,
     store: PredictionStore,
-    work: ChunkShard,
+    chunk_shard: ChunkShard,
     rows: ChunkRows,
     *,
     save_every: float = SAVE_EVERY,
@@ -173,16 +175,20 @@ def predict_chunk_shard(
     Raises:
         ValueError: As `PredictionJob.predict`.
     """
-    partial = store.read_partial(work.chunk, rows) if isinstance(predictor, BatchPredictor) or work.shards > 1 else None
+    partial = (
+        store.read_partial(chunk_shard.chunk, rows)
+        if isinstance(predictor, BatchPredictor) or chunk_shard.shards > 1
+        else None
+    )
     if partial is None:
         partial = PartialPredictions(np.full((len(rows.table), len(store.label_space)), np.nan, np.float32), True, 0)
     probabilities, done, has_probabilities = partial.probabilities, partial.is_predicted, partial.has_probabilities
     # Only for a whole chunk: otherwise each shard would count the stored rows of the others.
-    if row_callback is not None and work.shards == 1 and done.any():
+    if row_callback is not None and chunk_shard.shards == 1 and done.any():
         row_callback(int(done.sum()))
     truncated_before = getattr(predictor, "truncated", 0)  # the predictor counts over all of its calls
     saved = time.monotonic()
-    for positions, values in _predict_batches(predictor, rows.table, done, work):
+    for positions, values in _predict_batches(predictor, rows.table, done, chunk_shard):
         new = int((~done[positions]).sum())
         probabilities[positions] = values
         done[positions] = True
@@ -191,19 +197,19 @@ def predict_chunk_shard(
         if row_callback is not None:
             row_callback(new)
         if time.monotonic() - saved >= save_every and not done.all():
-            store.write_partial(work, rows, probabilities, has_probabilities=has_probabilities)
+            store.write_partial(chunk_shard, rows, probabilities, has_probabilities=has_probabilities)
             saved = time.monotonic()
     has_probabilities = has_probabilities and getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
-    if work.shards > 1 and not done.all():
+    if chunk_shard.shards > 1 and not done.all():
         # Other shards are missing. The process that stores the last one joins them.
         store.write_partial(
-            work, rows, probabilities, has_probabilities=has_probabilities, truncated=truncated, is_complete=True
+            chunk_shard, rows, probabilities, has_probabilities=has_probabilities, truncated=truncated, is_complete=True
         )
-        join_shards(store, work.chunk, rows)
+        join_shards(store, chunk_shard.chunk, rows)
         return
     valid = validate_probabilities(probabilities, len(rows.table), store.label_space)
-    store.write(work.chunk, rows, valid, has_probabilities=has_probabilities, truncated=truncated)
+    store.write(chunk_shard.chunk, rows, valid, has_probabilities=has_probabilities, truncated=truncated)
 
 
 def join_shards(store: PredictionStore, chunk: int, rows: ChunkRows) -> None:
@@ -233,7 +239,7 @@ def compute_chunk_hashes(rows: "datasets.Dataset", store: PredictionStore) -> li
     Raises:
         ValueError: If a premise or hypothesis is null.
     """
-    spans = map(store.compute_span, range(store.n_chunks))
+    spans = map(store.compute_row_range, range(store.n_chunks))
     return [hash_columns([_validate_texts(rows[first:end], first)], MODEL_COLUMNS) for first, end in spans]
 
 
@@ -351,7 +357,7 @@ def predict_rows(
     """
     group = connect_process_group()
     job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows)
-    if group.broadcast(job.material) != job.material:
+    if group.broadcast(job.key_fields) != job.key_fields:
         raise ValueError(
             "expected the same rows and predictor in all processes, got a difference between processes 0 and "
             f"{group.rank}; pass the same model, data and options to all processes"
@@ -360,14 +366,14 @@ def predict_rows(
     validate_shared_folder(job.store.folder, group)
     store, todo = job.store, list[int]()
     if group.rank == 0:
-        store.write_manifest(job.material)
+        store.write_manifest(job.key_fields)
         store.clean()
         todo = job.list_missing_chunks()
     # The list is fixed before any process writes. Otherwise a slow process would see the chunks that a fast one has
     # finished as stored, and the processes would disagree about the assignment of the others.
     todo = group.broadcast(todo)
     reused = store.rows - sum(job.estimate_rows(chunk) for chunk in store.list_chunk_shards(todo))
-    mine = store.list_chunk_shards(todo, job.choose_shards_per_chunk(group.world))[group.rank :: group.world]
+    mine = store.list_chunk_shards(todo, job.choose_shards_per_chunk(group.world_size))[group.rank :: group.world_size]
     count = RowCounter(reused, reused + sum(map(job.estimate_rows, mine)), progress)
 
     def predict() -> None:
@@ -381,6 +387,6 @@ def predict_rows(
             job.join_shards(chunk)
 
     group.run_on_all(predict)
-    if group.world > 1:
+    if group.world_size > 1:
         group.run_on_all(join)
     return StoredPredictions(store, reused=reused)

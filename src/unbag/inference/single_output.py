@@ -46,7 +46,7 @@ class RankingResult(TypedDict):
     pairs: int
 
 
-class ThresholdedOutputs:
+class ThresholdedPredictor:
     """Base class of predictors that can apply a threshold to the probability of entailment.
 
     Attributes:
@@ -79,7 +79,7 @@ class ThresholdedOutputs:
         """Look up the output whose probability is compared with the threshold."""
         return 0 if self._n_outputs == 1 else self.order.index(get_positive_label(self.label_space))
 
-    def without_threshold(self) -> Self:
+    def copy_without_threshold(self) -> Self:
         """Copy the predictor without its threshold. A model with a single output keeps the threshold."""
         if self.threshold is None or self._n_outputs == 1:
             return self
@@ -105,7 +105,7 @@ def parse_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the probability of entailment, or {BREAK_EVEN}, got "
+            f"expected a threshold for the probability of entailment, between 0 and 1, or {BREAK_EVEN}, got "
             f"{threshold!r}"
         )
     return share
@@ -121,51 +121,51 @@ def compute_threshold_logit(threshold: Threshold) -> float:
 
 
 def rank_predictions(
-    answers: SetPredictions, labels: ArrayLike, threshold: Threshold
+    predictions: SetPredictions, labels: ArrayLike, threshold: Threshold
 ) -> tuple[SetPredictions, RankingResult]:
     """Compute the predictions and ranking metrics of a model with a threshold on a set.
 
     Args:
-        answers: Predictions for n pairs, in a two-label space.
+        predictions: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
         threshold: Threshold of the predictions. For `break-even`, this function computes the labels by rank.
     """
-    positive_column = _positive_column(answers)
-    scores = compute_log_odds(answers.probabilities, answers.label_space)
-    positive = answers.gold(labels) == positive_column
+    positive_column = _positive_column(predictions)
+    scores = compute_log_odds(predictions.probabilities, predictions.label_space)
+    positive = predictions.to_label_positions(labels) == positive_column
     cutoff: float | None = None if threshold == BREAK_EVEN else threshold
     if threshold == BREAK_EVEN:
-        least = compute_break_even_score(answers, labels)
-        answers = predict_by_score(answers, least)
+        least = compute_break_even_score(predictions, labels)
+        predictions = predict_by_score(predictions, least)
         # An infinite score means that no pair has the label.
         cutoff = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
-    n_predicted = int((answers.predicted == positive_column).sum())
+    n_predicted = int((predictions.predicted == positive_column).sum())
     ranking = RankingResult(
         auc=compute_auroc(scores, positive),
         threshold=cutoff,
         n_predicted_entailed=n_predicted,
         pairs=len(scores),
     )
-    return answers, ranking
+    return predictions, ranking
 
 
-def compute_break_even_score(answers: SetPredictions, labels: ArrayLike) -> float:
+def compute_break_even_score(predictions: SetPredictions, labels: ArrayLike) -> float:
     """Compute the score threshold at which the number of positive predictions equals that of positive pairs.
 
     Args:
-        answers: Predictions for n pairs, in a two-label space.
+        predictions: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
     """
-    positive = answers.gold(labels) == _positive_column(answers)
-    return compute_break_even_threshold(compute_log_odds(answers.probabilities, answers.label_space), positive)
+    positive = predictions.to_label_positions(labels) == _positive_column(predictions)
+    return compute_break_even_threshold(compute_log_odds(predictions.probabilities, predictions.label_space), positive)
 
 
-def predict_by_score(answers: SetPredictions, least: float) -> SetPredictions:
-    """Predict the positive label for pairs whose score is at least `least`, and the negative label otherwise."""
-    positive_column = _positive_column(answers)
-    is_positive = compute_log_odds(answers.probabilities, answers.label_space) >= least
+def predict_by_score(predictions: SetPredictions, min_score: float) -> SetPredictions:
+    """Predict the positive label for pairs whose score is at least `min_score`, and the negative label otherwise."""
+    positive_column = _positive_column(predictions)
+    is_positive = compute_log_odds(predictions.probabilities, predictions.label_space) >= min_score
     columns = np.where(is_positive, positive_column, 1 - positive_column)
-    return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
+    return predictions._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
 def compute_log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
@@ -180,19 +180,19 @@ def compute_log_odds(probabilities: NDArray[Any], label_space: Any) -> NDArray[n
     return odds
 
 
-def compute_entailment_probabilities(answers: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
+def compute_entailment_probabilities(predictions: SetPredictions, threshold: Threshold) -> NDArray[np.float64] | None:
     """Compute the original probabilities of entailment, shape (n,). Return None for contradiction classifiers.
 
     Predictors centre the probabilities at the threshold: they subtract its `compute_threshold_logit` from the output,
     so that entailment begins at 0.5. Thresholds and calibration refer to the output without that shift.
 
     Args:
-        answers: Predictions in a two-label space, n pairs, before `rank_predictions`.
+        predictions: Predictions in a two-label space, n pairs, before `rank_predictions`.
         threshold: Threshold that the predictions were made with.
     """
-    if get_positive_label(answers.label_space) != ENTAILMENT:
+    if get_positive_label(predictions.label_space) != ENTAILMENT:
         return None
-    logits = compute_log_odds(answers.probabilities, answers.label_space) + compute_threshold_logit(threshold)
+    logits = compute_log_odds(predictions.probabilities, predictions.label_space) + compute_threshold_logit(threshold)
     own: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
     return own
 
@@ -207,14 +207,14 @@ def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: 
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
         how = (
-            f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
-            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new "
-            "data"
+            f"its threshold is unknown, so the {counts} pairs with the highest scores are predicted as {label}, as "
+            f"many as have this label (threshold {cutoff}). The scores above use this number, which is unknown for "
+            "new data"
         )
     else:
         how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
     area = (
-        "All pairs here have the same label, so the order of its outputs cannot be evaluated."
+        "All pairs have the same label, so the ranking cannot be evaluated."
         if ranking["auc"] is None
         else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."

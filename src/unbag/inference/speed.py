@@ -1,4 +1,4 @@
-"""Measurement of a predictor's speed: pairs per second, and the time until a pair has its prediction."""
+"""Measurement of a predictor's speed: throughput in pairs per second, and latency per pair."""
 
 import math
 import time
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from unbag.inference.predictor import Predictor
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Numbers of pairs per call that are measured."""
+"""Measured numbers of pairs per call."""
 
 ROUNDS: Final = 3
 PAIRS: Final = 256

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CPU_BATCH_TOKENS: Final = 1024
 """Tokens per batch on a CPU. With MiniLM-L6 on two cores (27 tokens per pair), the speed relative to this value was
 0.71 with 128 tokens, 0.84 with 256, 0.97 with 512, 1.00 with 2,048 and 0.91 with 4,096. Smaller batches leave the
-kernels idle, larger ones do not fit into the cache."""
+kernels idle, and larger batches do not fit into the cache."""
 
 GPU_BATCH_TOKENS: Final = 16_384
 """Tokens per batch on other devices: enough to fill a GPU, and at most 0.4 GB of activations per layer of a large
@@ -70,7 +70,7 @@ def select_batches(
 
 
 def iter_process_batches(
-    batches: Sequence[NDArray[np.intp]], world: int, rank: int
+    batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
 ) -> Iterator[tuple[NDArray[np.intp], bool]]:
     """Yield the batches of one process, each with a flag that is False for repeated batches.
 
@@ -79,14 +79,14 @@ def iter_process_batches(
 
     Args:
         batches: Batches of all processes.
-        world: Number of processes.
+        world_size: Number of processes.
         rank: Rank of this process.
 
     >>> batches = [np.array([row]) for row in range(3)]
-    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world=2, rank=1)]
+    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world_size=2, rank=1)]
     [([1], True), ([2], False)]
     """
-    for number in range(rank, rank + len(batches), world):
+    for number in range(rank, rank + len(batches), world_size):
         yield batches[min(number, len(batches) - 1)], number < len(batches)
 
 

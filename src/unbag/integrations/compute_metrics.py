@@ -43,8 +43,12 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
             not NLI labels. The returned function raises ValueError if the predictions do not match the rows.
     """
     built = BuiltChallengeSet(challenge_sets.get_challenge_set(name), rows)
-    if missing := [column for column in ("label", *built.described.columns) if column not in rows.column_names]:
-        raise ValueError(f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}")
+    if missing := [column for column in ("label", *built.challenge_set.columns) if column not in rows.column_names]:
+        raise ValueError(
+            f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}; pass the rows of "
+            "unbag.load; pass the rows of "
+            "unbag.load"
+        )
     order = resolve_label_names(id2label)
     space = find_label_space(order)
     expected = np.array([order.index(fold_label(label, space)) for label in LABELS])[read_numbers(rows, "label")]
@@ -56,7 +60,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         has_probabilities = outputs.ndim == 2
         by_output = _softmax(outputs) if has_probabilities else np.eye(len(order))[outputs.astype(np.intp)]
         probabilities = by_output[:, [order.index(label) for label in space]]
-        return built.numbers(SetPredictions(probabilities, space, has_probabilities))
+        return built.compute_metrics(SetPredictions(probabilities, space, has_probabilities))
 
     return metrics
 

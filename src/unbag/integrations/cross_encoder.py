@@ -121,8 +121,10 @@ class CrossEncoderEvaluator(BaseEvaluator):
             )
             probabilities = np.asarray(outputs)[:, [order.index(label) for label in space]]
             predictions = SetPredictions(validate_probabilities(probabilities, len(each.pairs[0]), space), space, True)
-            values = {f"{each.described.name}_{name}": value for name, value in each.numbers(predictions).items()}
-            logger.info("%s: %s", each.described.title, {name: round(value, 4) for name, value in values.items()})
+            values = {
+                f"{each.challenge_set.name}_{name}": value for name, value in each.compute_metrics(predictions).items()
+            }
+            logger.info("%s: %s", each.challenge_set.title, {name: round(value, 4) for name, value in values.items()})
             numbers |= values
         if output_path is not None and self.write_csv:
             self._add_line(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **numbers})
@@ -132,7 +134,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """Build the config of the evaluator for the model card."""
-        return {"sets": [each.described.name for each in self._sets]}
+        return {"sets": [each.challenge_set.name for each in self._sets]}
 
     def _add_line(self, file: Path, values: dict[str, float]) -> None:
         """Append a line to the CSV file atomically. The file has a column for every possible metric."""
@@ -141,7 +143,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
         before = file.read_text(encoding="utf-8") if file.is_file() else header
         if not before.startswith(header):
             raise ValueError(
-                f"write_csv: expected {file} with the columns of these sets, got other columns; move the file elsewhere"
+                f"write_csv: expected {file} with the columns of these sets, got other columns; move the file to "
+                "another folder"
             )
         with atomic_write(file) as tmp:
             tmp.write_text(before + _line([values.get(column, "") for column in columns]), encoding="utf-8")

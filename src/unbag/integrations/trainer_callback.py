@@ -8,7 +8,9 @@ from typing import Any, Final
 try:
     from transformers import EarlyStoppingCallback, TrainerCallback
 except ImportError as error:
-    raise ImportError("UnbagCallback: expected PyTorch and transformers; pip install 'unbag[models]'") from error
+    raise ImportError(
+        "UnbagCallback: expected PyTorch and transformers, got none; install them: pip install 'unbag[models]'"
+    ) from error
 
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group
@@ -86,7 +88,7 @@ class UnbagCallback(TrainerCallback):
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
-            validate_int("max_rows", max_rows, least=1)
+            validate_int("max_rows", max_rows, minimum=1)
         self._requests = parse_requests(sets, max_examples)
         self._check(trainer.model)
         group = connect_process_group()
@@ -133,10 +135,10 @@ class UnbagCallback(TrainerCallback):
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
         if connect_process_group().rank == 0:
             logger.warning(
-                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; set "
-                "max_rows=… to limit it",
+                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; "
+                "set max_rows=… to limit this time",
                 f"{rows:,}",
-                ", ".join(each.described.name for each in self._sets),
+                ", ".join(each.challenge_set.name for each in self._sets),
                 f"{rows / speed:,.1f}",
                 f"{speed:,.0f}",
             )
@@ -150,8 +152,8 @@ class UnbagCallback(TrainerCallback):
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.predict(pairs)
             # One process scores and broadcasts, so that all processes select the same best model.
-            values = group.broadcast(each.numbers(predictions) if group.rank == 0 else {})
-            numbers |= {f"{PREFIX}{each.described.name}_{name}": value for name, value in values.items()}
+            values = group.broadcast(each.compute_metrics(predictions) if group.rank == 0 else {})
+            numbers |= {f"{PREFIX}{each.challenge_set.name}_{name}": value for name, value in values.items()}
         return numbers
 
     def _classifier(self, model: Any) -> LiveClassifier:
@@ -180,6 +182,6 @@ class UnbagCallback(TrainerCallback):
         early = [place for place, each in enumerate(callbacks) if isinstance(each, EarlyStoppingCallback)]
         if self in callbacks and early and early[0] < callbacks.index(self):
             raise ValueError(
-                f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got it before; "
-                "add both with trainer.add_callback, UnbagCallback first"
+                f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got the "
+                "reverse order; add both with trainer.add_callback, UnbagCallback first"
             )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from unbag.data.text.parses import compute_dependents
 
 
-def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
+def binarize_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
     """Convert a dependency parse to a binary tree over its words.
 
     Each word is merged with its dependents, from the nearest to the farthest. In each merge, the left constituent
@@ -18,7 +18,7 @@ def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
     Returns:
         n - 1 merges, in the format of `tree_lstm.Merges`.
 
-    >>> binarise_parse([1, 2, 2])  # "a dog runs"
+    >>> binarize_parse([1, 2, 2])  # "a dog runs"
     [(0, 1), (3, 2)]
     """
     roots = [word for word, head in enumerate(heads) if word == head]

@@ -36,10 +36,10 @@ class Architecture:
         network: Class of the network.
         paper: Authors and year of the paper.
         url: URL of the paper.
-        sees: Short description of the input information that the network uses.
+        input_description: Short description of the input information that the network uses.
         published: Number of parameters in the paper, without fixed embeddings; None if not published.
-        looked_up: Whether this number was looked up in the copy of the SNLI leaderboard on Papers with Code. Otherwise
-            it was written from memory and is unverified.
+        is_verified: Whether this number was looked up in the copy of the SNLI leaderboard on Papers with Code.
+            Otherwise it was written from memory.
         options: Config values that differ from the defaults.
         needs: Tables of `WordEmbeddings` that the network requires.
     """
@@ -48,9 +48,9 @@ class Architecture:
     network: type[PairNetwork]
     paper: str
     url: str
-    sees: str
+    input_description: str
     published: int | None = None
-    looked_up: bool = False
+    is_verified: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
 
@@ -122,7 +122,7 @@ _ALL: Final = (
         "https://aclanthology.org/D16-1244",
         "the words of both sides, aligned",
         380_000,
-        looked_up=True,
+        is_verified=True,
     ),
     Architecture(
         "dam-intra",
@@ -131,7 +131,7 @@ _ALL: Final = (
         "https://aclanthology.org/D16-1244",
         "the words of both sides with near words, aligned",
         580_000,
-        looked_up=True,
+        is_verified=True,
         options={"intra_attention": True},
     ),
     Architecture(
@@ -157,7 +157,7 @@ _ALL: Final = (
         "https://aclanthology.org/N18-1132",
         "both sides in order, each read after the other, aligned",
         7_500_000,
-        looked_up=True,
+        is_verified=True,
     ),
     Architecture(
         "dr-bilstm-bow",
@@ -183,7 +183,7 @@ _ALL: Final = (
         "https://arxiv.org/abs/1709.04348",
         "every word with every other, in order, and their spelling, part of speech and stem",
         4_400_000,
-        looked_up=True,
+        is_verified=True,
         needs=frozenset({"spelling", "tags", "stems"}),
     ),
     Architecture(
@@ -202,7 +202,7 @@ _ALL: Final = (
         "https://arxiv.org/abs/1707.02786",
         "each side in order, separately, in induced trees",
         2_900_000,
-        looked_up=True,
+        is_verified=True,
     ),
 )
 ARCHITECTURES: Final[Mapping[str, Architecture]] = {kind.name: kind for kind in _ALL}

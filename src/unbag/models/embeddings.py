@@ -57,7 +57,7 @@ class WordEmbeddings(nn.Module):
         vectors: Tensor = self.words(ids)
         return vectors
 
-    def relations(self, first: Tensor, second: Tensor) -> Tensor:
+    def look_up_relations(self, first: Tensor, second: Tensor) -> Tensor:
         """Look up the relation features of all word pairs of two sentences, shape (b, m, n, 5).
 
         Word pairs without a relation get zeros.

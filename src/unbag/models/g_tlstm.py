@@ -66,7 +66,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         """Compute the state of the root of each tree, shape (b, hidden)."""
         return self._merged(side)[0]
 
-    def trees(self, side: SentenceBatch) -> list[Merges]:
+    def build_trees(self, side: SentenceBatch) -> list[Merges]:
         """Compute the binary tree that the model builds for each sentence."""
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
         chosen = torch.stack(steps, dim=1).tolist() if (steps := self._merged(side)[1]) else [[]] * len(lengths)

@@ -73,8 +73,8 @@ class KimForSequenceClassification(PairNetwork):
     def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
-        forth = self.embeddings.relations(premise.ids, hypothesis.ids).to(a.dtype)  # (b, m, n, 5)
-        back = self.embeddings.relations(hypothesis.ids, premise.ids).to(a.dtype)
+        forth = self.embeddings.look_up_relations(premise.ids, hypothesis.ids).to(a.dtype)  # (b, m, n, 5)
+        back = self.embeddings.look_up_relations(hypothesis.ids, premise.ids).to(a.dtype)
         related = (forth != 0).any(dim=-1).to(a.dtype)
         scores = a @ b.transpose(1, 2) + self.config.relation_weight * related
         alignment = compute_soft_alignment(scores, premise.mask, hypothesis.mask)

@@ -134,9 +134,9 @@ def compute_soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) 
     return Alignment(compute_attention(scores, hypothesis), compute_attention(scores.transpose(1, 2), premise))
 
 
-def build_comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
+def build_comparison_features(tokens: Tensor, aligned_tokens: Tensor) -> Tensor:
     """Compute [a; ã; a − ã; a ⊙ ã] from tokens and their aligned tokens (Chen et al. 2017, equations 14 and 15)."""
-    return torch.cat([own, counterpart, own - counterpart, own * counterpart], dim=-1)
+    return torch.cat([tokens, aligned_tokens, tokens - aligned_tokens, tokens * aligned_tokens], dim=-1)
 
 
 class Mlp(nn.Sequential):

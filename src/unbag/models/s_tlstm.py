@@ -36,7 +36,7 @@ class STlstmForSequenceClassification(PairNetwork):
     Encoding and composition both proceed bottom-up through the trees. In encoding, an inner node has a trained input
     (x' for a node without a word in the paper). Pooling includes the states of the roots in addition to mean and
     maximum. Chen et al. use constituency parses. This network uses binarized dependency parses
-    (`binary_trees.binarise_parse`), as in Nie et al. 2019, section 2.1.
+    (`binary_trees.binarize_parse`), as in Nie et al. 2019, section 2.1.
 
     Parsing is part of the forward pass and uses the spelling of the words in the vocabulary
     (`WordEmbeddings.spelling`). For a permuted sentence, the tree is the one that the parser predicts, even if it is
@@ -59,7 +59,7 @@ class STlstmForSequenceClassification(PairNetwork):
     def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits of pairs, shape (b, labels)."""
         forests = self._forest(premise), self._forest(hypothesis)
-        a, b = (self.encoded(side, forest) for side, forest in zip((premise, hypothesis), forests, strict=True))
+        a, b = (self.encode_nodes(side, forest) for side, forest in zip((premise, hypothesis), forests, strict=True))
         masks = forests[0].mask, forests[1].mask
         alignment = compute_soft_alignment(a @ b.transpose(1, 2), *masks)  # equation 11, of nodes
         pooled = [
@@ -69,10 +69,10 @@ class STlstmForSequenceClassification(PairNetwork):
         logits: Tensor = self.classifier(torch.cat(pooled, dim=-1))
         return logits
 
-    def encoded(self, side: SentenceBatch, forest: TreeBatch) -> Tensor:
+    def encode_nodes(self, side: SentenceBatch, forest: TreeBatch) -> Tensor:
         """Compute the states of all nodes of the parse trees, shape (b, 2 t − 1, hidden)."""
         words = self.dropout(self.embed(side))
-        return forest.by_sentence(forest.states(self.encode, words, self.inner()))
+        return forest.group_by_sentence(forest.compute_states(self.encode, words, self.inner()))
 
     def extra_identity(self) -> dict[str, str]:
         """Get the name and version of the parser, which affect the logits."""
@@ -80,21 +80,21 @@ class STlstmForSequenceClassification(PairNetwork):
 
     def _composed(self, own: Tensor, counterpart: Tensor, forest: TreeBatch) -> list[Tensor]:
         compared = self.dropout(self.project(build_comparison_features(own, counterpart)).relu())
-        states = forest.states(self.compose, forest.in_order(compared))
-        outputs = forest.by_sentence(states)
+        states = forest.compute_states(self.compose, forest.flatten(compared))
+        outputs = forest.group_by_sentence(states)
         return [mean_pool(outputs, forest.mask), max_pool(outputs, forest.mask), states[forest.roots]]
 
     def _forest(self, side: SentenceBatch) -> TreeBatch:
         lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
-        return TreeBatch.from_trees(self.trees(side, lengths), lengths, side.ids.device)
+        return TreeBatch.from_trees(self.build_trees(side, lengths), lengths, side.ids.device)
 
-    def trees(self, side: SentenceBatch, lengths: Sequence[int]) -> list[Merges]:
+    def build_trees(self, side: SentenceBatch, lengths: Sequence[int]) -> list[Merges]:
         """Parse each sentence to a binary tree that includes the special token at the beginning."""
         spelling: Any = self.embeddings.spelling
         letters = spelling[side.ids].cpu().numpy()
         # Position 0 is the token at the beginning of each sentence, which is not parsed.
         sentences = [[_spelt(letters[row, place]) for place in range(1, length)] for row, length in enumerate(lengths)]
-        parsed = load_tree_parser(self.config.parser).trees([words for words in sentences if words])
+        parsed = load_tree_parser(self.config.parser).parse_trees([words for words in sentences if words])
         below = iter(parsed)
         return [_under_start(next(below), length) if length > 1 else [] for length in lengths]
 

@@ -25,7 +25,9 @@ class SentenceBatch(NamedTuple):
         return self.mask & ~self.special
 
 
-def split_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) -> tuple[SentenceBatch, SentenceBatch]:
+def split_sides(
+    input_ids: Tensor, attention_mask: Tensor | None, start_token_id: int
+) -> tuple[SentenceBatch, SentenceBatch]:
     """Split encoded pairs into premises and hypotheses, each padded on the right.
 
     The split uses the token at the beginning of each sentence, not token type ids. Callers that do not pass token type
@@ -34,10 +36,10 @@ def split_sides(input_ids: Tensor, attention_mask: Tensor | None, start: int) ->
     Args:
         input_ids: Token ids of pairs, shape (b, t).
         attention_mask: 0 at padding, shape (b, t); None means no padding.
-        start: Id of the token at the beginning of each sentence.
+        start_token_id: Id of the token at the beginning of each sentence.
     """
     real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
-    begins = (input_ids == start) & real
+    begins = (input_ids == start_token_id) & real
     number = begins.long().cumsum(dim=1)
     return _side(input_ids, begins, real & (number <= 1)), _side(input_ids, begins, real & (number > 1))
 

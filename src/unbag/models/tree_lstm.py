@@ -42,7 +42,7 @@ class TreeLstmCell(nn.Module):
         self.of_input = nn.Linear(inputs, 4 * hidden) if inputs else None  # i, o, u, f
         self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
 
-    def leaves(self, inputs: Tensor) -> NodeStates:
+    def compute_leaves(self, inputs: Tensor) -> NodeStates:
         """Compute the states of n leaves from their inputs, shape (n, inputs)."""
         assert self.of_input is not None
         i, o, u, _ = self.of_input(inputs).chunk(4, dim=-1)
@@ -51,16 +51,18 @@ class TreeLstmCell(nn.Module):
 
     def merge(self, left: NodeStates, right: NodeStates, inputs: Tensor | None = None) -> NodeStates:
         """Compute the states of parent nodes from their children and, optionally, from inputs."""
-        added = None if inputs is None else self.added(inputs)
-        return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
+        added = None if inputs is None else self.compute_input_gates(inputs)
+        return self.compute_parents(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
-    def added(self, inputs: Tensor) -> Tensor:
+    def compute_input_gates(self, inputs: Tensor) -> Tensor:
         """Compute the contribution of inputs, shape (…, inputs), to the gates of inner nodes, shape (…, 5 hidden)."""
         assert self.of_input is not None
         x = self.of_input(inputs)
         return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # the same term for both forget gates
 
-    def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> NodeStates:
+    def compute_parents(
+        self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None
+    ) -> NodeStates:
         """Compute the states of parent nodes from their children's h, shape (…, 2 hidden), and c."""
         gates = self.of_children(children)
         if added is not None:
@@ -123,7 +125,7 @@ class TreeBatch:
         levels = tuple(tensor(children[level]) for level in by_height[1:])
         return cls(tensor(leaves), levels, tensor(places), tensor(mask), tensor(roots))
 
-    def states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
+    def compute_states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
         """Compute the states h of all nodes in order of computation, shape (nodes, hidden).
 
         Args:
@@ -133,21 +135,23 @@ class TreeBatch:
             inner: Shared input of all inner nodes, shape (inputs,). Required if `inputs` covers only the leaves.
         """
         n = len(self.leaves)
-        nodes = cell.leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
-        added = cell.added(inner if inner is not None else inputs[n:])  # one matrix product for all levels
+        nodes = cell.compute_leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
+        added = cell.compute_input_gates(
+            inner if inner is not None else inputs[n:]
+        )  # one matrix product for all levels
         for level in self.levels:
             h, c = (each.index_select(0, level.flatten()).view(len(level), 2, -1) for each in nodes)
             start = len(nodes.h) - n
             own = added if inner is not None else added[start : start + len(level)]
-            made = cell.above(h.flatten(1), c[:, 0], c[:, 1], own)
+            made = cell.compute_parents(h.flatten(1), c[:, 0], c[:, 1], own)
             nodes = NodeStates(torch.cat([nodes.h, made.h]), torch.cat([nodes.c, made.c]))
         return nodes.h
 
-    def by_sentence(self, nodes: Tensor) -> Tensor:
+    def group_by_sentence(self, nodes: Tensor) -> Tensor:
         """Group the values of nodes by sentence, padded with zeros, shape (b, 2 t − 1, …)."""
         return nodes[self.places] * self.mask[..., None]
 
-    def in_order(self, values: Tensor) -> Tensor:
+    def flatten(self, values: Tensor) -> Tensor:
         """Flatten values from shape (b, 2 t − 1, d) to order of computation, shape (nodes, d)."""
         flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
         flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()

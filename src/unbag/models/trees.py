@@ -7,7 +7,7 @@ from typing import Final
 
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import open_annotation_cache
-from unbag.models.binary_trees import binarise_parse
+from unbag.models.binary_trees import binarize_parse
 from unbag.models.tree_lstm import Merges
 
 _NOT_FOR_TREES: Final = ("ner", "senter", "lemmatizer", "attribute_ruler")
@@ -37,13 +37,13 @@ class TreeParser:
         self._store = open_annotation_cache("trees", self.identity)
         self._recent: dict[tuple[str, ...], list[int]] = {}
 
-    def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
+    def parse_trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
         """Parse each sentence to a binary tree over its words."""
         requested = [tuple(words) for words in sentences]
         new = [words for words in dict.fromkeys(requested) if words not in self._recent]
         if new:
             self._recent |= self._heads(new)
-        trees: list[Merges] = [binarise_parse(self._recent[words]) for words in requested]
+        trees: list[Merges] = [binarize_parse(self._recent[words]) for words in requested]
         if len(self._recent) > _RECENT:
             self._recent.clear()
         return trees

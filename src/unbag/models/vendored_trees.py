@@ -9,7 +9,7 @@ import spacy
 from huggingface_hub import snapshot_download
 from spacy.tokens import Doc
 
-from unbag.models.binary_trees import binarise_parse
+from unbag.models.binary_trees import binarize_parse
 from unbag.models.tree_lstm import Merges
 
 
@@ -25,10 +25,10 @@ class PlainTreeParser:
         self._nlp: Any = spacy.load(folder, exclude=["ner", "senter", "lemmatizer", "attribute_ruler"])
         self.identity = f"{self._nlp.meta['lang']}_{self._nlp.meta['name']} {self._nlp.meta['version']}"
 
-    def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
+    def parse_trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
         """Parse each sentence to a binary tree over its words."""
         docs = (Doc(self._nlp.vocab, words=list(words)) for words in sentences)
-        return [binarise_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
+        return [binarize_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
 
 
 @lru_cache(maxsize=2)

@@ -60,18 +60,18 @@ def split_words(sentence: str) -> list[str]:
     return [word for word, _ in _CUTTER.pre_tokenize_str(_NORMALIZER.normalize_str(sentence))]
 
 
-def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
+def build_vocabulary(sentences: Iterable[str], *, min_count: int = 1) -> list[str]:
     """List all words by descending frequency. Ties are in alphabetical order.
 
     Args:
         sentences: Sentences to count.
-        least: Minimum frequency of a word (default: 1).
+        min_count: Minimum frequency of a word (default: 1).
 
     >>> build_vocabulary(["a dog", "a cat"])
     ['a', 'cat', 'dog']
     """
     counts = Counter(word for sentence in sentences for word in split_words(sentence))
-    return sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))
+    return sorted((word for word, n in counts.items() if n >= min_count), key=lambda word: (-counts[word], word))
 
 
 def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
@@ -86,23 +86,24 @@ def build_word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     backend = Tokenizer(models.WordLevel(numbers, unk_token=UNKNOWN))
     backend.normalizer = _NORMALIZER
     backend.pre_tokenizer = _CUTTER
-    return build_pair_tokenizer(backend, start=START, end=None, pad=PAD, unknown=UNKNOWN)
+    return build_pair_tokenizer(backend, start_token=START, end_token=None, pad_token=PAD, unknown_token=UNKNOWN)
 
 
 def build_pair_tokenizer(
-    backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str
+    backend: Tokenizer, *, start_token: str, end_token: str | None, pad_token: str, unknown_token: str
 ) -> PreTrainedTokenizerFast:
     """Build a tokenizer that adds special tokens at the beginning and, optionally, at the end of both sentences.
 
     Args:
         backend: Tokenizer of single sentences.
-        start: Token at the beginning of each sentence, which separates the sentences of a pair (`sides.split_sides`).
-        end: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
-        pad: Padding token.
-        unknown: Token for out-of-vocabulary words.
+        start_token: Token at the beginning of each sentence. It separates the sentences of a pair
+            (`sides.split_sides`).
+        end_token: Token at the end of each sentence, which a pre-trained encoder may require; None for no token.
+        pad_token: Padding token.
+        unknown_token: Token for out-of-vocabulary words.
     """
-    one = f"{start} $A" + (f" {end}" if end else "")
-    special = [(token, backend.token_to_id(token)) for token in (start, end) if token]
+    one = f"{start_token} $A" + (f" {end_token}" if end_token else "")
+    special = [(token, backend.token_to_id(token)) for token in (start_token, end_token) if token]
     backend.post_processor = processors.TemplateProcessing(
         single=one, pair=f"{one} {one.replace('$A', '$B')}", special_tokens=special
     )
@@ -110,10 +111,10 @@ def build_pair_tokenizer(
     backend.no_padding()
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
-        bos_token=start,
-        pad_token=pad,
-        unk_token=unknown,
-        **({"eos_token": end} if end else {}),
+        bos_token=start_token,
+        pad_token=pad_token,
+        unk_token=unknown_token,
+        **({"eos_token": end_token} if end_token else {}),
         model_input_names=["input_ids", "attention_mask"],
         clean_up_tokenization_spaces=False,
     )

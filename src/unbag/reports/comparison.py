@@ -20,7 +20,10 @@ _TESTS = {
     "seeds": "a t test over training seeds",
 }
 
-LOWER: Final = f"↓ Lower is better. Guessing also lowers some of these metrics; only the {SCORE.label} corrects for it."
+LOWER: Final = (
+    f"↓ Lower is better. Random predictions also lower some of these metrics; only the {SCORE.label} corrects for "
+    "chance."
+)
 """Note on the metrics with this arrow."""
 
 _WIDTHS = (-27, 6, 6, 23, 6, 6)  # characters; negative for text. Fixed, so that the tables of all sets align.
@@ -67,8 +70,8 @@ def format_comparison_verdict(comparison: Comparison, *, named: bool = False) ->
     """
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
-        return "Verdict: none, because no difference could be tested."
-    significant = [difference for difference in tested if comparison.significant(difference)]
+        return "Verdict: none, because no difference was tested."
+    significant = [difference for difference in tested if comparison.is_significant(difference)]
     if not significant:
         one, many = "the only difference is not significant", f"none of {len(tested)} differences is significant"
         return f"Verdict: {one if len(tested) == 1 else many}."
@@ -79,8 +82,11 @@ def format_comparison_verdict(comparison: Comparison, *, named: bool = False) ->
 
 def _direction(comparison: Comparison, difference: MetricDifference, *, named: bool) -> str:
     """Describe which system is better, or which one has the higher value if the metric has no direction."""
-    names = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
-    better = comparison.better(difference)
+    names = {
+        letter: comparison.get_system_name(letter) if named else letter
+        for letter in (difference.first, difference.second)
+    }
+    better = comparison.find_better(difference)
     if better is not None:
         worse = difference.first if better == difference.second else difference.second
         return f"{names[better]} better than {names[worse]}"
@@ -95,7 +101,7 @@ def _remarks(comparison: Comparison, *, significant: str = "significant") -> lis
 
 
 def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *, notes: Sequence[str]) -> GroupedTable:
-    first, second = (comparison.name(letter) for letter in (differences[0].first, differences[0].second))
+    first, second = (comparison.get_system_name(letter) for letter in (differences[0].first, differences[0].second))
     groups = []
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
         rows = [
@@ -124,23 +130,23 @@ def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *
 
 
 def _name_of_better(comparison: Comparison, difference: MetricDifference) -> str:
-    better, significant = comparison.better(difference), comparison.significant(difference)
+    better, significant = comparison.find_better(difference), comparison.is_significant(difference)
     if better is not None:
-        return comparison.name(better)
+        return comparison.get_system_name(better)
     return "not tested" if significant is None else "no direction" if significant else "not significant"
 
 
 def _record(comparison: Comparison, difference: MetricDifference) -> dict[str, Any]:
     """Convert a difference to a flat dict for CSV."""
-    better = comparison.better(difference)
+    better = comparison.find_better(difference)
     return {
         "set": difference.set,
         "data": difference.data,
         "number": difference.quantity,
         "label": difference.label,
         "higher_is_better": difference.higher_is_better,
-        "first": comparison.name(difference.first),
-        "second": comparison.name(difference.second),
+        "first": comparison.get_system_name(difference.first),
+        "second": comparison.get_system_name(difference.second),
         "first_value": difference.values[0],
         "second_value": difference.values[1],
         "first_deviation": difference.deviations[0],
@@ -153,8 +159,8 @@ def _record(comparison: Comparison, difference: MetricDifference) -> dict[str, A
         "test": difference.test,
         "p": difference.p,
         "p_holm": difference.p_holm,
-        "significant": comparison.significant(difference),
-        "better": None if better is None else comparison.name(better),
+        "significant": comparison.is_significant(difference),
+        "better": None if better is None else comparison.get_system_name(better),
     }
 
 
@@ -167,7 +173,7 @@ def _table(comparison: Comparison, differences: Sequence[MetricDifference]) -> R
         for difference in group:
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
-            style = "bold" if comparison.significant(difference) else ""
+            style = "bold" if comparison.is_significant(difference) else ""
             if len(label) > -_WIDTHS[0]:  # a long path is not cut, because paths differ in their last part
                 parts.append(Text(label, style=style))
                 label = ""
@@ -227,6 +233,8 @@ def _method(comparison: Comparison, significant: str) -> str:
     tests = {difference.test for difference in comparison.differences if difference.p is not None}
     count = sum(difference.p is not None for difference in comparison.differences)
     if not tests:
-        return "Intervals assume independent examples; differences are not tested, because the runs store no examples."
+        return (
+            "Intervals assume independent examples; differences are not tested, because the runs contain no examples."
+        )
     names = " or ".join(words for name, words in _TESTS.items() if name in tests)
     return f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."

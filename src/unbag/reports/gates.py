@@ -10,7 +10,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation.gates import GateResult
-from unbag.evaluation.parity import Parity
+from unbag.evaluation.parity import ChangedLabels
 from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
@@ -19,7 +19,7 @@ _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
 def build_gate_view(
-    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
+    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[ChangedLabels] = (), *, strict: bool
 ) -> RenderableType:
     """Build the terminal view of gate results: a table with one row per gate, and the overall verdict."""
     tested = any(each.p is not None for each in checked)
@@ -66,7 +66,7 @@ def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
 
 
 def export_gates(
-    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[Parity] = (), *, strict: bool
+    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[ChangedLabels] = (), *, strict: bool
 ) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
@@ -82,7 +82,7 @@ def export_gates(
         for each in checked
     ]
     sentence = format_gate_verdict(checked, strict=strict)
-    passed = not any(each.stops(strict=strict) for each in checked)
+    passed = not any(each.is_failure(strict=strict) for each in checked)
     records = [each.as_json() for each in checked]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
@@ -106,7 +106,7 @@ def _value(each: GateResult) -> str:
     return format_difference(each.estimate) if each.against else format_interval(each.estimate)
 
 
-def _remarks(checked: Sequence[GateResult], compared: Sequence[Parity]) -> list[str]:
+def _remarks(checked: Sequence[GateResult], compared: Sequence[ChangedLabels]) -> list[str]:
     """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
     names = dict.fromkeys(each.against for each in checked if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]

@@ -16,7 +16,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.tables import format_count, format_interval, format_value
-from unbag.evaluation.prompt_spread import PromptSpread, spread_over_prompts
+from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
 from unbag.evaluation.quantities import compute_verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, describe_scale, format_verdict
 from unbag.reports.reproduce import list_remarks
@@ -153,7 +153,7 @@ def build_result_views(results: Sequence[Result], *, crossed: bool = False) -> l
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
     """Build the summary views of several results: the skill scores with the verdict, and the table over prompts."""
-    spreads = spread_over_prompts(results)
+    spreads = compute_prompt_spreads(results)
     return [build_summary(results), *([build_prompt_table(spreads)] if spreads else [])]
 
 

@@ -41,7 +41,7 @@ def format_in_domain_change(comparison: Comparison) -> str:
     parts = []
     for each in own:
         points = _points(each.difference)
-        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.significant(each)]
+        outcome = {True: "significant", False: "not significant", None: "not tested"}[comparison.is_significant(each)]
         parts.append(f"{each.data}, accuracy {points} points ({outcome})")
     return f"In domain: {'; '.join(parts)}."
 
@@ -62,7 +62,7 @@ def build_mended_card(
     parts = [
         f"# {name}",
         f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: a standard "
-        "transformers classifier with named labels in its config.",
+        "transformers classifier with label names in the config.",
         about,
         f"```\n{command}\n```",
         build_interpolation_section(trained),
@@ -92,7 +92,8 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
     """Describe the weights that `mend --interpolate` published."""
     alpha, points = interpolation["alpha"], interpolation["max_loss"]
     return (
-        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α on the grid that loses at "
+        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α in the grid that "
+        "loses at "
         f"most {points} point of accuracy on each validation corpus."
     )
 
@@ -130,7 +131,7 @@ def build_kfold_table(done: Mapping[str, Any]) -> Table:
     grid = create_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        caption=f"{_mean_of(seeds)}; models are not trained on the pairs that they predict",
+        caption=f"{_mean_of(seeds)}; no model is trained on the pairs that it predicts",
     )
     for column in grid.columns[1:]:
         column.no_wrap = True

@@ -14,8 +14,8 @@ from unbag.scoring.intervals import compute_contrast_limits
 from unbag.scoring.natural_logic import compute_macro_average
 
 DEFAULT_RESAMPLES: Final = 10_000
-"""Number of resamples of a test. It is larger than for an interval, because the smallest p value is
-2 / (resamples + 1), and a correction for multiple tests multiplies it."""
+"""Number of resamples for a test. A test needs more than an interval, because the smallest p value is
+2 / (resamples + 1), and a correction for multiple testing multiplies p values."""
 
 Floats = NDArray[np.float64]
 

@@ -152,7 +152,11 @@ def skill_score(
     """
     given = [each for each in (lexical, shuffled) if each is not None]
     if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
-        raise ValueError("skill_score: expected credits of model and baselines for the same rows, got different rows")
+        raise ValueError(
+            "skill_score: expected credits of model and baselines for the same rows, got different rows; score "
+            "the same set; score "
+            "the same set"
+        )
     labels, label_index = np.unique(model.label, return_inverse=True)
     counted = (
         np.ones(len(model.label), dtype=bool) if model.is_counted is None else np.asarray(model.is_counted, dtype=bool)

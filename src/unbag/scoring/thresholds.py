@@ -12,7 +12,7 @@ from unbag.scoring.bootstrap import Estimate, estimate_proportion, sum_by_source
 from unbag.scoring.intervals import Flags, Floats, compute_effective_sizes, compute_proportion_limits
 
 TARGETS: Final = (0.01, 0.05, 0.1)
-"""False-entailment rates for which a threshold is chosen."""
+"""Target false-entailment rates for threshold selection."""
 
 _SWEEP_ROWS: Final = 100  # maximum number of rows of the sweep, which limits the size of the results file
 _CANDIDATES: Final = 200  # maximum number of tested thresholds, because each requires a pass over the pairs

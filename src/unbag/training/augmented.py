@@ -23,7 +23,7 @@ from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LI
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
 from unbag.training.config import needs_wordnet
-from unbag.training.data import Part
+from unbag.training.data import DataPart
 
 
 class PairAugmenter:
@@ -33,7 +33,7 @@ class PairAugmenter:
         identity: Versions of the parser and, where used, of WordNet, for the record.
     """
 
-    def __init__(self, parts: Sequence[Part], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
+    def __init__(self, parts: Sequence[DataPart], *, pairs: Mapping[str, int], words: str, seed: int) -> None:
         """Load the parser and WordNet, and count adjectives and bigrams of the training pairs.
 
         Args:
@@ -86,7 +86,7 @@ class PairAugmenter:
             self._first = record
         return made
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """Build the JSON record of the first epoch: added pairs by kind and label, excluded candidates by reason."""
         return {"words": self._words, "first_epoch": self._first}
 

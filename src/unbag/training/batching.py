@@ -1,4 +1,4 @@
-"""Batches of an epoch: pairs of similar length together, groups of added pairs in one batch.
+"""Batches of an epoch: each contains pairs of similar length, and complete groups of added pairs.
 
 Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
 The batches do not depend on the number of processes.
@@ -16,14 +16,14 @@ from unbag.utils import rng
 
 _SORTED_TOGETHER: Final = 64
 """Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
-45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
+45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep more randomness."""
 _PHASES: Final = 1 << 16
 
 Rows = NDArray[np.intp]
-"""Positions of some pairs in the epoch."""
+"""Positions of pairs in the epoch."""
 
 
-def epoch_batches(
+def build_epoch_batches(
     lengths: NDArray[np.integer],
     size: int,
     *,
@@ -51,7 +51,7 @@ def epoch_batches(
     Raises:
         ValueError: If a group fits into no batch.
 
-    >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
+    >>> [batch.tolist() for batch in build_epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
     [[3, 4], [2, 0], [1]]
     """
     n = len(lengths)
@@ -126,8 +126,8 @@ def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed:
 
 def _no_room(group: Rows) -> ValueError:
     return ValueError(
-        f"batch_size: expected batches with room for each group of {len(group)} added pairs, got none; use larger "
-        "batches, or add fewer pairs of kinds with groups"
+        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got none; use larger "
+        "batches, or add fewer grouped pairs"
     )
 
 
@@ -195,11 +195,11 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
     return [strata[name] for name in sorted(strata, key=str)]
 
 
-def select_part(batch: Rows, parts: int, part: int) -> Rows:
+def select_part(batch: Rows, parts: int, index: int) -> Rows:
     """Select one of `parts` parts of a batch. The parts have equal sizes (±1) and similar lengths.
 
     >>> [select_part(np.arange(5), 2, part).tolist() for part in (0, 1)]
     [[0, 2, 4], [1, 3]]
     """
     # Batches are sorted by length within windows, so strided parts have similar lengths and equal work.
-    return batch[part::parts]
+    return batch[index::parts]

@@ -1,4 +1,4 @@
-"""Biased models: log-probabilities of the labels for each training pair, and weights of groups of pairs.
+"""Biased models: label log-probabilities for each training pair, and weights for groups of pairs.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
 words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural
@@ -36,7 +36,7 @@ BOTH: Final = "both"
 _MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 
-class Bias(Protocol):
+class BiasedModel(Protocol):
     """Interface of a biased model, whose predictions another model is trained not to imitate."""
 
     @property
@@ -44,12 +44,12 @@ class Bias(Protocol):
         """Identifier of the model. It differs for models whose predictions may differ."""
         ...
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities in the order of `labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         ...
 
 
-def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bias:
+def build_lexical_biased_model(name: str, examples: Sequence[Example], *, language: str) -> BiasedModel:
     """Cross-fit a bag-of-words model to the pairs: on both sentences, the hypothesis, or the product of both.
 
     Raises:
@@ -59,40 +59,40 @@ def lexical_bias(name: str, examples: Sequence[Example], *, language: str) -> Bi
         CrossFittedModel(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
     ]
-    return CachedBias(ProductBias(models) if name == BOTH else models[0])
+    return CachedBiasedModel(ProductBiasedModel(models) if name == BOTH else models[0])
 
 
-class ProductBias:
+class ProductBiasedModel:
     """Biased model that multiplies the probabilities of several models and normalises the product."""
 
-    def __init__(self, models: Sequence[Bias]) -> None:
+    def __init__(self, models: Sequence[BiasedModel]) -> None:
         self._models = models
         self.identity = " × ".join(model.identity for model in models)
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        return _normalised(np.sum([model.log_probabilities(examples) for model in self._models], axis=0))
+        return _normalised(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
 
 
-class CachedBias:
+class CachedBiasedModel:
     """Wrapper of a biased model that caches its predictions."""
 
-    def __init__(self, model: Bias) -> None:
+    def __init__(self, model: BiasedModel) -> None:
         self._model = model
         self.identity = model.identity
         self._cache: dict[tuple[str, str], NDArray[np.float32]] = {}
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
         # By text, not by id: copies of a pair in an epoch have ids of their own.
         new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._cache}
         if new:
-            self._cache |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
+            self._cache |= zip(new, self._model.compute_log_probabilities(list(new.values())), strict=True)
         rows = [self._cache[example.premise, example.hypothesis] for example in examples]
         return np.array(rows, dtype=np.float32).reshape(len(examples), len(LABELS))
 
 
-class NetworkBias:
+class ClassifierBiasedModel:
     """Biased model that is an NLI classifier. Its predictions are stored on disk and shared by all processes.
 
     Args:
@@ -107,11 +107,13 @@ class NetworkBias:
         self._predictor = TransformerPredictor.load(model, **options)
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
-            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
+            raise ValueError(
+                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}"
+            )
         self._store = store
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3). All processes must call this method together."""
         from datasets import Dataset
 
@@ -125,38 +127,38 @@ class NetworkBias:
 class OriginalModel:
     """Model before training, as the teacher of distillation. For augmented pairs, the gold label is the target."""
 
-    def __init__(self, model: Bias) -> None:
+    def __init__(self, model: BiasedModel) -> None:
         self._model = model
         self.identity = model.identity
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3). Wrong labels of augmented pairs get −∞."""
         is_added = np.array([parse_pair_kind(example.source_id) is not None for example in examples], dtype=bool)
         values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
         gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
         values[np.arange(len(examples)), gold] = 0.0
         kept = [example for example, added in zip(examples, is_added, strict=True) if not added]
-        values[~is_added] = self._model.log_probabilities(kept)
+        values[~is_added] = self._model.compute_log_probabilities(kept)
         return values
 
 
-class MaskedBias:
+class MaskedBiasedModel:
     """Wrapper of a biased model that returns uniform probabilities for the model's own training pairs."""
 
-    def __init__(self, model: Bias, training_pairs: Sequence[Example]) -> None:
+    def __init__(self, model: BiasedModel, training_pairs: Sequence[Example]) -> None:
         self._model = model
         self._training_pairs = {(example.premise, example.hypothesis) for example in training_pairs}
         self.identity = f"{model.identity}, not of {hash_texts(sorted(self._training_pairs))}"
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        values = self._model.log_probabilities(examples).copy()
+        values = self._model.compute_log_probabilities(examples).copy()
         is_training = [(example.premise, example.hypothesis) in self._training_pairs for example in examples]
         values[is_training] = -np.log(len(LABELS))
         return values
 
 
-class PrecomputedBias:
+class PrecomputedBiasedModel:
     """Biased model that looks up stored predictions by example id, from `unbag evaluate` or a file.
 
     A copy of a pair, which a weight above 1 makes, has the prediction of the pair.
@@ -176,14 +178,14 @@ class PrecomputedBias:
         self._row = {name: row for row, name in enumerate(ids)}
         if len(self._row) < len(ids):
             raise ValueError(
-                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; name the "
-                "folder of one model's predictions on one set"
+                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; pass the "
+                "folder with the predictions of one model on one set"
             )
         self._logarithms = _logarithms(probabilities)
         rows = zip(ids, probabilities.tolist(), strict=True)
         self.identity = f"predictions {hash_texts((name, *map(str, row)) for name, row in rows)}"
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Look up log-probabilities, shape (n, 3).
 
         Raises:
@@ -195,14 +197,16 @@ class PrecomputedBias:
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
                 f"{self._path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
-                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs, with their ids"
+                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs and keep their ids"
             )
         return self._logarithms[rows]
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     if detect_label_space(path) != LABELS:
-        raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}; a bias needs probabilities, not labels")
+        raise DataError(
+            f"{path}: expected the columns id, {', '.join(LABELS)}; use a file with probabilities instead of labels"
+        )
     rows = list(open_file(path).read())
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
@@ -216,18 +220,21 @@ def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
     if len(stores) != 1:
         listing = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
         raise ValueError(
-            f"{folder}: expected one model's predictions on one set (a folder with {_MANIFEST}) or a model (a folder "
-            f"with config.json), got {listing}"
+            f"{folder}: expected predictions of one model on one set (a folder with {_MANIFEST}) or a model (a "
+            f"folder with config.json), got {listing}; pass one such folder"
         )
     predictions = StoredPredictions.from_folder(stores[0])
     if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
-        raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none")
+        raise ValueError(
+            f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none; predict with a "
+            "three-label model"
+        )
     return predictions.load_table(["source_id"])["source_id"].to_pylist(), predictions.load_probabilities(LABELS)
 
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
-        raise ValueError("expected probabilities from 0 to 1 for a bias, got others")
+        raise ValueError("expected probabilities from 0 to 1 for a bias, got other values; correct the predictions")
     # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms
@@ -243,10 +250,10 @@ def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 EDGES: Final = (0.3, 0.5, 0.7)
-"""LMS at which one group ends and the next begins: words predictive, hardly so, misleading, misleading as in CS_0.7."""
+"""LMS boundaries of the groups: predictive, weakly predictive, misleading, and misleading as in CS_0.7."""
 
 
-def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
+def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
     """Group pairs by their lexically misleading score (LMS), shape (n,). Group 0 has the lowest scores.
 
     Args:
@@ -257,14 +264,14 @@ def lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]
     return group
 
 
-def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
+def compute_group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
     """Compute pair weights that give every non-empty LMS group the same total weight, shape (n,).
 
     >>> three_and_one = np.array([[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]])
-    >>> [round(weight, 3) for weight in group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
+    >>> [round(weight, 3) for weight in compute_group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
     [0.667, 0.667, 0.667, 2.0]
     """
-    group = lms_groups(probabilities, gold)
+    group = assign_lms_groups(probabilities, gold)
     sizes = np.bincount(group, minlength=len(EDGES) + 1)
     weights: NDArray[np.float32] = (len(gold) / ((sizes > 0).sum() * sizes[group])).astype(np.float32)
     return weights
@@ -299,11 +306,11 @@ class BiasFeatures:
         bias: Model of the feature `BIAS`, log-probabilities; None for no biased model.
         teacher: Model of the feature `TEACHER`, log-probabilities; None for no teacher.
         original: Model of the feature `ORIGINAL`, log-probabilities; None for no distillation.
-        balanced: Whether each pair has the feature `WEIGHT`, by its group (`group_weights`); requires `bias`.
+        balanced: Whether each pair has the feature `WEIGHT`, by its group (`compute_group_weights`); requires `bias`.
     """
 
-    bias: Bias | None
-    teacher: Bias | None = None
+    bias: BiasedModel | None
+    teacher: BiasedModel | None = None
     original: OriginalModel | None = None
     balanced: bool = False
 
@@ -316,8 +323,10 @@ class BiasFeatures:
     def __call__(self, examples: Sequence[Example]) -> Columns:
         """Compute the features of the pairs of one epoch."""
         models = {BIAS: self.bias, TEACHER: self.teacher, ORIGINAL: self.original}
-        features = {name: model.log_probabilities(examples) for name, model in models.items() if model is not None}
+        features = {
+            name: model.compute_log_probabilities(examples) for name, model in models.items() if model is not None
+        }
         if self.balanced:
             gold = np.array([get_label_id(example.label) for example in examples], dtype=np.int64)
-            features[WEIGHT] = group_weights(np.exp(features[BIAS]), gold)
+            features[WEIGHT] = compute_group_weights(np.exp(features[BIAS]), gold)
         return features

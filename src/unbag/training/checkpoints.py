@@ -1,4 +1,4 @@
-"""Checkpoints of a run, on disk or in a Hub repository: atomic writes, keeping the last two and the best."""
+"""Checkpoints of a run, on disk or in a Hub repository: atomic writes; the last two and the best are kept."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ class CheckpointError(ValueError):
     """Error for a checkpoint that is missing, damaged, or from another run."""
 
 
-class Checkpoints:
+class CheckpointManager:
     """Manager of the checkpoints in a folder. Each checkpoint is a subfolder, named by its step.
 
     A subfolder whose name ends in a step is always complete: a checkpoint is written under another name and renamed.
@@ -70,7 +70,7 @@ class Checkpoints:
             state: JSON object to store beside the weights.
             best: Step of a checkpoint to keep.
         """
-        path, tmp = self.path(step), self._folder / f".{step}.part"
+        path, tmp = self.get_path(step), self._folder / f".{step}.part"
         main = self._accelerator.is_main_process
         try:
             if main:
@@ -83,7 +83,7 @@ class Checkpoints:
                 record = {
                     "step": step,
                     "processes": self._accelerator.num_processes,
-                    "sharding": sharding.kind(self._accelerator),
+                    "sharding": sharding.describe_sharding(self._accelerator),
                     "identity": self._identity,
                     "state": state,
                 }
@@ -97,30 +97,30 @@ class Checkpoints:
         if main:
             kept = {*sorted(self._steps())[-_KEPT:], best}
             for old in self._steps() - kept:
-                _remove(self.path(old))
+                _remove(self.get_path(old))
             for leftover in self._folder.glob(".*.part"):  # of a process that was killed
                 _remove(leftover)
             if self._on_saved is not None:
                 self._on_saved(path)
         self._accelerator.wait_for_everyone()
 
-    def path(self, step: int) -> Path:
+    def get_path(self, step: int) -> Path:
         """Build the path of the checkpoint for a step."""
         return self._folder / f"step-{step:08d}"
 
-    def last(self) -> Path | None:
+    def find_last(self) -> Path | None:
         """Find the last undamaged checkpoint. Return None if there is none.
 
         All processes must call this method together.
         """
         if self._accelerator.is_main_process:
             for step in sorted(self._steps(), reverse=True):
-                if (damage := checksums.find_corruption(self.path(step))) is None:
+                if (damage := checksums.find_corruption(self.get_path(step))) is None:
                     break
-                checksums.quarantine_path(self.path(step), damage)
+                checksums.quarantine_path(self.get_path(step), damage)
         self._accelerator.wait_for_everyone()
         steps = self._steps()
-        return self.path(max(steps)) if steps else None
+        return self.get_path(max(steps)) if steps else None
 
     def load(self, path: Path) -> dict[str, Any]:
         """Restore the training state from a checkpoint. Returns the JSON object that `save` stored.
@@ -137,17 +137,19 @@ class Checkpoints:
             candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
             folders = [folder for folder in candidates if not checksums.is_quarantined(folder)]
             if not folders:
-                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
+                raise CheckpointError(
+                    f"expected a checkpoint (a folder with {_STATE}) in {path}, got none; check the path"
+                )
             path = folders[-1]
         if damage := checksums.find_corruption(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
-        if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
+        if others := list(list_differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
                 f"{path} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or "
-                "remove its folder to start a new one"
+                "remove its folder to start a new run"
             )
-        if record["sharding"] != (kind := sharding.kind(self._accelerator)):
+        if record["sharding"] != (kind := sharding.describe_sharding(self._accelerator)):
             raise CheckpointError(
                 f"{path}: expected {record['sharding'] or 'whole weights'}, got {kind or 'whole weights'}; resume with "
                 "the accelerate config of the checkpoint"
@@ -156,7 +158,7 @@ class Checkpoints:
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:
             raise CheckpointError(
                 f"{path}: expected {record['processes']} processes, got {processes}; DeepSpeed shards its state by "
-                f"process, so resume with {record['processes']}"
+                f"process, so resume with {record['processes']} processes"
             )
         self._accelerator.load_state(str(path))
         state: dict[str, Any] = record["state"]
@@ -170,10 +172,10 @@ class Checkpoints:
         }
 
 
-def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
+def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
     """List the differences between the JSON values of two runs, one line per difference.
 
-    >>> differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
+    >>> list_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
     """
     if isinstance(recorded, dict) and isinstance(expected, dict):
@@ -181,9 +183,9 @@ def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
         return [
             line
             for key in keys
-            for line in differences(recorded.get(key), expected.get(key), f"{where}.{key}" if where else key)
+            for line in list_differences(recorded.get(key), expected.get(key), f"{path}.{key}" if path else key)
         ]
-    return [] if recorded == expected else [f"{where} was {recorded!r}, is {expected!r}"]
+    return [] if recorded == expected else [f"{path} was {recorded!r}, is {expected!r}"]
 
 
 def _remove(folder: Path) -> None:
@@ -215,7 +217,7 @@ _IN_REPO: Final = "checkpoint"  # one commit replaces all files of the folder, s
 logger = logging.getLogger(__name__)
 
 
-class HubCheckpoints:
+class HubCheckpointUploader:
     """Uploader that pushes checkpoints to the Hub in the background, one at a time.
 
     A checkpoint written during another's upload is not uploaded, since a newer one follows. A failed upload logs a
@@ -259,7 +261,7 @@ class HubCheckpoints:
     def wait(self) -> None:
         """Wait for the running upload, and log a warning if it failed."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
-            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, extract_first_line(error))
+            logger.warning("could not push a checkpoint to %s: %s", self._repo_id, extract_first_line(error))
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
         self._upload = self._copy = None
@@ -274,7 +276,7 @@ def fetch_checkpoint(name: str) -> Path:
     if not is_hub_id(name):
         if not Path(name).is_dir():
             raise CheckpointError(
-                f"expected a folder with a checkpoint or a Hub repository, got {name}; no such folder"
+                f"expected a checkpoint folder or a Hub repository, got {name}, which does not exist; check the name"
             )
         return Path(name)
     try:
@@ -284,8 +286,11 @@ def fetch_checkpoint(name: str) -> Path:
         raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"expected a folder with a checkpoint or a Hub repository, got {name}: {extract_first_line(error)}"
+            f"expected a checkpoint folder or a Hub repository, got {name} ({extract_first_line(error)}); check "
+            "the name"
         ) from error
     if not folder.is_dir():
-        raise CheckpointError(f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; no run pushed to it")
+        raise CheckpointError(
+            f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; push one with --push-checkpoints"
+        )
     return folder

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 AUGMENT_KINDS: Final = (
     *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
 )
-"""Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
+"""Kinds of augmented pairs. `training.augmented` builds them, but its import is too slow for a help page."""
 WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted", "contrast"})
-"""Kinds whose pairs are built or verified with WordNet."""
+"""Kinds that use WordNet to build or verify pairs."""
 UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 """Kinds that combine sentences and phrases of training pairs, without a restriction to half of the vocabulary."""
 
@@ -40,7 +40,7 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     """
     kind, equals, text = entry.partition("=")
     if kind not in AUGMENT_KINDS:
-        raise ValueError(f"expected augment of {', '.join(AUGMENT_KINDS)}, got {entry}")
+        raise ValueError(f"expected augment to be one of {', '.join(AUGMENT_KINDS)}, got {entry}")
     if not equals:
         return kind, None
     try:
@@ -52,7 +52,7 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     return kind, number
 
 
-def augment_errors(entries: Sequence[str]) -> Iterator[str]:
+def iter_augment_errors(entries: Sequence[str]) -> Iterator[str]:
     """Yield an error message for each invalid entry of `--augment`."""
     kinds = []
     for entry in entries:
@@ -79,7 +79,7 @@ def validate_english(languages: Collection[str]) -> None:
         raise ValueError(f"augment: expected English pairs only, got {', '.join(sorted(languages))}")
 
 
-def augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
+def compute_augment_counts(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
     """Compute the number of augmented pairs per epoch for each kind.
 
     Args:
@@ -87,7 +87,7 @@ def augment_counts(entries: Sequence[str], default: int, training_pairs: int) ->
         default: Number of pairs of a kind whose entry has no number.
         training_pairs: Number of training pairs per epoch, which fractions refer to.
 
-    >>> augment_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
+    >>> compute_augment_counts(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
     {'soswap': 30, 'negated': 100, 'swapped': 500}
     """
     numbers = {kind: default if n is None else n for kind, n in map(parse_augment, entries)}
@@ -100,12 +100,12 @@ _STEPS: Final = "Training"
 _RUN: Final = "Checkpoints and logging"
 
 WordOrder = Literal["natural", "shuffled", "permuted"]
-"""Word order of training pairs. `shuffled`: the words of both sentences in random order, redrawn each epoch (Nie et al.
-2019, section 3.2). `permuted`: each pair replaced by one fixed permutation of it (Sinha et al. 2021, Appendix F)."""
+"""Word order of training pairs. `shuffled`: random word order in both sentences, redrawn each epoch (Nie et al.
+2019, section 3.2). `permuted`: one fixed permutation of each pair (Sinha et al. 2021, Appendix F)."""
 Precision = Literal["no", "bf16", "fp16"]
 AugmentWords = Literal["training", "all"]
 AugmentBatches = Literal["random", "stratified"]
-"""Batches of added pairs. `stratified`: every batch has about the same number of pairs of each kind and label."""
+"""Batching of added pairs. `stratified`: every batch has about the same number of pairs per kind and label."""
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
 _AT_LEAST_ONE: Final = (
@@ -142,7 +142,7 @@ def option(help: str, panel: str, **default: Any) -> Any:
 class TrainConfig:
     """Training options that all recipes share.
 
-    A recipe with further options subclasses this config and extends `validation_errors`.
+    A recipe with further options subclasses this config and extends `iter_validation_errors`.
 
     Raises:
         ValueError: If any option is invalid; the message lists all errors.
@@ -151,14 +151,14 @@ class TrainConfig:
     model: str = option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
     revision: str | None = option("Branch, tag or commit of the model.", _MODEL, default=None)
     label_map: str | None = option(
-        "Labels of the classifier's outputs in order, if its config has generic names.", _MODEL, default=None
+        "Labels of the outputs, in order, if the model config has generic names.", _MODEL, default=None
     )
     max_length: int | None = option(
         "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
     )
 
     corpus: tuple[str, ...] = option(
-        "Training corpora or files; a weight as in snli=2 repeats the pairs per epoch.", _PAIRS, default=("snli",)
+        "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", _PAIRS, default=("snli",)
     )
     # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
     validation: tuple[str, ...] = option(
@@ -176,34 +176,34 @@ class TrainConfig:
     )
     labels: tuple[str, ...] = option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
     not_entailment_as: Literal["neutral"] | None = option(
-        "Map not_entailment in two-label data to this label; required for such data.", _PAIRS, default=None
+        "Map not_entailment in two-label data to this label; required to train on it.", _PAIRS, default=None
     )
     word_order: WordOrder = option(
-        "Word order: natural, shuffled (in each epoch) or permuted (once).", _PAIRS, default="natural"
+        "Word order: natural, shuffled (every epoch) or permuted (once).", _PAIRS, default="natural"
     )
     hypothesis_only: bool = option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
     augment: tuple[str, ...] = option(
-        "Added pairs: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
+        "Pairs to add: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
     )
     augment_pairs: int = option(
-        "Pairs per epoch of an augmentation without a number (as in soswap=1500).", _PAIRS, default=20_000
+        "Number of added pairs per epoch for each kind without a number.", _PAIRS, default=20_000
     )
     augment_words: AugmentWords = option(
-        "Words for augmentation: training (without held-out words) or all.", _PAIRS, default="training"
+        "Words for augmentation: training (no held-out words) or all.", _PAIRS, default="training"
     )
     augment_batches: AugmentBatches = option(
-        "Batches of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
+        "Batching of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
     )
 
     num_train_epochs: int = option("Number of training epochs.", _STEPS, default=3)
     max_steps: int | None = option("Number of training steps; overrides --num-train-epochs.", _STEPS, default=None)
     batch_size: int = option("Total batch size per step, over all processes.", _STEPS, default=32)
     gradient_accumulation_steps: int = option(
-        "Forward passes per step and process; more passes need less memory.", _STEPS, default=1
+        "Number of forward passes per step and process; more passes use less memory.", _STEPS, default=1
     )
     learning_rate: float = option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
-    warmup_ratio: float = option("Fraction of the steps used for warm-up.", _STEPS, default=0.06)
+    warmup_ratio: float = option("Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06)
     weight_decay: float = option("Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01)
     max_grad_norm: float = option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
     precision: Precision | None = option(
@@ -217,7 +217,7 @@ class TrainConfig:
 
     output_dir: Path = option("Folder for the trained model; created when training finishes.", _RUN)
     save_steps: int = option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: int = option("Number of steps between logged losses.", _RUN, default=20)
+    logging_steps: int = option("Number of steps between log entries of the loss.", _RUN, default=20)
     report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
     dataloader_num_workers: int = option(
         "Number of data-loading processes; 0 loads in the main process.", _RUN, default=0
@@ -235,18 +235,18 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         validate_options(type(self), vars(self))
-        if problems := list(self.validation_errors()):
+        if problems := list(self.iter_validation_errors()):
             raise ValueError("; ".join(problems))
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
         if low := {name: value for name, value in counts.items() if value < 1}:
             yield f"expected at least 1, got {_formatted(low)}"
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            yield f"expected a learning_rate above 0, got {self.learning_rate}"
+            yield f"expected learning_rate above 0, got {self.learning_rate}"
         if not 0 <= self.warmup_ratio <= 1:
-            yield f"expected a warmup_ratio from 0 to 1, got {self.warmup_ratio}"
+            yield f"expected warmup_ratio from 0 to 1, got {self.warmup_ratio}"
         low = {name: getattr(self, name) for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers")}
         if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
             yield f"expected at least 0, got {_formatted(low)}"
@@ -255,13 +255,13 @@ class TrainConfig:
             yield f"expected gradient_accumulation_steps of at most batch_size = {self.batch_size}, got {steps}"
         yield from _choice_errors(self)
         if self.language not in LANGUAGES:
-            yield f"expected language of {', '.join(LANGUAGES)}, got {self.language!r}"
+            yield f"expected language to be one of {', '.join(LANGUAGES)}, got {self.language!r}"
         if not self.corpus:
-            yield "expected corpus to name a corpus or a file, got none"
+            yield "expected at least one corpus or file in corpus, got none"
         names = []
         for entry in self.corpus:
             try:
-                names.append(parse_weighted(entry)[0])
+                names.append(parse_weighted_corpus(entry)[0])
             except ValueError as error:
                 yield str(error)
         try:
@@ -271,50 +271,53 @@ class TrainConfig:
         named = [name for name in ("columns", "labels") if getattr(self, name)]
         if named and self.reads_corpora and all(name in CORPORA for name in (*names, *self.validation)):
             yield f"expected a file in corpus or validation for {' and '.join(named)}, got corpora only"
-        yield from augment_errors(self.augment)
+        yield from iter_augment_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
-            yield "augment: expected word_order = natural and no hypothesis_only, since added pairs are whole sentences"
+            yield (
+                "augment: expected word_order = natural without hypothesis_only, since added pairs consist of "
+                "whole sentences"
+            )
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
-            yield f"expected report_to of {', '.join(TRACKERS)}, got {', '.join(unknown)}"
+            yield f"expected report_to from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
-    def named_columns(self) -> dict[str, str]:
+    def parse_columns(self) -> dict[str, str]:
         """Parse `columns` to a mapping from unbag's column names to those of the files."""
         return parse_name_values(self.columns, COLUMNS_GIVEN)
 
-    def cache_key_config(self) -> dict[str, Any]:
+    def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""
         return {name: value for name, value in self.to_json().items() if name not in _BOOKKEEPING}
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        values["model"] = display_name(self.model)
+        values["model"] = get_display_name(self.model)
         for name in ("corpus", "validation"):
-            values[name] = [display_name(parse_weighted(entry)[0], entry) for entry in values[name]]
+            values[name] = [get_display_name(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
         return values
 
-    def prerequisite_runs(self, work: Path) -> "Mapping[str, TrainConfig]":
+    def build_prerequisite_configs(self, work_dir: Path) -> "Mapping[str, TrainConfig]":
         """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
-            work: Folder for their results, deleted once this model is complete.
+            work_dir: Folder for their results, deleted once this model is complete.
 
         Returns:
             The configs by purpose; empty by default.
         """
         return {}
 
-    def files(self) -> list[Path]:
+    def list_files(self) -> list[Path]:
         """List the entries of `corpus` and `validation` that are files."""
-        named = [Path(parse_weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
+        named = [Path(parse_weighted_corpus(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
 
-    def requirements(self) -> "list[Requirement]":
+    def list_requirements(self) -> "list[Requirement]":
         """List the downloads that training requires: model, corpora, and for augmentation a parser and WordNet."""
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
-        corpora = [parse_weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
+        corpora = [parse_weighted_corpus(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [
             *prefetch.list_training_requirements(str(self.model), corpora, revision=self.revision),
             *([requirements.build_pipeline_requirement("")] if self.augment else []),
@@ -322,13 +325,13 @@ class TrainConfig:
         ]
 
 
-def parse_weighted(entry: str) -> tuple[str, float]:
+def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     """Parse an entry of `--corpus` to a corpus and its weight (default: 1).
 
     Raises:
         ValueError: If the weight is not a number above 0.
 
-    >>> parse_weighted("snli=2"), parse_weighted("mnli"), parse_weighted("my=pairs.csv")
+    >>> parse_weighted_corpus("snli=2"), parse_weighted_corpus("mnli"), parse_weighted_corpus("my=pairs.csv")
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
     """
     name, equals, text = entry.rpartition("=")
@@ -339,12 +342,12 @@ def parse_weighted(entry: str) -> tuple[str, float]:
     return name, float(text)
 
 
-def display_name(text: str, entry: str | None = None) -> str:
+def get_display_name(text: str, entry: str | None = None) -> str:
     """Remove the parent folders of a local path in an option value such as `data/snli.csv=2`.
 
     Hub ids and the rest of the value are unchanged.
 
-    >>> display_name("org/name"), display_name("snli", "snli=2")
+    >>> get_display_name("org/name"), get_display_name("snli", "snli=2")
     ('org/name', 'snli=2')
     """
     path = Path(text)
@@ -393,30 +396,30 @@ class HexOptions:
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
     width: int | None = option("Width of branch g (default: the embedding width).", _HEX, default=None)
-    unscaled: bool = option("Do not scale the output of g to a root mean square of 1 per pair.", _HEX, default=False)
+    unscaled: bool = option("Do not normalize the output of g (root mean square 1 per pair).", _HEX, default=False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = option(
-        "Fraction of steps with plain cross-entropy first; use 0 for a fine-tuned model.", _HEX, default=0.2
+        "Fraction of initial steps with plain cross-entropy; use 0 for a fine-tuned model.", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = option(
         "Word vectors for g: file, Hub id, folder or pipeline (default: the model's).", _HEX, default=None
     )
     superficial_weight: float = option(
-        "λ in the cross-entropy of F_L + λ F_G; if above 0, g learns the labels.", _HEX, default=0.0
+        "Weight λ in the cross-entropy of F_L + λ F_G; above 0, g learns the labels.", _HEX, default=0.0
     )
 
     def __post_init__(self) -> None:
         _check(self)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         if self.width is not None and self.width < 1:
-            yield f"expected a width of at least 1, got {self.width}"
+            yield f"expected width of at least 1, got {self.width}"
         if not 0 <= self.warm_start < 1:
-            yield f"expected a warm_start, a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
+            yield f"expected warm_start, a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
         if not 0 <= self.superficial_weight < math.inf:
-            yield f"expected a superficial_weight of at least 0, got {self.superficial_weight}"
+            yield f"expected superficial_weight of at least 0, got {self.superficial_weight}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,15 +436,15 @@ class MaxEntropyOptions:
     def __post_init__(self) -> None:
         _check(self)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         if not 0 < self.alpha < math.inf:
-            yield f"expected an alpha above 0, got {self.alpha}"
+            yield f"expected alpha above 0, got {self.alpha}"
         if self.permutations < 1:
             yield f"expected permutations of at least 1, got {self.permutations}"
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
     validate_options(type(options), vars(options))
-    if problems := list(options.validation_errors()):
+    if problems := list(options.iter_validation_errors()):
         raise ValueError("; ".join(problems))

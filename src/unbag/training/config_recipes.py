@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import HexOptions, TrainConfig, display_name, option
+from unbag.training.config import HexOptions, TrainConfig, get_display_name, option
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BIAS: Final = "Bias"
 WORDS: Final = ("lexical", "hypothesis", "both")  # as in `unbag.training.bias`, too heavy for a help page
 SELF: Final = "self"
-"""Name of the bias of a weak learner: the same model, trained on a few pairs."""
+"""Name of the weak-learner bias: the same model, trained on a few pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,23 +35,23 @@ class DebiasConfig(TrainConfig):
     # A folder holds a model, or its predictions on the training pairs.
     bias: str = option("Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical")
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: float = option("Strength of the bias in the objective.", _BIAS, default=1.0)
+    bias_strength: float = option("Strength of the biased model in the training objective.", _BIAS, default=1.0)
     anneal: float | None = option(
         "Final strength, annealed linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
     weak_examples: int = option("Number of training pairs for --bias self.", _BIAS, default=2_000)
     weak_epochs: int = option("Number of training epochs for --bias self.", _BIAS, default=5)
     balance: float = option(
-        "Group balancing from 0 to 1; at 1, all bias groups have equal total weight.", _BIAS, default=0.0
+        "Group balancing, from 0 to 1; with 1, all bias groups have equal total weight.", _BIAS, default=0.0
     )
     alpha: float = option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
     permutations: int = option("Number of permutations per pair for --alpha.", _BIAS, default=1)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
-            yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, got {self.bias!r}"
+            yield f"expected bias to be one of {', '.join((*WORDS, SELF))}, a folder or a file, got {self.bias!r}"
         for name in ("bias_strength", "anneal", "alpha"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
@@ -61,13 +61,19 @@ class DebiasConfig(TrainConfig):
         counts = {name: getattr(self, name) for name in ("weak_examples", "weak_epochs", "permutations")}
         yield from (f"expected {name} of at least 1, got {value}" for name, value in counts.items() if value < 1)
         if self.hypothesis_only:
-            yield "hypothesis_only: a model of hypotheses learns only the bias; train it with `unbag train finetune`"
+            yield (
+                "hypothesis_only: expected both sentences, since a hypothesis-only model learns only the bias; "
+                "use `unbag train finetune`"
+            )
         if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
             yield f"expected weak_examples below max_examples = {self.max_examples}, got {self.weak_examples}"
         if self.alpha and self.word_order != "natural":
-            yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalises other orders"
+            yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalizes other orders"
         if self.augment and self.reads_predictions:
-            yield "augment: stored predictions have none for added pairs; name the folder of the model as the bias"
+            yield (
+                "augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
+                "model folder as the bias"
+            )
 
     @property
     def reads_predictions(self) -> bool:
@@ -77,13 +83,13 @@ class DebiasConfig(TrainConfig):
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"bias": display_name(self.bias)}
+        return super().to_json() | {"bias": get_display_name(self.bias)}
 
-    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`).
 
         Args:
-            work: Folder for their results.
+            work_dir: Folder for their results.
         """
         if self.bias != SELF:
             return {}
@@ -93,7 +99,7 @@ class DebiasConfig(TrainConfig):
             "max_steps": None,
             "early_stopping_patience": None,
         }
-        return {"weak": self._plain(work / "weak", **few)}
+        return {"weak": self._plain(work_dir / "weak", **few)}
 
     def _plain(self, out: Path, **changed: Any) -> TrainConfig:
         """Build the config of a plain fine-tuning of the same model on the same pairs."""
@@ -113,9 +119,9 @@ class LearnedMixinConfig(DebiasConfig):
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
     entropy_penalty: float = option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if not 0 <= self.entropy_penalty < math.inf:
             yield f"expected entropy_penalty of at least 0, got {self.entropy_penalty}"
 
@@ -124,11 +130,11 @@ class LearnedMixinConfig(DebiasConfig):
 class ReweightingConfig(DebiasConfig):
     """Training options of recipes that reweight examples by a biased model."""
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.balance:
-            yield "balance: this recipe already weights pairs by the bias; leave balance out"
+            yield "balance: expected no balance, since this recipe already weights pairs by the bias; omit balance"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +143,9 @@ class FocalConfig(ReweightingConfig):
 
     gamma: float = option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if not 0 <= self.gamma < math.inf:
             yield f"expected gamma of at least 0, got {self.gamma}"
 
@@ -152,19 +158,21 @@ class ConfidenceConfig(DebiasConfig):
         "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None
     )
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
-            yield f"expected teacher to be a folder with a config.json, got {self.teacher!r}"
+            yield f"expected teacher to be a model folder with config.json, got {self.teacher!r}"
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"teacher": display_name(self.teacher) if self.teacher else None}
+        return super().to_json() | {"teacher": get_display_name(self.teacher) if self.teacher else None}
 
-    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
-        return super().prerequisite_runs(work) | ({} if self.teacher else {"teacher": self._plain(work / "teacher")})
+        return super().build_prerequisite_configs(work_dir) | (
+            {} if self.teacher else {"teacher": self._plain(work_dir / "teacher")}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,26 +197,26 @@ class GroupBalancedConfig(DebiasConfig):
 class HexConfig(TrainConfig, HexOptions):
     """Training options of the HEX recipe."""
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from TrainConfig.validation_errors(self)
-        yield from HexOptions.validation_errors(self)
+        yield from TrainConfig.iter_validation_errors(self)
+        yield from HexOptions.iter_validation_errors(self)
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"embeddings": display_name(self.embeddings) if self.embeddings else None}
+        return super().to_json() | {"embeddings": get_display_name(self.embeddings) if self.embeddings else None}
 
-    def files(self) -> list[Path]:
+    def list_files(self) -> list[Path]:
         """List the local files of pairs and word vectors."""
         vectors = Path(self.embeddings or "")
-        return [*super().files(), *([vectors] if vectors.is_file() else [])]
+        return [*super().list_files(), *([vectors] if vectors.is_file() else [])]
 
-    def requirements(self) -> "list[Requirement]":
+    def list_requirements(self) -> "list[Requirement]":
         """List the downloads that training requires: model, corpora and embeddings."""
         from unbag.challenge_sets import requirements
 
         return [
-            *super().requirements(),
+            *super().list_requirements(),
             *([requirements.build_embeddings_requirement(self.embeddings)] if self.embeddings else []),
         ]
 
@@ -244,7 +252,7 @@ class MendConfig(DebiasConfig):
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = option(
-        "Mix original and trained weights, so that validation accuracy loses ≤ 1 point.",
+        "Interpolate original and trained weights; loses ≤ 1 point of validation accuracy.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )
@@ -258,37 +266,37 @@ class MendConfig(DebiasConfig):
     )
     no_evaluate: bool = option("Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
-            yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
+            yield f"expected bias_strength above 0 for {self.bias!r}, got 0, which has no effect"
         if not 0 <= self.distill <= 1:
             yield f"expected distill from 0 to 1, got {self.distill}"
         if self.distill and self.word_order != "natural":
             yield f"expected word_order = natural with distill, got {self.word_order}: the model predicts natural order"
         if self.sets and self.no_evaluate:
-            yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}"
+            yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}; omit sets or no_evaluate"
         if self.official_file and self.no_evaluate:
-            yield f"no_evaluate: expected no official_file, got {self.official_file}"
+            yield f"no_evaluate: expected no official_file, got {self.official_file}; omit official_file or no_evaluate"
 
     @property
     def uses_bias(self) -> bool:
         """Whether the training objective uses a biased model."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
-    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose (such as `teacher`)."""
-        return super().prerequisite_runs(work) if self.uses_bias else {}
+        return super().build_prerequisite_configs(work_dir) if self.uses_bias else {}
 
-    def cache_key_config(self) -> dict[str, Any]:
+    def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""
-        return {name: value for name, value in super().cache_key_config().items() if name not in _AFTERWARDS}
+        return {name: value for name, value in super().select_cache_key_fields().items() if name not in _AFTERWARDS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """Training options of recipes with a protocol (`recipes.Protocol`), which train several models.
+    """Training options of recipes with a protocol (`recipes.TrainingProtocol`), which train several models.
 
     The protocol fixes the fields that are no constructor arguments; they are no options of the command either.
 
@@ -314,14 +322,14 @@ class ProtocolConfig(TrainConfig):
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
-"""Training seeds of the authors."""
-Protocol = Literal["authors", "spread", "whole_seeds"]
-"""How folds and training pairs are chosen.
+"""Training seeds in the authors' notebook."""
+FoldProtocol = Literal["authors", "spread", "whole_seeds"]
+"""Assignment of pairs to folds, and selection of training pairs.
 
-`authors`: contiguous folds of the authors' file. Training pairs keep their direction, forward and reverse entailment
-are both labelled entailment, and a random tenth is held out. `spread` and `whole_seeds` are ours: the pairs of each
-seed sentence are spread over all folds, or stay in one; training has both directions of each pair, each with its own
-label. All three predict both directions of the pairs of a fold.
+`authors`: contiguous folds of the authors' file. Training pairs keep the direction, forward and reverse entailment
+are both labelled entailment, and a random tenth is held out. With `spread` and `whole_seeds`, the pairs of each
+seed are distributed over all folds, or stay in one fold. Training uses both directions of each pair, each with its own
+label. All three protocols predict both directions of the pairs in a fold.
 """
 _BOOKKEEPING: Final = ("official_file", "keep_models")  # options without influence on the predictions
 
@@ -348,8 +356,8 @@ class KFoldConfig(ProtocolConfig):
         "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _PANELS["corpus"], default=None
     )
     folds: int = option("Number of folds.", _PANELS["corpus"], default=5)
-    protocol: Protocol = option(
-        "Folds: authors, spread or whole_seeds (keeps pairs of a seed together).", _PANELS["corpus"], default="authors"
+    protocol: FoldProtocol = option(
+        "Folds: authors, spread, or whole_seeds (pairs of a seed stay together).", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = option(
         "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
@@ -361,17 +369,17 @@ class KFoldConfig(ProtocolConfig):
     warmup_ratio: float = option("Fraction of the steps used for warm-up.", _PANELS["warmup_ratio"], default=0.0)
     seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
     output_dir: Path = option("Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"])
-    keep_models: bool = option("Keep the model of each fold.", _PANELS["output_dir"], default=False)
+    keep_models: bool = option("Keep the trained model of each fold.", _PANELS["output_dir"], default=False)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from TrainConfig.validation_errors(self)
+        yield from TrainConfig.iter_validation_errors(self)
         if self.folds < 2:
             yield f"expected folds of at least 2, got {self.folds}"
 
-    def cache_key_config(self) -> dict[str, Any]:
+    def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the predictions, as a JSON object."""
-        return {name: value for name, value in super().cache_key_config().items() if name not in _BOOKKEEPING}
+        return {name: value for name, value in super().select_cache_key_fields().items() if name not in _BOOKKEEPING}
 
 
 _REARRANGED_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
@@ -391,22 +399,22 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         default=("snli",),
     )
     max_examples: int | None = option(
-        "Maximum number of training pairs per arrangement (default: all).",
+        "Maximum number of training pairs per corpus version (default: all).",
         _REARRANGED_PANELS["max_examples"],
         default=None,
     )
     test_examples: int | None = option(
-        "Maximum number of test pairs per arrangement (default: all).",
+        "Maximum number of test pairs per corpus version (default: all).",
         _REARRANGED_PANELS["max_validation_examples"],
         default=None,
     )
     rearranged_by: str = option(
-        "Embeddings of the model that rearranges the corpus (default: as in resnli).",
+        "Embeddings of the lexical model for rearranging (default: as in resnli).",
         _REARRANGED_PANELS["corpus"],
         default="",
     )
     seed: int = option(
-        "Random seed of training (head, sampling, data order, dropout).",
+        "Random seed for training (head, sampling, data order, dropout).",
         _REARRANGED_PANELS["seed"],
         default=TrainConfig.seed,
     )
@@ -415,38 +423,38 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
     )
     keep_models: bool = option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
 
-    def validation_errors(self) -> Iterator[str]:
+    def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
-        yield from super().validation_errors()
+        yield from super().iter_validation_errors()
         fitting = [
             name
             for name, corpus in CORPORA.items()
             if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
         ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
-            yield f"expected one corpus of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
+            yield f"expected one corpus from {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
         if self.test_examples is not None and self.test_examples < 1:
             yield f"expected at least 1, got test_examples = {self.test_examples}"
 
-    def for_recipe(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
+    def build_recipe_config(self, config: type[TrainConfig], **changed: Any) -> TrainConfig:
         """Build the config for training one of the models with another recipe."""
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        return super().to_json() | {"rearranged_by": display_name(self.rearranged_by) if self.rearranged_by else ""}
+        return super().to_json() | {"rearranged_by": get_display_name(self.rearranged_by) if self.rearranged_by else ""}
 
-    def rearrangement(self) -> dict[str, Any]:
+    def build_rearrangement_options(self) -> dict[str, Any]:
         """Build the options of the challenge set `resnli`, which rearranges the corpus."""
         return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
 
-    def requirements(self) -> "list[Requirement]":
+    def list_requirements(self) -> "list[Requirement]":
         """List the downloads that training and rearrangement require: models, corpora and embeddings."""
         from unbag.challenge_sets.request import SetRequest
         from unbag.evaluation import prefetch
 
         return [
-            *super().requirements(),
-            *prefetch.list_run_requirements([SetRequest("resnli", self.corpus[0], self.rearrangement())]),
+            *super().list_requirements(),
+            *prefetch.list_run_requirements([SetRequest("resnli", self.corpus[0], self.build_rearrangement_options())]),
         ]

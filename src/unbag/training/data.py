@@ -1,4 +1,4 @@
-"""Training and held-out pairs with their sources, and the transformations before training.
+"""Training and held-out pairs with their sources, and transformations before training.
 
 The transformations (shuffled, permuted, hypothesis-only pairs) are pure functions of pairs, seed and epoch.
 """
@@ -16,17 +16,17 @@ from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
 from unbag.data.text.tokens import tokenize
-from unbag.training.config import parse_weighted
+from unbag.training.config import parse_weighted_corpus
 from unbag.utils import rng
 from unbag.utils.hashing import hash_texts
 
 _HELD_OUT_OF: Final = 20
-"""Data without a validation split hold out one premise in this number. Premises, not pairs: SNLI has three hypotheses
-per premise, so training would see the premise of a held-out pair."""
+"""One in this many premises is held out if the data has no validation split. Premises, not pairs: SNLI has three
+hypotheses per premise, so training would otherwise contain the premise of a held-out pair."""
 
 
 @dataclass(frozen=True)
-class Part:
+class DataPart:
     """Training or held-out pairs from one corpus or file.
 
     Attributes:
@@ -48,8 +48,8 @@ class Part:
 class TrainingData:
     """Training pairs and held-out pairs, by corpus or file. The weights of held-out parts have no effect."""
 
-    training: tuple[Part, ...]
-    held_out: tuple[Part, ...]
+    training: tuple[DataPart, ...]
+    held_out: tuple[DataPart, ...]
 
     @property
     def language(self) -> str:
@@ -60,15 +60,17 @@ class TrainingData:
         """
         languages = sorted({part.language for part in self.training})
         if len(languages) > 1:
-            raise ValueError(f"expected training pairs in one language, for word tokenization, got {languages}")
+            raise ValueError(
+                f"expected training pairs in one language, for word tokenization, got {languages}; use one language"
+            )
         return languages[0]
 
-    def map_parts(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
+    def map_parts(self, function: Callable[[DataPart], DataPart], *, held_out: bool) -> "TrainingData":
         """Apply a function to all training parts and, if `held_out` is true, to all held-out parts."""
-        kept = tuple(map(change, self.held_out)) if held_out else self.held_out
-        return replace(self, training=tuple(map(change, self.training)), held_out=kept)
+        kept = tuple(map(function, self.held_out)) if held_out else self.held_out
+        return replace(self, training=tuple(map(function, self.training)), held_out=kept)
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """Build a JSON object with the source and the hash of each part."""
         return {
             name: [
@@ -80,7 +82,7 @@ class TrainingData:
         }
 
 
-def gather(
+def load_training_data(
     corpus: Sequence[str],
     *,
     validation: Sequence[str] = (),
@@ -99,7 +101,7 @@ def gather(
     held out instead.
 
     Args:
-        corpus: Training corpora or files, with weights (`config.parse_weighted`).
+        corpus: Training corpora or files, with weights (`config.parse_weighted_corpus`).
         validation: Validation corpora or files; by default the validation splits of `corpus`.
         max_examples: Number of training pairs to draw; by default all.
         max_validation_examples: Maximum number of pairs per held-out part; by default all.
@@ -117,12 +119,12 @@ def gather(
     how = {"language": language, "columns": columns, "labels": labels}
     validate_corpora(corpus, validation, not_entailment_as=not_entailment_as, **how)
 
-    def read(name: str, splits: Callable[[Corpus], tuple[str, ...]]) -> Part:
+    def read(name: str, splits: Callable[[Corpus], tuple[str, ...]]) -> DataPart:
         return _three_way(_read(name, splits, how), not_entailment_as)
 
     training, held_out = [], []
     for entry in corpus:
-        name, weight = parse_weighted(entry)
+        name, weight = parse_weighted_corpus(entry)
         part = read(name, lambda corpus: corpus.train)
         if not validation:
             if name in CORPORA and CORPORA[name].validation:
@@ -133,7 +135,7 @@ def gather(
         training.append(replace(part, weight=weight))
     for name in validation:
         held_out.append(read(name, lambda corpus: corpus.validation))
-    data = TrainingData(tuple(draw_pairs(training, max_examples, seed)), tuple(held_out))
+    data = TrainingData(tuple(sample_from_parts(training, max_examples, seed)), tuple(held_out))
     if max_validation_examples is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         data = replace(
@@ -153,19 +155,19 @@ def validate_corpora(
     Looks up the columns of files and reads their first labelled pair.
 
     Args:
-        corpus: As for `gather`.
-        validation: As for `gather`.
-        not_entailment_as: As for `gather`.
-        how: `language`, `columns` and `labels` of files, as for `gather`.
+        corpus: As for `load_training_data`.
+        validation: As for `load_training_data`.
+        not_entailment_as: As for `load_training_data`.
+        how: `language`, `columns` and `labels` of files, as for `load_training_data`.
 
     Raises:
         ValueError: For the first name that cannot be used.
     """
-    names = [*(parse_weighted(entry)[0] for entry in corpus), *validation]
+    names = [*(parse_weighted_corpus(entry)[0] for entry in corpus), *validation]
     validate_corpus_names(names)
     for name in validation:
         if name in CORPORA and not CORPORA[name].validation:
-            raise ValueError(f"validation: {name} has no validation split; leave it out to hold out training pairs")
+            raise ValueError(f"validation: {name} has no validation split; omit it to hold out training pairs")
     for name in names:
         if name in CORPORA:
             is_two_way = CORPORA[name].is_two_way
@@ -176,12 +178,12 @@ def validate_corpora(
         if is_two_way and not_entailment_as is None:
             raise ValueError(
                 f"{name}: expected pairs with the labels {', '.join(LABELS)}, got two labels ({', '.join(TWO_WAY)}); "
-                'read not_entailment as neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
-                f"Python), or leave {name} out"
+                'map not_entailment to neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
+                f"Python), or omit {name}"
             )
 
 
-def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> Part:
+def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> DataPart:
     """Read a file, or the splits of a corpus for one purpose."""
     if name in CORPORA:
         corpus = CORPORA[name]
@@ -189,12 +191,12 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
     else:
         sources = [open_data(name, **how)]
     counts: Counter[str] = Counter()
-    examples = [example for source in sources for example in source.examples(counts=counts)]
+    examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
-    return Part(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
+    return DataPart(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
 
 
-def _three_way(part: Part, not_entailment_as: str | None) -> Part:
+def _three_way(part: DataPart, not_entailment_as: str | None) -> DataPart:
     """Replace the label `not_entailment`, also among the labels of annotators."""
     if not_entailment_as is None or not any(NOT_ENTAILMENT in (each.label, *each.annotators) for each in part.examples):
         return part
@@ -219,32 +221,32 @@ def _record(sources: Sequence[PairSource], counts: Counter[str]) -> dict[str, An
     }
 
 
-def examples_from_rows(rows: Any) -> list[Example]:
+def convert_rows_to_examples(rows: Any) -> list[Example]:
     """Convert rows of a challenge set to training pairs with the same ids."""
     texts = [read_column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
     labels = [LABELS[label] for label in read_numbers(rows, "label")]
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
-def keep_examples(part: Part, reason: str, kept: Sequence[Example]) -> Part:
+def filter_part(part: DataPart, reason: str, examples: Sequence[Example]) -> DataPart:
     """Keep a subset of the pairs. The record counts the excluded pairs under `reason`."""
-    lost = len(part.examples) - len(kept)
+    lost = len(part.examples) - len(examples)
     if not lost:
-        return replace(part, examples=kept)
+        return replace(part, examples=examples)
     record = {**part.record, "excluded": {**part.record["excluded"], reason: lost}}
-    return replace(part, examples=kept, record=record)
+    return replace(part, examples=examples, record=record)
 
 
-def _hold_out(part: Part) -> tuple[Part, Part]:
+def _hold_out(part: DataPart) -> tuple[DataPart, DataPart]:
     """Split a twentieth of the premises off."""
     # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
     is_out = [int(rng.compute_key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
-    return keep_examples(part, "held out", kept), keep_examples(part, "trained on", rest)
+    return filter_part(part, "held out", kept), filter_part(part, "trained on", rest)
 
 
-def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
+def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> list[DataPart]:
     """Sample n pairs in total from all parts, or keep all pairs if n is None.
 
     The sample depends on the seed and the ids only.
@@ -253,7 +255,7 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
         return list(parts)
     total = sum(len(part.examples) for part in parts)
     if n > total:
-        raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
+        raise ValueError(f"expected at least {n:,} training pairs to sample from, got {total:,}; reduce the number")
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.compute_key(seed, "training", part.name, example.source_id)), p, e)
@@ -264,15 +266,15 @@ def draw_pairs(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     for _, p, e in lots[:n]:
         chosen[p].append(e)
     return [
-        keep_examples(part, "not drawn", [part.examples[e] for e in sorted(kept)])
+        filter_part(part, "not drawn", [part.examples[e] for e in sorted(kept)])
         for part, kept in zip(parts, chosen, strict=True)
     ]
 
 
-def sample_part(part: Part, n: int, seed: int | str) -> Part:
+def sample_part(part: DataPart, n: int, seed: int | str) -> DataPart:
     """Sample n pairs of one part, or keep all pairs if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(rng.compute_key(seed, part.examples[e].source_id)))
-    return keep_examples(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
+    return filter_part(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
 
 def _hash(examples: Sequence[Example]) -> str:
@@ -282,12 +284,12 @@ def _hash(examples: Sequence[Example]) -> str:
 TOO_SHORT: Final = "too short to permute"
 
 
-def drop_premises(part: Part) -> Part:
+def drop_premises(part: DataPart) -> DataPart:
     """Replace all premises by empty texts (Poliak et al. 2018, Gururangan et al. 2018)."""
     return replace(part, examples=[example._replace(premise="") for example in part.examples])
 
 
-def permute_words(part: Part, *, seed: int) -> Part:
+def permute_words(part: DataPart, *, seed: int) -> DataPart:
     """Replace each pair by one random permutation of its words, the same in every epoch.
 
     Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word has
@@ -302,7 +304,7 @@ def permute_words(part: Part, *, seed: int) -> Part:
         except TooFewPermutationsError:
             continue
         examples.append(example._replace(premise=premise, hypothesis=hypothesis))
-    return keep_examples(part, TOO_SHORT, examples)
+    return filter_part(part, TOO_SHORT, examples)
 
 
 class WordShuffler:
@@ -332,7 +334,7 @@ class WordShuffler:
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
 
-def mix_parts(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
+def mix_parts(parts: Sequence[DataPart], *, seed: int, epoch: int) -> list[Example]:
     """Build the list of pairs for one epoch. Pairs are repeated according to the weight of their part.
 
     With a weight of 2.3, each pair occurs twice, and a random 0.3 of the pairs, redrawn per epoch, a third time. The
@@ -356,12 +358,12 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
     return [example._replace(source_id=f"{example.source_id}#{copy}") for example in examples]
 
 
-def pairs_per_epoch(parts: Sequence[Part]) -> int:
+def count_pairs_per_epoch(parts: Sequence[DataPart]) -> int:
     """Compute the number of pairs per epoch, the length of the list from `mix_parts`."""
     return sum(int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in parts)
 
 
-class AddedPairs(Protocol):
+class AugmentedPairs(Protocol):
     """Interface of functions that build the augmented pairs of an epoch."""
 
     def __call__(self, epoch: int) -> list[Example]:

@@ -1,4 +1,4 @@
-"""Data loading: token ids of all pairs in little memory, and each process's part of every batch (`batching`)."""
+"""Data loading: compact token ids of all pairs, and the part of every batch for each process (`batching`)."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +16,9 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import BatchPadding, encode_pairs
-from unbag.training.batching import epoch_batches, find_groups, find_strata, select_part
+from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
 from unbag.training.bias import BIAS, Columns, PairFeatures
-from unbag.training.data import AddedPairs, Part, mix_parts
+from unbag.training.data import AugmentedPairs, DataPart, mix_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ Tokens = tuple[list[int], list[int] | None]
 """Token ids and token type ids of a pair; None for models without token types."""
 
 
-class EncodedPairs:
+class EncodedPairArray:
     """Token ids of n pairs in one array, which takes a tenth of the memory of Python lists.
 
     Attributes:
@@ -44,7 +44,7 @@ class EncodedPairs:
         self._ids, self._types, self.lengths, self.truncated = ids, types, lengths, cut
         self._starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(lengths)])
 
-    def tokens(self, row: int) -> Tokens:
+    def get_tokens(self, row: int) -> Tokens:
         """Get the token ids and token type ids of one pair."""
         span = slice(self._starts[row], self._starts[row + 1])
         return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
@@ -63,7 +63,7 @@ class PairEncoder:
     limit: int | None
 
     @classmethod
-    def of(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
+    def from_classifier(cls, classifier: Classifier, max_length: int | None = None) -> "PairEncoder":
         """Build the encoder for a classifier.
 
         Raises:
@@ -82,7 +82,7 @@ class PairEncoder:
             return [(ids, None) for ids in encodings.input_ids]
         return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
 
-    def encode_all(self, examples: Sequence[Example]) -> EncodedPairs:
+    def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
         """Tokenize many pairs to one array."""
         ids: list[NDArray[np.int32]] = []
         types: list[NDArray[np.int8]] = []
@@ -98,11 +98,11 @@ class PairEncoder:
                 types.append(np.array([kind for row in encodings.token_type_ids for kind in row], dtype=np.int8))
             lengths += encodings.lengths
             cut += encodings.truncated
-        return EncodedPairs(
+        return EncodedPairArray(
             np.concatenate(ids), np.concatenate(types) if types else None, np.array(lengths, dtype=np.intp), cut
         )
 
-    def padded(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
+    def pad(self, tokens: Sequence[Tokens]) -> "dict[str, Tensor]":
         """Pad the tokens of b pairs to equal length. Returns the network's inputs, shape (b, length)."""
         import torch
 
@@ -138,24 +138,24 @@ class ProcessPlacement:
     """Rank of the process, number of processes, and number of forward passes per step."""
 
     rank: int
-    world: int
+    world_size: int
     gradient_accumulation_steps: int
 
     @property
-    def parts(self) -> int:
+    def n_parts(self) -> int:
         """Number of parts per batch: number of processes × gradient accumulation steps."""
-        return self.world * self.gradient_accumulation_steps
+        return self.world_size * self.gradient_accumulation_steps
 
 
 @dataclass(frozen=True, eq=False)
-class EpochStream(Dataset[Batch]):
+class EpochDataset(Dataset[Batch]):
     """Dataset of the batches of one epoch for one process.
 
     Item i belongs to batch `i // gradient_accumulation_steps`.
     """
 
     examples: Sequence[Example]
-    encoded: EncodedPairs
+    encoded: EncodedPairArray
     batches: Sequence[NDArray[np.intp]]
     epoch: int
     place: ProcessPlacement
@@ -168,7 +168,7 @@ class EpochStream(Dataset[Batch]):
     def __len__(self) -> int:
         return len(self.batches) * self.place.gradient_accumulation_steps
 
-    def bias_accuracy(self) -> float | None:
+    def compute_bias_accuracy(self) -> float | None:
         """Compute the accuracy of the biased model on the pairs that it predicts. Return None if it predicts none."""
         if BIAS not in self.features:
             return None
@@ -181,31 +181,31 @@ class EpochStream(Dataset[Batch]):
     def __getitem__(self, item: int) -> Batch:
         number, part = divmod(item, self.place.gradient_accumulation_steps)
         batch = self.batches[number]
-        rows = select_part(batch, self.place.parts, part * self.place.world + self.place.rank).tolist()
+        rows = select_part(batch, self.place.n_parts, part * self.place.world_size + self.place.rank).tolist()
         examples = [self.examples[row] for row in rows]
         if self.transform is None:
-            tokens = [self.encoded.tokens(row) for row in rows]
+            tokens = [self.encoded.get_tokens(row) for row in rows]
         else:
             examples = [self.transform(example, self.epoch) for example in examples]
             tokens = self.encoder.encode([(example.premise, example.hypothesis) for example in examples])
         tokens += self.encoder.encode(self.extra_pairs(examples, self.epoch))
         return Batch(
             labels=torch.tensor([self.order.index(example.label) for example in examples]),
-            encoded=self.encoder.padded(tokens),
+            encoded=self.encoder.pad(tokens),
             features={name: torch.from_numpy(values[rows]) for name, values in self.features.items()},
-            weight=len(rows) * self.place.parts / len(batch),
+            weight=len(rows) * self.place.n_parts / len(batch),
         )
 
-    def loader(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
-        """Iterate over the items from index `start`, with `workers` background processes."""
+    def iter_items(self, start: int, *, num_workers: int, pin_memory: bool) -> Iterator[Batch]:
+        """Iterate over the items from index `start`, with `num_workers` background processes."""
         return iter(
             DataLoader(
                 self,
                 # Items are complete batches, which the loader must not collate.
                 batch_size=None,
                 sampler=range(start, len(self)),
-                num_workers=workers,
-                pin_memory=pin,
+                num_workers=num_workers,
+                pin_memory=pin_memory,
                 worker_init_fn=_without_tracebacks,
                 # Without a generator of its own, the loader would draw from torch's global one, which dropout uses.
                 generator=torch.Generator(),
@@ -241,7 +241,7 @@ class EpochBatches:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[DataPart],
         *,
         batch_size: int,
         seed: int,
@@ -250,7 +250,7 @@ class EpochBatches:
         order: Sequence[str],
         extra_pairs: ExtraPairs,
         transform: Transform | None = None,
-        added: AddedPairs | None = None,
+        added: AugmentedPairs | None = None,
         stratified: bool = False,
         features: PairFeatures | None = None,
         workers: int = 0,
@@ -259,21 +259,21 @@ class EpochBatches:
         self._place, self._encoder, self.gradient_accumulation_steps = place, encoder, place.gradient_accumulation_steps
         self._order, self._transform, self._extra_pairs, self._added = order, transform, extra_pairs, added
         self._stratified, self._features = stratified, features
-        self._last: tuple[int, EpochStream] | None = None
-        first = self.epoch(0)
+        self._last: tuple[int, EpochDataset] | None = None
+        first = self.build_epoch(0)
         self.pairs = len(first.examples)
         self.steps = len(first.batches)
         self.truncated = first.encoded.truncated
-        self.bias_accuracy = first.bias_accuracy()
+        self.bias_accuracy = first.compute_bias_accuracy()
         smallest = min(map(len, first.batches), default=0)
-        if smallest < place.parts:
+        if smallest < place.n_parts:
             raise ValueError(
-                f"batch_size: expected batches of at least {place.parts} pairs ({place.world} processes × "
+                f"batch_size: expected batches of at least {place.n_parts} pairs ({place.world_size} processes × "
                 f"gradient_accumulation_steps = {place.gradient_accumulation_steps}), got {smallest}: {self.pairs} "
                 f"pairs in batches of {batch_size}"
             )
 
-    def epoch(self, number: int) -> EpochStream:
+    def build_epoch(self, number: int) -> EpochDataset:
         """Build one epoch. The most recent epoch is cached."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
@@ -286,7 +286,7 @@ class EpochBatches:
             encoded, features = self._last[1].encoded, self._last[1].features
         else:
             encoded, features = self._encoder.encode_all(examples), self._compute_features(examples)
-        batches = epoch_batches(
+        batches = build_epoch_batches(
             encoded.lengths,
             self._batch_size,
             seed=self._seed,
@@ -294,7 +294,7 @@ class EpochBatches:
             groups=find_groups(examples) if self._added else (),
             strata=find_strata(examples) if self._added and self._stratified else (),
         )
-        stream = EpochStream(
+        stream = EpochDataset(
             examples,
             encoded,
             batches,
@@ -319,11 +319,11 @@ class EpochBatches:
             for name, values in self._features(examples).items()
         }
 
-    def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
+    def iter_batches(self, step: int, *, pin_memory: bool) -> Iterator[Batch]:
         """Iterate endlessly over this process's parts of the batches, from a given step."""
         number, done = divmod(step, self.steps)
         while True:
-            yield from self.epoch(number).loader(
-                done * self.gradient_accumulation_steps, workers=self._workers, pin=pin
+            yield from self.build_epoch(number).iter_items(
+                done * self.gradient_accumulation_steps, num_workers=self._workers, pin_memory=pin_memory
             )
             number, done = number + 1, 0

@@ -1,4 +1,4 @@
-"""Debiasing objectives: losses against a biased model, which share bias strength, pair weights and permuted pairs.
+"""Debiasing objectives: losses with a biased model, which share bias strength, pair weights and permuted pairs.
 
 Confidence regularisation: the student learns from a teacher whose distribution is flatter, the surer a biased model is
 of the gold label.
@@ -91,9 +91,9 @@ from unbag.training.config_recipes import (
     MendConfig,
     ReweightingConfig,
 )
-from unbag.training.hex import last_linear
-from unbag.training.max_entropy import PermutedPairs, entropies
-from unbag.training.objective import Loss, Objective
+from unbag.training.hex import find_last_linear
+from unbag.training.max_entropy import PermutedPairs, compute_entropies
+from unbag.training.objective import BatchLoss, Objective
 
 if TYPE_CHECKING:
     from unbag.training.data import TrainingData
@@ -102,12 +102,12 @@ if TYPE_CHECKING:
 class DebiasedObjective(Objective):
     """Objective Σ w_i · l_i / n − α · H, where H is the mean entropy on permuted pairs.
 
-    Subclasses define l_i, the loss of a pair given the biased model (`losses`). Evaluation and publishing use the
-    network without the bias.
+    Subclasses define l_i, the loss of a pair given the biased model (`compute_losses`). Evaluation and publishing use
+    the network without the bias.
 
     The strength of the bias goes linearly from `bias_strength` in the first step to `anneal` in the last (Utama et al.
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
-    (`bias.group_weights`). α and the permutations are those of max-entropy (`max_entropy`).
+    (`bias.compute_group_weights`). α and the permutations are those of max-entropy (`max_entropy`).
     """
 
     def __init__(self, network: Any, options: DebiasConfig, *, language: str = "en", distill: float = 0.0) -> None:
@@ -127,9 +127,9 @@ class DebiasedObjective(Objective):
             PermutedPairs(options.permutations, seed=options.seed, language=language) if options.alpha else None
         )
 
-    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Build the permutations of the examples. The list is empty if α = 0."""
-        return self._permuted.extra_pairs(examples, epoch) if self._permuted else []
+        return self._permuted.build_extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
         """Set the number of completed steps, which determines the strength of the bias."""
@@ -145,7 +145,7 @@ class DebiasedObjective(Objective):
         # After the last step the count of passes is beyond the schedule; the strength stays at its last value.
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
-    def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
+    def compute_loss(self, labels: Tensor, **inputs: Tensor) -> BatchLoss:
         """Compute the loss of a batch. The loss parts are the plain cross-entropy and the entropy of permuted pairs."""
         names: tuple[str, ...] = (BIAS, TEACHER, ORIGINAL, WEIGHT)
         features = {name: inputs.pop(name).float() for name in names if name in inputs}
@@ -160,12 +160,12 @@ class DebiasedObjective(Objective):
         loss = losses.mean()
         parts = {"cross_entropy": cross_entropy(logits[:b].detach(), labels)}
         if self._permuted is not None:
-            entropy = self._permuted.entropy(logits[b:], b)
+            entropy = self._permuted.compute_mean_entropy(logits[b:], b)
             loss = loss - self.options.alpha * entropy
             parts["entropy"] = entropy.detach()
         if self.training:
             self._passes += 1
-        return Loss(loss, logits[:b].detach(), parts)
+        return BatchLoss(loss, logits[:b].detach(), parts)
 
     def _forward(
         self, labels: Tensor, features: dict[str, Tensor], encoded: dict[str, Tensor]
@@ -174,9 +174,9 @@ class DebiasedObjective(Objective):
         logits = self.network(**encoded).logits.float()
         # In half precision, the softmax of a product of two distributions would lose the small probabilities.
         with torch.autocast(logits.device.type, enabled=False):
-            return logits, self.losses(logits[: len(labels)], labels, features)
+            return logits, self.compute_losses(logits[: len(labels)], labels, features)
 
-    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute the loss of each example, shape (b,).
 
         Args:
@@ -187,10 +187,10 @@ class DebiasedObjective(Objective):
         raise NotImplementedError
 
 
-class Weighted(DebiasedObjective):
+class WeightedCrossEntropy(DebiasedObjective):
     """Weighted cross-entropy. A biased model, if any, affects only the weights."""
 
-    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −log p(gold) for each example."""
         return cross_entropy(logits, labels, reduction="none")
 
@@ -198,7 +198,7 @@ class Weighted(DebiasedObjective):
 _ANSWERS = "answers"  # folder of stored predictions, inside the work folder of a run
 
 
-def bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
+def build_bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
     """Load or fit the biased model and the teacher for a recipe.
 
     Args:
@@ -215,7 +215,7 @@ def bias_features(config: DebiasConfig, pairs: "TrainingData", models: Mapping[s
     return BiasFeatures(_bias(config, pairs, models), teacher, balanced=config.balance > 0)
 
 
-def mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures | None:
+def build_mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures | None:
     """Load or fit the biased model and the original model for the `mend` recipe.
 
     Args:
@@ -239,37 +239,37 @@ def mend_features(config: MendConfig, pairs: "TrainingData", models: Mapping[str
             raise ModelError(f"--distill: {error}") from None
         original = bias.OriginalModel(network)
     if config.uses_bias:
-        return replace(bias_features(config, pairs, models), original=original)
+        return replace(build_bias_features(config, pairs, models), original=original)
     return BiasFeatures(None, original=original) if original else None
 
 
-def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> bias.Bias:
+def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> bias.BiasedModel:
     if config.bias in WORDS:
         examples = [example for part in pairs.training for example in part.examples]
-        return bias.lexical_bias(config.bias, examples, language=pairs.language)
+        return bias.build_lexical_biased_model(config.bias, examples, language=pairs.language)
     if config.bias == SELF:
-        seen = data.draw_pairs(pairs.training, config.weak_examples, config.seed)
+        seen = data.sample_from_parts(pairs.training, config.weak_examples, config.seed)
         if config.word_order == "permuted":  # the weak learner and the epochs have the permuted pairs
             seen = [data.permute_words(part, seed=config.seed) for part in seen]
-        return bias.MaskedBias(
+        return bias.MaskedBiasedModel(
             _network(config, models["weak"]), [example for part in seen for example in part.examples]
         )
     if config.reads_predictions:
-        return bias.PrecomputedBias(Path(config.bias))
+        return bias.PrecomputedBiasedModel(Path(config.bias))
     return _network(config, Path(config.bias))
 
 
-def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.Bias:
-    from unbag.training.output import work_folder
+def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.BiasedModel:
+    from unbag.training.output import get_work_folder
 
-    store = work_folder(config.output_dir) / _ANSWERS
-    return bias.CachedBias(bias.NetworkBias(model, store, max_length=config.max_length, **options))
+    store = get_work_folder(config.output_dir) / _ANSWERS
+    return bias.CachedBiasedModel(bias.ClassifierBiasedModel(model, store, max_length=config.max_length, **options))
 
 
-class ConfidenceRegularised(DebiasedObjective):
+class ConfidenceRegularization(DebiasedObjective):
     """Confidence regularisation: cross-entropy with teacher predictions that are smoothed on biased examples."""
 
-    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −Σ target · log p for each example."""
         beta = (self.strength * features[BIAS]).softmax(dim=1).gather(1, labels[:, None])
         # The softmax of scaled log-probabilities is the normalised power t^(1 − β).
@@ -303,7 +303,7 @@ class LearnedMixin(DebiasedObjective):
         self._entropy_penalty = options.entropy_penalty
         encoded = tokenizer(*_PROBE, return_tensors="pt")
         inputs = {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
-        layer = network.get_submodule(last_linear(network, inputs))
+        layer = network.get_submodule(find_last_linear(network, inputs))
         self.gate = nn.Linear(layer.in_features, 1, device=network.device)
         self._captured: tuple[Tensor, Tensor] | None = None
         layer.register_forward_hook(self._capture)
@@ -321,7 +321,7 @@ class LearnedMixin(DebiasedObjective):
         with torch.autocast(logits.device.type, enabled=False):
             bias = softplus(self.gate(hidden)) * self.strength * features[BIAS]
             losses = cross_entropy(logits[:b] + bias, labels, reduction="none")
-            return logits, losses + self._entropy_penalty * entropies(bias)
+            return logits, losses + self._entropy_penalty * compute_entropies(bias)
 
 
 def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
@@ -340,12 +340,12 @@ class ProductOfExperts(DebiasedObjective):
     Only the network is published.
     """
 
-    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −log softmax(logits + s · log b)[gold] for each example."""
         return cross_entropy(logits + self.strength * features[BIAS], labels, reduction="none")
 
 
-class Reweighted(DebiasedObjective):
+class ReweightedCrossEntropy(DebiasedObjective):
     """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
@@ -360,7 +360,7 @@ class Reweighted(DebiasedObjective):
         super().__init__(network, options, language=language)
         self._gamma = gamma
 
-    def losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
+    def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute the weighted cross-entropy for each example."""
         k = logits.shape[1]
         of_gold = features[BIAS].gather(1, labels[:, None]).squeeze(1)

@@ -1,4 +1,4 @@
-"""Errors of the machine as one line each: out of memory, disk full, a data loading process that died."""
+"""System errors as one-line messages: out of memory, disk full, terminated data loading process."""
 
 import errno
 import time
@@ -41,8 +41,9 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
             raise OutOfMemoryError(_no_memory(config, error)) from error
         if (death := _worker_death(error, config)) is not None:
             raise WorkerError(
-                f"a data loading process died ({extract_first_line(death)}), perhaps killed for lack of memory; use "
-                f"fewer (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
+                f"a data loading process died ({extract_first_line(death)}), perhaps due to a lack of memory; use "
+                f"fewer processes (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and "
+                f"{_RESUME}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, extract_first_line(error)) from error
@@ -88,6 +89,7 @@ def _no_memory(config: TrainConfig, error: Exception) -> str:
         else ""
     )
     return (
-        f"out of memory in a training step ({extract_first_line(error, longest=200)}); {parts}a lower --max-length, or "
-        f"--precision bf16. A smaller --batch-size than {config.batch_size} fits too, but changes the training"
+        f"out of memory in a training step ({extract_first_line(error, max_length=200)}); {parts}a lower --max-length, "
+        f"or --precision bf16. A --batch-size below {config.batch_size} also needs less memory, but changes the "
+        "training"
     )

@@ -1,4 +1,4 @@
-"""HEX: training on the part of a classifier's outputs that superficial word statistics do not explain.
+"""HEX: training on the component of a classifier's outputs that superficial word statistics do not explain.
 
 "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference"
 (anonymous EMNLP-IJCNLP submission), section 3, after Wang et al. 2019, "Learning Robust Representations by Projecting
@@ -47,7 +47,7 @@ from unbag.baselines.lexical.embeddings import EmbeddingTable
 from unbag.models.hex.residual import ResidualHead, compute_hex_outputs
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
-from unbag.training.objective import Loss, Objective
+from unbag.training.objective import BatchLoss, Objective
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
@@ -61,10 +61,10 @@ s = 1, 1 % at s = 0.01, half at 0.001. Where float32 leaves only rounding (s = 1
 bounds the gradient: that of a plain projection grows with 1 / s, and that of a pseudo-inverse is unbounded where the
 rank changes."""
 _FLOOR: Final = 1e-12
-"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible beside logits of the order of 1."""
+"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible compared with logits of about 1."""
 
 
-def exact_dtype(device: torch.device) -> torch.dtype:
+def select_exact_dtype(device: torch.device) -> torch.dtype:
     """Select the dtype for sums over a batch: float64, or float32 on devices without float64.
 
     The products are k × k, so float64 costs nothing. In float32, squaring F_G would raise its error to the ridge's
@@ -73,7 +73,7 @@ def exact_dtype(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
+def solve_coefficients(gram: Tensor, cross: Tensor) -> Tensor:
     """Compute ω = (F_GᵀF_G)⁻¹ F_GᵀF_B with a ridge of 1e-6 (HEX paper, section 3, equation 1).
 
     Args:
@@ -105,11 +105,11 @@ def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
     Returns:
         F_L, shape (b, m), in the type of `explained`.
     """
-    exact = exact_dtype(explained.device)
+    exact = select_exact_dtype(explained.device)
     f_b, f_g = explained.to(exact), explaining.to(exact)
     products = sum_over_processes(f_g.T @ torch.cat([f_g, f_b], dim=1))  # (k, k + m), one all-reduce for both
     k = f_g.shape[1]
-    return (f_b - f_g @ coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
+    return (f_b - f_g @ solve_coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ class BiasHook:
         network.get_submodule(layer).register_forward_hook(self._copy_bias)
 
     @contextmanager
-    def during(self) -> Iterator[BiasSnapshot]:
+    def record_bias(self) -> Iterator[BiasSnapshot]:
         """Copy the bias vector while the network runs in this context."""
         self._snapshot = BiasSnapshot()
         try:
@@ -172,20 +172,20 @@ class BiasHook:
             self._snapshot.bias = module.bias.clone()  # FSDP and ZeRO-3 free the layer's own after its forward pass
 
 
-def network_word_table(network: Any, special: Collection[int]) -> WordTable:
+def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
     """Copy a network's token embeddings, without position embeddings and before any normalisation.
 
     Args:
         network: `PreTrainedModel`.
-        special: Ids of special tokens.
+        special_ids: Ids of special tokens.
     """
     vectors = network.get_input_embeddings().weight.detach().float().clone()
     is_word = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
-    is_word[sorted(special)] = False
+    is_word[sorted(special_ids)] = False
     return WordTable(vectors, is_word)
 
 
-def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) -> WordTable:
+def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) -> WordTable:
     """Look up the embeddings of a tokenizer's tokens in another table, such as word vectors.
 
     A token has the embedding of its text, if the tokenizer turns that text into this one token, as it does with whole
@@ -205,14 +205,15 @@ def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) ->
     texts = [tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids]
     again = tokenizer(texts, add_special_tokens=False)["input_ids"]
     words = {number: text.strip() for number, text, made in zip(ids, texts, again, strict=True) if made == [number]}
-    has_vector = table.counts((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
+    has_vector = table.count_tokens((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(
-            f"expected embeddings of some of the tokenizer's {len(words):,} words, got none; is it the right language?"
+            f"expected embeddings for words of the tokenizer ({len(words):,}), got none; check the language of the "
+            "embeddings"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
-    vectors[matched] = torch.from_numpy(table.means([(words[number],) for number in matched])).float()
+    vectors[matched] = torch.from_numpy(table.compute_means([(words[number],) for number in matched])).float()
     is_word = torch.zeros(vocabulary, dtype=torch.bool)
     is_word[matched] = True
     return WordTable(vectors, is_word)
@@ -221,7 +222,7 @@ def embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: Any) ->
 _TOLERANCE: Final = 1e-5  # the outputs are the same numbers, perhaps copied or rounded alike to half precision
 
 
-def last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
+def find_last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
     """Find the name of the linear layer whose outputs are the logits.
 
     Names differ between models (`classifier`, `classifier.out_proj`, `classification_head.out_proj`, `score`, …), so
@@ -276,7 +277,7 @@ _PROBE: Final = "Two dogs run.", "Animals are moving."
 _BRANCH: Final = "branch."
 
 
-class Hex(Objective):
+class HexObjective(Objective):
     """Objective of the HEX recipe, for classifiers whose logits are computed by a linear layer.
 
     In training the logits are those of F_L over the joint batch of all processes. The batch should have many more rows
@@ -322,15 +323,15 @@ class Hex(Objective):
         self._warm_passes = 0  # set by `begin`, which knows the number of steps
         self._superficial_weight = options.superficial_weight
         encoded = tokenizer(*_PROBE, return_tensors="pt")
-        self._layer = last_linear(
+        self._layer = find_last_linear(
             network, {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
         )
         self._embeddings: str | None = None
         if options.embeddings is None:
-            table = network_word_table(network, tokenizer.all_special_ids)
+            table = build_network_word_table(network, tokenizer.all_special_ids)
         else:
             named = embeddings.load_embeddings(options.embeddings)
-            table, self._embeddings = embedding_word_table(named, network, tokenizer), named.identity
+            table, self._embeddings = build_embedding_word_table(named, network, tokenizer), named.identity
         self.branch = SuperficialBranch(
             table,
             network.config.num_labels,
@@ -343,7 +344,7 @@ class Hex(Objective):
         # A counter on the device, so that the host never waits for a comparison with it.
         self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device), persistent=False)
 
-    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
         """Compute the cross-entropy of F_L + λ F_G, or in warm start and evaluation that of f([h, 0]).
 
         Its parts are the cross-entropy of f([h, 0]) and, in training, the fraction of W_h h that F_G explains (squared
@@ -352,7 +353,7 @@ class Hex(Objective):
         if not self.training:
             plain = self.network(**encoded).logits.float()
             loss = cross_entropy(plain, labels)
-            return Loss(loss, plain, {"plain_cross_entropy": loss.detach()})
+            return BatchLoss(loss, plain, {"plain_cross_entropy": loss.detach()})
         plain, f_b, f_g = self._outputs(encoded)
         encoder_part = f_b - f_g  # W_h h
         residual = project_out(encoder_part, f_g)
@@ -367,12 +368,12 @@ class Hex(Objective):
                 "plain_cross_entropy": cross_entropy(plain, labels),
                 "explained": 1 - residual.square().sum() / encoder_part.square().sum().clamp(min=1e-12),
             }
-        return Loss(loss, torch.where(warm, plain, residual).detach(), parts)
+        return BatchLoss(loss, torch.where(warm, plain, residual).detach(), parts)
 
     def _outputs(self, encoded: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the logits W_h h + b, F_B and F_G of a batch, each of shape (b, k), in float32."""
-        mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
-        with self._watch.during() as snapshot:
+        mean = self.branch.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
+        with self._watch.record_bias() as snapshot:
             plain = self.network(**encoded).logits.float()
         return plain, *compute_hex_outputs(self.branch, plain, mean, snapshot.bias)
 
@@ -385,7 +386,7 @@ class Hex(Objective):
             self._products += f_g.T.to(self._products) @ torch.cat([f_g, f_b], dim=1).to(self._products)
         return plain
 
-    def provenance(self) -> dict[str, Any]:
+    def build_provenance(self) -> dict[str, Any]:
         """Build the JSON record of g's embeddings. Empty if g uses the network's own embeddings."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 
@@ -399,7 +400,7 @@ class Hex(Objective):
         """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* depends on one pair only."""
         k, device = self.network.config.num_labels, accelerator.device
         # `predict` adds to this tensor and does not return the products: FSDP may round what a module returns.
-        self._products = torch.zeros(k, 2 * k, dtype=exact_dtype(device), device=device)
+        self._products = torch.zeros(k, 2 * k, dtype=select_exact_dtype(device), device=device)
         was_training = module.training
         module.eval()
         for batch in batches:
@@ -407,7 +408,7 @@ class Hex(Objective):
         module.train(was_training)
         summed: Tensor = accelerator.reduce(self._products, reduction="sum")
         self._products = None
-        self.omega = coefficients(summed[:, :k], summed[:, k:]).float()
+        self.omega = solve_coefficients(summed[:, :k], summed[:, k:]).float()
 
     def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write g, W_g and ω* for `residual.ResidualHead.load`. Call `finish` first."""

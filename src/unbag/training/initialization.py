@@ -41,10 +41,10 @@ from unbag.utils.redaction import extract_first_line
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
-"""Config fields that follow from vocabulary, vectors or encoder, and are no options."""
+"""Config fields that follow from vocabulary, vectors or encoder, and are not options."""
 
 
-class Parts(NamedTuple):
+class ModelComponents(NamedTuple):
     """Components of an untrained model: tokenizer, config fields and embeddings.
 
     Attributes:
@@ -68,7 +68,7 @@ def initialize_model(
     vectors: str | None = None,
     dimensions: int = 300,
     encoder: str | None = None,
-    least: int = 1,
+    min_count: int = 1,
     options: Mapping[str, str] | None = None,
     pipeline: str | None = None,
     seed: int = 13,
@@ -84,7 +84,7 @@ def initialize_model(
         dimensions: Dimensions of random vectors.
         encoder: Hub id or folder of a transformer whose frozen outputs replace word embeddings. The model has its
             tokenizer, and no corpus is read.
-        least: Minimum number of occurrences of a word of the vocabulary.
+        min_count: Minimum number of occurrences of a word of the vocabulary.
         options: Options of the model's config, as text.
         pipeline: spaCy pipeline that tags or parses, for models that need one; by default the small English one.
         seed: Random seed for the vectors of words without one.
@@ -102,11 +102,13 @@ def initialize_model(
     if encoder is not None:
         if kind.needs or vectors is not None:
             other = "--vectors" if vectors else name
-            raise ValueError(f"--encoder: expected none with {other}, which needs whole words, got {encoder}")
+            raise ValueError(
+                f"--encoder: expected no encoder with {other}, which needs whole words, got {encoder}; omit --encoder"
+            )
         parts = _of_encoder(encoder)
     else:
         _check_words(kind, corpora, vectors, pipeline)
-        parts = _of_words(kind, corpora, vectors, dimensions, least, pipeline, seed)
+        parts = _of_words(kind, corpora, vectors, dimensions, min_count, pipeline, seed)
         if vectors is None and "train_embeddings" not in given:
             given["train_embeddings"] = True  # random vectors carry no information until they are trained
     config = kind.config(**{**kind.options, **parts.config, **given})
@@ -127,7 +129,7 @@ def initialize_model(
 
 def _require_free(output_dir: Path) -> None:
     if output_dir.exists():
-        raise ValueError(f"{output_dir} exists already; name another folder with --output-dir")
+        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
 
 
 _PT: Final = {"format": "pt"}  # metadata that transformers requires
@@ -160,7 +162,7 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
 def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
     """Validate the sources of the vocabulary before any is read completely."""
     if not corpora:
-        raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none")
+        raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none; pass one")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
         optional_deps.validate_dependency("nltk")
@@ -183,10 +185,10 @@ def _of_words(
     least: int,
     pipeline: str | None,
     seed: int,
-) -> Parts:
+) -> ModelComponents:
     sources = [source for name in corpora for source in _sources(name)]
     sentences = list(dict.fromkeys(chain.from_iterable(map(_sentences, sources))))
-    words = build_vocabulary(sentences, least=least)
+    words = build_vocabulary(sentences, min_count=least)
     if not words:
         raise ValueError(f"expected words that occur at least {least} times in {', '.join(corpora)}, got none")
     table = None if vectors is None else embeddings.load_embeddings(vectors)
@@ -197,23 +199,25 @@ def _of_words(
     facts: word_features.Tables = {}
     config: dict[str, Any] = {}
     if "spelling" in kind.needs:
-        facts |= word_features.spelling(words)
+        facts |= word_features.build_spelling_table(words)
         config["spelling"] = facts["spelling"].shape[1]
     if "stems" in kind.needs:
-        facts |= word_features.stems(words)
+        facts |= word_features.build_stem_table(words)
         config["stems"] = True
     if "tags" in kind.needs:
         from unbag.data.text.tagging import Tagger
 
-        tagged, config["tags"] = word_features.tags(words, sentences, Tagger(*([pipeline] if pipeline else [])))
+        tagged, config["tags"] = word_features.build_tag_table(
+            words, sentences, Tagger(*([pipeline] if pipeline else []))
+        )
         facts |= tagged
     if "relations" in kind.needs:
-        facts |= word_features.relations(words)
+        facts |= word_features.build_relation_table(words)
         config["relations"] = len(facts["related"])
     if pipeline and "parser" in kind.config.__annotations__:
         config["parser"] = pipeline
     size, width = made.table.shape
-    return Parts(
+    return ModelComponents(
         build_word_tokenizer(words),
         {**config, "vocab_size": size, "embedding_size": width, "bos_token_id": START_ID, "pad_token_id": PAD_ID},
         {"words.weight": torch.from_numpy(made.table)} | {key: torch.from_numpy(each) for key, each in facts.items()},
@@ -229,7 +233,7 @@ def _of_words(
     )
 
 
-def _of_encoder(name: str) -> Parts:
+def _of_encoder(name: str) -> ModelComponents:
     origin = resolve_origin(name, None)
     files = origin.download(weights=True)
     validate_config_counts(files / "config.json")
@@ -240,12 +244,19 @@ def _of_encoder(name: str) -> Parts:
         raise ValueError(f"--encoder: cannot load {name}: {extract_first_line(error)}") from error
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
-        raise ValueError(f"--encoder: expected a fast tokenizer with a first token and padding, got that of {name}")
+        raise ValueError(
+            f"--encoder: expected a fast tokenizer with a first token and padding, got the tokenizer of {name}; "
+            "use another encoder"
+        )
     made = build_pair_tokenizer(
-        tokenizer.backend_tokenizer, start=start, end=end, pad=tokenizer.pad_token, unknown=tokenizer.unk_token
+        tokenizer.backend_tokenizer,
+        start_token=start,
+        end_token=end,
+        pad_token=tokenizer.pad_token,
+        unknown_token=tokenizer.unk_token,
     )
     config = network.config
-    return Parts(
+    return ModelComponents(
         made,
         {
             "encoder": {
@@ -276,7 +287,7 @@ def _sources(name: str) -> Iterator[PairSource]:
 
 
 def _sentences(source: PairSource) -> Iterator[str]:
-    for example in source.examples():
+    for example in source.iter_examples():
         yield example.premise
         yield example.hypothesis
 
@@ -285,7 +296,7 @@ _TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words 
 _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
-def parameters(kind: Architecture, **options: Any) -> int:
+def count_parameters(kind: Architecture, **options: Any) -> int:
     """Count the parameters of a model architecture without its word embeddings.
 
     The word embeddings have 300 dimensions.

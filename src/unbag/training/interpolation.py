@@ -1,4 +1,4 @@
-"""Interpolation after training: the weights between original and trained model that lose little validation accuracy.
+"""Interpolation after training, between the original and the trained weights, with a limit on the accuracy loss.
 
 Wortsman et al. 2022 (WiSE-FT), https://arxiv.org/abs/2109.01903, interpolate between a model before and after
 fine-tuning. The rule that chooses α is unbag's.
@@ -11,7 +11,7 @@ from typing import Any, Final
 from unbag.inference.loading import has_classification_head
 from unbag.training.loop import ALL, Metrics
 from unbag.training.output import Record
-from unbag.training.weight_averaging import clone_weights, interpolate
+from unbag.training.weight_averaging import clone_weights, interpolate_weights
 
 OPTION: Final = "--interpolate"
 GRID: Final = tuple(step / 10 for step in range(11))
@@ -20,7 +20,7 @@ _TOTALS: Final = frozenset({"alpha", ALL})  # keys of a row of the curve that na
 logger = logging.getLogger(__name__)
 
 
-class WeightLine:
+class WeightInterpolation:
     """Linear interpolation (1 − α) θ_original + α θ_trained of a network's weights, for each α in `GRID`."""
 
     def __init__(self, network: Any, *, sharding: str | None = None) -> None:
@@ -28,7 +28,7 @@ class WeightLine:
 
         Args:
             network: Classifier to train.
-            sharding: Kind of sharding, None if each process has all weights (`sharding.kind`).
+            sharding: Kind of sharding, None if each process has all weights (`sharding.describe_sharding`).
 
         Raises:
             ValueError: If the network has a new head, or its weights are sharded.
@@ -39,10 +39,13 @@ class WeightLine:
                 "`unbag models interpolate`"
             )
         if not has_classification_head(network.config):
-            raise ValueError(f"{OPTION}: expected a model that is a classifier before training, got one without a head")
+            raise ValueError(
+                f"{OPTION}: expected a model that is a classifier before training, got a model without a head; "
+                f"omit {OPTION}"
+            )
         self._original = clone_weights(network)
 
-    def choose(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
+    def select_weights(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
         """Choose α by the accuracy on validation pairs, and set the network's weights to those for this α.
 
         All processes call this together.
@@ -57,21 +60,21 @@ class WeightLine:
         trained = clone_weights(network)
         curve: list[Record] = []
         for alpha in GRID:
-            network.load_state_dict(interpolate(self._original, trained, alpha))
+            network.load_state_dict(interpolate_weights(self._original, trained, alpha))
             curve.append({"alpha": alpha, **evaluate()})
         alpha = choose_alpha(curve)
         if alpha == 0:
             logger.warning(
-                "%s: each α above 0 loses more than %d point of accuracy on a validation corpus; the output is the "
-                "original model",
+                "%s: every α above 0 loses more than %d point of accuracy on a validation corpus; the output is "
+                "the original model",
                 *(OPTION, MAX_LOSS),
             )
-        network.load_state_dict(interpolate(self._original, trained, alpha))
+        network.load_state_dict(interpolate_weights(self._original, trained, alpha))
         return {"alpha": alpha, "max_loss": MAX_LOSS, "curve": curve}
 
 
-def chosen_metrics(interpolation: Record) -> Metrics:
-    """Get the validation metrics for the chosen α from the return value of `WeightLine.choose`."""
+def get_chosen_metrics(interpolation: Record) -> Metrics:
+    """Get the validation metrics for the chosen α from the return value of `WeightInterpolation.select_weights`."""
     [row] = [row for row in interpolation["curve"] if row["alpha"] == interpolation["alpha"]]
     return {part: metrics for part, metrics in row.items() if part != "alpha"}
 

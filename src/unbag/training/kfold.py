@@ -25,14 +25,14 @@ from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import to_json
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
-from unbag.training.config_recipes import SEEDS, KFoldConfig, Protocol
-from unbag.training.data import Part, TrainingData, examples_from_rows, keep_examples
+from unbag.training.config_recipes import SEEDS, FoldProtocol, KFoldConfig
+from unbag.training.data import DataPart, TrainingData, convert_rows_to_examples, filter_part
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
-from unbag.training.rearranged import load_or_train, record_path
+from unbag.training.rearranged import get_record_path, load_or_train
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import summarise_values, validate_distinct_seeds
+from unbag.training.seeds import summarize_values, validate_distinct_seeds
 from unbag.utils import rng
 from unbag.utils.files import write_json
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 FILE: Final = "kfold.json"
 GROUPS: Final = ("modifier_type", "part", "seed")
-"""Groups of pairs: Tables 18-21, Tables 22-24, and whether training had other pairs of the same seed sentence (`seen`)
-or none (`unseen`)."""
+"""Groups of pairs: Tables 18-21, Tables 22-24, and whether the training data has other pairs of the same seed (`seen`)
+or not (`unseen`)."""
 _SET: Final = "sicck"
-_FOLDINGS: Final[Mapping[Protocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
+_FOLDINGS: Final[Mapping[FoldProtocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
 _SCHEMA: Final = 1
 
 
@@ -59,12 +59,12 @@ def cross_validate(
 ) -> Record:
     """Run k-fold cross-validation once per seed: fine-tune on the other folds, predict each fold, and score.
 
-    A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`fold_data`) and predicts both
-    rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule turns both
-    predictions into one of four labels (`challenge_sets.sicck`). The model without fine-tuning is scored in the same
-    way. The config's `protocol` chooses folds and training pairs (`config_recipes.Protocol`). Folds do not depend on
-    the training seed; all other random numbers do. Predicted pairs never select a model: each fold is trained to the
-    last step.
+    A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`select_fold_data`). It
+    predicts both rows of each pair: the original and the one with premise and hypothesis exchanged. The reverse rule
+    turns both predictions into one of four labels (`challenge_sets.sicck`). The model without fine-tuning is scored in
+    the same way. The config's `protocol` chooses folds and training pairs (`config_recipes.FoldProtocol`). Folds do
+    not depend on the training seed; all other random numbers do. Predicted pairs never select a model: each fold is
+    trained to the last step.
 
     An interrupted run resumes when called again: folds with stored predictions are not trained again, and an unfinished
     fold resumes from its checkpoint.
@@ -87,7 +87,7 @@ def cross_validate(
         ValueError: If a seed occurs twice, or `config.output_dir` holds folds of another run; see also `run`.
     """
     seeds = validate_distinct_seeds(seeds) or list(SEEDS)
-    preflight.check(config)
+    preflight.validate_run(config)
     built = built or build_requested_set(_official(config))
     model, probabilities = _zero_shot(
         config.model,
@@ -109,10 +109,10 @@ def cross_validate(
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
-                    f"{record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; use "
-                    "--revision, or name another --output-dir"
+                    f"{get_record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; "
+                    "use --revision, or another --output-dir"
                 )
-        scores = _scores(built, out_of_fold_probabilities(built, folds))
+        scores = _scores(built, collect_out_of_fold_probabilities(built, folds))
         fold_records = [
             {name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} | {"steps": fold["training"]["steps"]}
             for fold in folds
@@ -129,7 +129,7 @@ def cross_validate(
         "data": dict(built.data),
         "zero_shot": zero_shot,
         "runs": runs,
-        "summary": summarise_folds(zero_shot, [each["scores"] for each in runs]),
+        "summary": summarize_folds(zero_shot, [each["scores"] for each in runs]),
         "environment": results.collect_environment(),
     }
     # Through JSON types once, so that the returned record equals the file.
@@ -144,7 +144,7 @@ def _official(config: KFoldConfig) -> SetRequest:
     return SetRequest(_SET, OFFICIAL, options | ({"file": str(config.official_file)} if config.official_file else {}))
 
 
-def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", seed: int) -> TrainingData:
+def select_fold_data(built: BuiltSet, fold: int, *, protocol: FoldProtocol = "authors", seed: int) -> TrainingData:
     """Select the training and held-out pairs for predicting a fold.
 
     `authors`: original rows, not exchanged, with three labels, forward and reverse entailment both entailment; a random
@@ -154,7 +154,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     Args:
         built: Challenge set with the column `fold`.
         fold: Fold to predict.
-        protocol: See `config_recipes.Protocol`; the folds themselves are those of the set.
+        protocol: See `config_recipes.FoldProtocol`; the folds themselves are those of the set.
         seed: Random seed for the held-out tenth.
 
     Raises:
@@ -166,7 +166,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
         raise ValueError(
             f"expected pairs in fold {fold} and in others, got {in_fold.sum()} of {len(in_fold)} rows in it"
         )
-    examples = examples_from_rows(rows)
+    examples = convert_rows_to_examples(rows)
     if protocol == "authors":
         four_way = read_column(rows, "four_way").to_pylist()
         examples = [
@@ -180,10 +180,10 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
         "rows": len(examples),
         "excluded": {},
     }
-    part = Part(_SET, examples, 1.0, built.language, record)
+    part = DataPart(_SET, examples, 1.0, built.language, record)
 
-    def keep(part: Part, reason: str, kept: NDArray[np.bool_]) -> Part:
-        return keep_examples(part, reason, [each for each, is_kept in zip(part.examples, kept, strict=True) if is_kept])
+    def keep(part: DataPart, reason: str, kept: NDArray[np.bool_]) -> DataPart:
+        return filter_part(part, reason, [each for each, is_kept in zip(part.examples, kept, strict=True) if is_kept])
 
     if protocol != "authors":
         return TrainingData((keep(part, "held out", ~in_fold),), (keep(part, "trained on", in_fold),))
@@ -196,7 +196,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     return TrainingData((keep(training, "held out", ~tenth),), (keep(training, "trained on", tenth),))
 
 
-def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
+def collect_out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
     """Collect the out-of-fold probabilities of all rows, in the order of `LABELS`, shape (n, 3).
 
     Args:
@@ -207,7 +207,7 @@ def out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]
     return np.array([by_id[name] for name in read_column(built.rows, "id").to_pylist()], dtype=np.float32)
 
 
-def summarise_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the scores with and without fine-tuning over all runs, for all pairs and by group.
 
     Args:
@@ -220,7 +220,7 @@ def summarise_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
         summary: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
             values = [select(scores)[name].value for scores in runs]
-            summary[name] = {"zero_shot": before[name].value, **summarise_values(values)}
+            summary[name] = {"zero_shot": before[name].value, **summarize_values(values)}
         return summary
 
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
@@ -245,9 +245,10 @@ def _zero_shot(
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:
         raise ValueError(
-            f"--model: expected a classifier of {', '.join(LABELS)}, got one of {', '.join(predictor.label_space)}"
+            f"--model: expected a classifier with the labels {', '.join(LABELS)}, got "
+            f"{', '.join(predictor.label_space)}"
         )
-    validate_label_order(predictor, built.language, mapped=label_map is not None)
+    validate_label_order(predictor, built.language, has_label_map=label_map is not None)
     progress = (
         None if progress_callback is None else lambda done, total: progress_callback(f"{_SET}, zero-shot", done, total)
     )
@@ -258,7 +259,7 @@ def _zero_shot(
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
     """Load the record of one fold with its predictions, or train and predict it."""
-    data = fold_data(built, fold, protocol=config.protocol, seed=config.seed)
+    data = select_fold_data(built, fold, protocol=config.protocol, seed=config.seed)
 
     def train_and_predict() -> Record:
         # The data identify the run; the path of their file does not.
@@ -292,7 +293,7 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
             challenge_sets.get_challenge_set(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), predictions)
         )
 
-    scores, seen = score(np.ones(len(built.rows), dtype=bool)), has_seed_in_training(built)
+    scores, seen = score(np.ones(len(built.rows), dtype=bool)), find_seed_leaks(built)
     by_seed = {
         name: {measure: group[measure] for measure in MEASURES}
         for name, rows in (("seen", seen), ("unseen", ~seen))
@@ -302,7 +303,7 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
     return {**scores, "by": {**scores["by"], "seed": by_seed}}
 
 
-def has_seed_in_training(built: BuiltSet) -> NDArray[np.bool_]:
+def find_seed_leaks(built: BuiltSet) -> NDArray[np.bool_]:
     """Compute a mask of the rows whose seed sentence also occurs in other folds, shape (n,).
 
     The model that predicts the row is trained on these other folds.

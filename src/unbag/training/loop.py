@@ -20,8 +20,8 @@ from transformers import get_linear_schedule_with_warmup
 
 from unbag.inference.memory import BatchSplitter
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, build_token_batches, iter_process_batches
-from unbag.training.checkpoints import Checkpoints
-from unbag.training.data import Part
+from unbag.training.checkpoints import CheckpointManager
+from unbag.training.data import DataPart
 from unbag.training.dataloading import EpochBatches, PairEncoder
 from unbag.training.objective import Objective
 from unbag.utils import rng
@@ -32,13 +32,13 @@ ALL: Final = "all"
 Rows = NDArray[np.intp]
 
 Metrics = dict[str, dict[str, float]]
-"""Metrics by name of a part, and of all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
+"""Metrics by name of the subset, including all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
 
 
 class HeldOutEvaluator:
     """Evaluator for the held-out pairs, which are tokenized once."""
 
-    def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
+    def __init__(self, parts: Sequence[DataPart], encoder: PairEncoder, order: Sequence[str]) -> None:
         self._splitter = BatchSplitter()
         self._names = [part.name for part in parts]
         self._encoder = encoder
@@ -55,13 +55,13 @@ class HeldOutEvaluator:
         """
         budget = CPU_BATCH_TOKENS if accelerator.device.type == "cpu" else GPU_BATCH_TOKENS
         batches = list(build_token_batches(self._encoded.lengths.tolist(), budget))
-        world, rank = accelerator.num_processes, accelerator.process_index
+        world_size, rank = accelerator.num_processes, accelerator.process_index
         # float64: in float32, sums over many pairs would depend on how the processes share them.
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # correct predictions, loss, pairs
         module.eval()
         with torch.no_grad():
-            for batch, wanted in iter_process_batches(batches, world, rank):
-                for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world):
+            for batch, wanted in iter_process_batches(batches, world_size, rank):
+                for rows, logits in self._run_batch(batch, partial(self._logits, module, accelerator), world_size):
                     if wanted:
                         gold = torch.from_numpy(self._outputs[rows])
                         correct = logits.argmax(dim=1) == gold
@@ -72,16 +72,16 @@ class HeldOutEvaluator:
         return self._metrics(_summed(sums, accelerator))
 
     def _run_batch(
-        self, batch: Rows, run: Callable[[Rows], torch.Tensor], world: int
+        self, batch: Rows, run: Callable[[Rows], torch.Tensor], world_size: int
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
         """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
-        if world == 1:
-            return self._splitter.predict_in_batches(batch, self._encoded.lengths, run)
+        if world_size == 1:
+            return self._splitter.run_in_parts(batch, self._encoded.lengths, run)
         # Several processes must call a sharded module equally often, so none may halve its batch.
         return iter([(batch, run(batch))])
 
     def _logits(self, module: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:
-        encoded = self._encoder.padded([self._encoded.tokens(row) for row in rows.tolist()])
+        encoded = self._encoder.pad([self._encoded.get_tokens(row) for row in rows.tolist()])
         logits: torch.Tensor = module(None, **send_to_device(encoded, accelerator.device)).float().cpu()
         return logits
 
@@ -109,7 +109,7 @@ OnStep = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimization:
+class OptimizerConfig:
     """Hyperparameters of the AdamW optimizer.
 
     Attributes:
@@ -126,7 +126,7 @@ class Optimization:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class TrainingSchedule:
     """Number of training steps, and intervals of evaluation, checkpoints and logging.
 
     Attributes:
@@ -150,7 +150,7 @@ class DivergedError(ValueError):
 
 
 @dataclass
-class History:
+class TrainingHistory:
     """Progress of a training run.
 
     Attributes:
@@ -181,15 +181,15 @@ def train(
     objective: Objective,
     epochs: EpochBatches,
     held_out: HeldOutEvaluator,
-    optimization: Optimization,
-    schedule: Schedule,
+    optimization: OptimizerConfig,
+    schedule: TrainingSchedule,
     accelerator: Accelerator,
-    checkpoints: Checkpoints,
+    checkpoints: CheckpointManager,
     *,
     seed: int,
     resume: Path | None = None,
     on_step: OnStep | None = None,
-) -> tuple[Any, History]:
+) -> tuple[Any, TrainingHistory]:
     """Train an objective in place. Resumes from the last checkpoint of the run, if there is one.
 
     The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
@@ -222,14 +222,14 @@ def train(
     optimizer = AdamW(groups, lr=optimization.learning_rate, fused=_fused(accelerator))
     scheduler: Any = get_linear_schedule_with_warmup(optimizer, warmup_steps, total)  # type: ignore[no-untyped-call]
     module, optimizer, scheduler = accelerator.prepare(module, optimizer, scheduler)
-    history = History()
-    if start := checkpoints.last() or resume:
-        history = History(**checkpoints.load(start))
+    history = TrainingHistory()
+    if start := checkpoints.find_last() or resume:
+        history = TrainingHistory(**checkpoints.load(start))
         logger.warning("resuming after step %d of %d", history.step, total)
     objective.begin(history.step, total)
     window = _Window(accelerator)
     module.train()
-    batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
+    batches = epochs.iter_batches(history.step, pin_memory=accelerator.device.type == "cuda")
     while history.step < total and not history.is_stopped(schedule.early_stopping_patience):
         # Each step and process seeds its own dropout, so that a resumed run has the masks of an uninterrupted one.
         torch.manual_seed(int(rng.compute_key(seed, "dropout", history.step, accelerator.process_index)))
@@ -277,7 +277,7 @@ def train(
         if on_step is not None:
             on_step(step, total, _message(window.last, history))
     if schedule.early_stopping_patience and history.best and history.best["step"] != history.step:
-        checkpoints.load(checkpoints.path(history.best["step"]))
+        checkpoints.load(checkpoints.get_path(history.best["step"]))
     return module, history
 
 
@@ -320,7 +320,7 @@ class _Window:
         return means
 
 
-def _message(loss: float | None, history: History) -> str:
+def _message(loss: float | None, history: TrainingHistory) -> str:
     parts = [] if loss is None else [f"loss {loss:.3f}"]
     if history.evaluations:
         parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")

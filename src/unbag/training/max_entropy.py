@@ -14,7 +14,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED, Permute
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
 from unbag.training.config import MaxEntropyOptions
-from unbag.training.objective import Loss, Objective
+from unbag.training.objective import BatchLoss, Objective
 
 
 class PermutedPairs:
@@ -35,7 +35,7 @@ class PermutedPairs:
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language
 
-    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Build n permutations of each example. In both sentences, every word changes its position."""
         pairs = []
         for example in examples:
@@ -47,12 +47,12 @@ class PermutedPairs:
                 continue
         return pairs
 
-    def entropy(self, logits: Tensor, b: int) -> Tensor:
+    def compute_mean_entropy(self, logits: Tensor, b: int) -> Tensor:
         """Compute the mean entropy (1 / (b n)) Σ H over the permuted pairs of b examples. It is 0 without pairs."""
-        return entropies(logits).sum() / (b * self._n)
+        return compute_entropies(logits).sum() / (b * self._n)
 
 
-class MaxEntropy(Objective):
+class MaxEntropyObjective(Objective):
     """Objective of the max-entropy recipe: cross-entropy − α · mean entropy on permuted pairs.
 
     All pairs are encoded in one forward pass.
@@ -78,26 +78,26 @@ class MaxEntropy(Objective):
         self.options = options or MaxEntropyOptions()
         self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
 
-    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Build n permutations of each example. In both sentences, every word changes its position."""
-        return self._permuted.extra_pairs(examples, epoch)
+        return self._permuted.build_extra_pairs(examples, epoch)
 
-    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
         """Compute the loss CE − α · (1 / (b n)) Σ H, where the sum is over the permuted pairs."""
         # In half precision, small probabilities would be missing from the entropy.
         logits = self.network(**encoded).logits.float()
         b = len(labels)
         cross = cross_entropy(logits[:b], labels)
-        entropy = self._permuted.entropy(logits[b:], b)
+        entropy = self._permuted.compute_mean_entropy(logits[b:], b)
         parts = {"cross_entropy": cross.detach(), "entropy": entropy.detach()}
-        return Loss(cross - self.options.alpha * entropy, logits[:b].detach(), parts)
+        return BatchLoss(cross - self.options.alpha * entropy, logits[:b].detach(), parts)
 
 
-def entropies(logits: Tensor) -> Tensor:
+def compute_entropies(logits: Tensor) -> Tensor:
     """Compute the entropy of the softmax of each row of logits, in nats, shape (n,), in [0, ln k].
 
     >>> import torch
-    >>> entropies(torch.tensor([[0.0, 0.0, 0.0]]))
+    >>> compute_entropies(torch.tensor([[0.0, 0.0, 0.0]]))
     tensor([1.0986])
     """
     # log_softmax stays finite where p underflows, so that p · log p is 0 there and not NaN.

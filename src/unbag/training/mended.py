@@ -1,4 +1,4 @@
-"""Mending: a model trained by the recommended recipe, and its comparison with the original on each set."""
+"""Mending: training with the recommended recipe, and comparison with the original model on each set."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ from unbag.challenge_sets.request import SetRequest, create_validated_builder
 from unbag.challenge_sets.selection import PairSelection
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError, parse_label_map
-from unbag.evaluation.comparison import Comparison, compare_two
+from unbag.evaluation.comparison import Comparison, compare_single_models
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
-from unbag.training.config import parse_weighted
+from unbag.training.config import parse_weighted_corpus
 from unbag.training.config_recipes import MendConfig
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
@@ -61,7 +61,10 @@ def mend(
         ValueError: If there are several seeds, an unknown set, or a file that no set reads; see also `run`.
     """
     if len(validate_distinct_seeds(seeds)) > 1:
-        raise ValueError(f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}")
+        raise ValueError(
+            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed; "
+            "run mend once per seed"
+        )
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
@@ -83,7 +86,7 @@ def mend(
     if connect_process_group().rank == 0:
         if record["why_not"] is None:
             try:
-                record["comparison"] = _as_json(before_and_after(config.output_dir))
+                record["comparison"] = _as_json(compare_before_after(config.output_dir))
             except ValueError as error:
                 record["why_not"] = str(error)
         kept = ("comparison", "why_not", "skipped")
@@ -92,13 +95,13 @@ def mend(
 
 
 @cache  # the report of the run needs it a second time
-def before_and_after(out: Path) -> Comparison:
+def compare_before_after(output_dir: Path) -> Comparison:
     """Compare the evaluations of a model before and after the `mend` recipe.
 
     Raises:
         ValueError: If there is nothing to compare.
     """
-    comparison = compare_two(out / BEFORE, out / AFTER)
+    comparison = compare_single_models(output_dir / BEFORE, output_dir / AFTER)
     names = ("before", "after")
     systems = [replace(system, name=name) for system, name in zip(comparison.systems, names, strict=True)]
     return replace(comparison, systems=systems)
@@ -136,7 +139,7 @@ def _evaluate(
         evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **options)
     except (ModelError, LabelError) as error:  # a model without a head, or with unknown labels, has no "before"
         reason = build_label_map_error(error.report) if isinstance(error, MislabelledError) else error
-        return f"{config.model} could not be evaluated before training: {reason}"
+        return f"{config.model}: expected an evaluation before training, got an error: {reason}"
     return None
 
 
@@ -145,13 +148,13 @@ def _sets(config: MendConfig) -> list[SetRequest]:
     options = {"file": str(config.official_file)} if config.official_file else {}
     named = PairSelection(options=options).build_requests(config.sets or suite.list_suite_sets())
     requests = named if config.sets else [suite.apply_suite_sample(each) for each in named]
-    for corpus in dict.fromkeys(parse_weighted(entry)[0] for entry in config.corpus):
+    for corpus in dict.fromkeys(parse_weighted_corpus(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
             requests.append(suite.apply_suite_sample(SetRequest("plain", corpus)))
     for name in config.validation:
         if Path(name).is_file():
             how: dict[str, Any] = {"data": name, "language": config.language}
-            how |= {"columns": config.named_columns()} if config.columns else {}
+            how |= {"columns": config.parse_columns()} if config.columns else {}
             how |= {"labels": list(config.labels)} if config.labels else {}
             requests.append(suite.apply_suite_sample(SetRequest("plain", None, how)))
     return requests

@@ -1,4 +1,4 @@
-"""Training objectives: a classifier with a loss, and the weights that an objective adds, as one module.
+"""Training objectives: one module with a classifier, a loss, and the additional weights of the objective.
 
 FSDP and DeepSpeed leave each process a shard of the weights and gather those of a module during its forward pass only.
 Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
 
 
-class Loss(NamedTuple):
+class BatchLoss(NamedTuple):
     """Loss of a batch, with the logits and quantities to log.
 
     Attributes:
@@ -50,7 +50,7 @@ class Objective(nn.Module):
         """Tie the shared weights of the network. accelerate calls this method after replacing weights."""
         self.network.tie_weights()
 
-    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def build_extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Build unlabelled pairs that are appended to the examples of a batch. Empty by default.
 
         Args:
@@ -61,9 +61,9 @@ class Objective(nn.Module):
 
     def forward(self, labels: Tensor | None, **inputs: Tensor) -> Any:
         """Compute the loss of a batch, or the logits if `labels` is None."""
-        return self.predict(**inputs) if labels is None else self.loss(labels, **inputs)
+        return self.predict(**inputs) if labels is None else self.compute_loss(labels, **inputs)
 
-    def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
+    def compute_loss(self, labels: Tensor, **inputs: Tensor) -> BatchLoss:
         """Compute the loss of a batch.
 
         Args:
@@ -79,7 +79,7 @@ class Objective(nn.Module):
         logits: Tensor = self.network(**encoded).logits
         return logits
 
-    def provenance(self) -> dict[str, Any]:
+    def build_provenance(self) -> dict[str, Any]:
         """Build a JSON record of additional inputs that determine the weights. Empty by default."""
         return {}
 

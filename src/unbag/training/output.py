@@ -1,4 +1,4 @@
-"""Output folder of a training run: a transformers model, the training record, and the cost of the training.
+"""Output folder of a training run: a transformers model, the training record, and the training cost.
 
 The cost is in a separate file, so that the record does not depend on time and machine.
 """
@@ -20,7 +20,7 @@ from unbag.challenge_sets import results
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.loading import Classifier
-from unbag.training.checkpoints import differences
+from unbag.training.checkpoints import list_differences
 from unbag.training.objective import Objective
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, remove_on_failure
@@ -35,7 +35,7 @@ class TrainingCost:
     def __init__(self) -> None:
         self._began = time.monotonic()
 
-    def record(self, device: torch.device, processes: int) -> dict[str, Any]:
+    def build_record(self, device: torch.device, processes: int) -> dict[str, Any]:
         """Build a JSON record with `hardware`, `processes` and `seconds`."""
         names = torch.get_device_module(device) if device.type != "cpu" else None
         of_device = getattr(names, "get_device_name", None)
@@ -45,7 +45,7 @@ class TrainingCost:
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
-"""Folder in which the Hub looks for TensorBoard files of a model repository."""
+"""Folder for TensorBoard files in a model repository on the Hub."""
 
 _NETWORK: Final = "network."  # prefix of the published weights in the objective's `state_dict`
 logger = logging.getLogger(__name__)
@@ -53,13 +53,13 @@ logger = logging.getLogger(__name__)
 Record = dict[str, Any]
 
 
-def work_folder(out: Path) -> Path:
+def get_work_folder(output_dir: Path) -> Path:
     """Build the path of the folder for checkpoints and logs of an unfinished run."""
-    return out.with_name(f"{out.name}.unfinished")
+    return output_dir.with_name(f"{output_dir.name}.unfinished")
 
 
 @contextmanager
-def alone_in_group(out: Path, doing: str) -> Iterator[None]:
+def lock_output_folder(output_dir: Path, activity: str) -> Iterator[None]:
     """Lock the output folder in this context, for all processes of the run together.
 
     Raises:
@@ -69,16 +69,16 @@ def alone_in_group(out: Path, doing: str) -> Iterator[None]:
     group = connect_process_group()
     with ExitStack() as held:
         if group.rank == 0:
-            group.run_on_all(lambda: held.enter_context(locks.hold_lock(out, doing)))
+            group.run_on_all(lambda: held.enter_context(locks.hold_lock(output_dir, activity)))
         else:
             group.run_on_all(lambda: None)
         yield
 
 
 def write_model_folder(
-    out: Path,
+    output_dir: Path,
     record: Record,
-    took: Mapping[str, Any],
+    cost: Mapping[str, Any],
     module: Any,
     objective: Objective,
     classifier: Classifier,
@@ -93,19 +93,19 @@ def write_model_folder(
         weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
         for name in objective.network.all_tied_weights_keys:  # gathered from shards, a tied weight is a separate copy
             weights.pop(name, None)
-        tmp = out.with_name(f".{out.name}.part")
+        tmp = output_dir.with_name(f".{output_dir.name}.part")
         with remove_on_failure(tmp):
             objective.network.save_pretrained(tmp, state_dict=weights)
             save_tokenizer(classifier.tokenizer, tmp)
             objective.save(tmp, gathered)
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             checksums.seal_folder(tmp)
-            (tmp / HARDWARE_FILE).write_text(json.dumps(took) + "\n", encoding="utf-8")
-            logs = work_folder(out) / LOGS
+            (tmp / HARDWARE_FILE).write_text(json.dumps(cost) + "\n", encoding="utf-8")
+            logs = get_work_folder(output_dir) / LOGS
             if logs.is_dir():
                 shutil.copytree(logs, tmp / LOGS)
-            atomic_rename(tmp, out)
-        shutil.rmtree(work_folder(out), ignore_errors=True)
+            atomic_rename(tmp, output_dir)
+        shutil.rmtree(get_work_folder(output_dir), ignore_errors=True)
     accelerator.wait_for_everyone()
 
 
@@ -118,33 +118,35 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def load_finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
+def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
     """Load the record of a finished run, after validating that it matches the current options.
 
     Args:
-        out: Output folder of the run.
-        wanted: Expected `recipe` and `config`, the latter with the fields that determine the weights.
+        output_dir: Output folder of the run.
+        expected: Expected `recipe` and `config`, the latter with the fields that determine the weights.
         model: Expected model before training.
         files: Expected files of pairs or word vectors.
 
     Raises:
         ValueError: If the folder holds anything else.
     """
-    if not (out / FILE).is_file():
-        raise ValueError(f"--output-dir: {out} exists and holds no {FILE}; name another folder")
-    record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
-    if checksums.is_sealed(out) and (damage := checksums.find_corruption(out)):
-        raise ValueError(f"{damage}; remove {out} to train again, or name another --output-dir")
-    recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
-    others = differences(recorded, wanted)
+    if not (output_dir / FILE).is_file():
+        raise ValueError(f"--output-dir: {output_dir} exists and contains no {FILE}; use another folder")
+    record: Record = results.read_record(output_dir / FILE, results.TrainingRecord, "the record of a finished training")
+    if checksums.is_sealed(output_dir) and (damage := checksums.find_corruption(output_dir)):
+        raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
+    recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected["config"]}}
+    others = list_differences(recorded, expected)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    with results.convert_record_errors(out / FILE):
+    with results.convert_record_errors(output_dir / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
-        raise ValueError(f"--output-dir: {out} holds another run: {'; '.join(others)}; name another folder")
-    shutil.rmtree(work_folder(out), ignore_errors=True)  # an interruption just before this line leaves it behind
-    logger.warning("%s holds the finished run; nothing to do", out)
+        raise ValueError(f"--output-dir: {output_dir} holds another run: {'; '.join(others)}; use another folder")
+    shutil.rmtree(
+        get_work_folder(output_dir), ignore_errors=True
+    )  # an interruption just before this line leaves it behind
+    logger.warning("%s contains the finished run; nothing to do", output_dir)
     return record

@@ -1,4 +1,4 @@
-"""Validation before training: names that do not exist, and files that cannot be read or written."""
+"""Validation before training: missing names, and files that cannot be read or written."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
 from unbag.evaluation.model_loading import validate_model
 from unbag.training import config as train_config
-from unbag.training.config import TrainConfig, parse_weighted
+from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
 from unbag.utils.hub_names import validate_repo
@@ -22,7 +22,7 @@ from unbag.utils.optional_deps import EXTRA_OF
 from unbag.utils.safe_io import validate_file, validate_writable
 
 
-def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
+def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     """Validate all options before any download or training begins.
 
     Args:
@@ -36,7 +36,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     validate_writable(config.output_dir, folder=True)
     validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():
-        raise ValueError(f"--revision: expected none for the folder {config.model}, got {config.revision!r}")
+        raise ValueError(f"--revision: expected no revision for the folder {config.model}, got {config.revision!r}")
     if config.label_map:
         parse_label_map(config.label_map)
     _check_pairs(config)
@@ -68,14 +68,18 @@ def validate_trackers(names: Iterable[str]) -> None:
     """
     if missing := [name for name in names if not pipelines.is_package_installed(name)]:
         packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
-        raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(sorted(packages))}")
+        raise ImportError(
+            f"expected the packages {', '.join(missing)}, got none; install them: pip install "
+            f"{' '.join(sorted(packages))}"
+        )
 
 
 def _check_pairs(config: TrainConfig) -> None:
     if not config.reads_corpora:
         return
     languages = {
-        CORPORA[name].language if name in CORPORA else config.language for name, _ in map(parse_weighted, config.corpus)
+        CORPORA[name].language if name in CORPORA else config.language
+        for name, _ in map(parse_weighted_corpus, config.corpus)
     }
     if config.augment:
         train_config.validate_english(languages)
@@ -90,5 +94,5 @@ def _check_pairs(config: TrainConfig) -> None:
     if config.word_order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
     # Last, since it reads the first rows of files.
-    how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
+    how = {"language": config.language, "columns": config.parse_columns(), "labels": config.labels}
     validate_corpora(config.corpus, config.validation, not_entailment_as=config.not_entailment_as, **how)

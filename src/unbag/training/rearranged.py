@@ -25,15 +25,22 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import estimate_named_ratios, to_json
 from unbag.training import preflight
-from unbag.training.checkpoints import differences
+from unbag.training.checkpoints import list_differences
 from unbag.training.config import TrainConfig
 from unbag.training.config_recipes import RearrangedConfig
-from unbag.training.data import Part, TrainingData, draw_pairs, examples_from_rows, gather, sample_part
+from unbag.training.data import (
+    DataPart,
+    TrainingData,
+    convert_rows_to_examples,
+    load_training_data,
+    sample_from_parts,
+    sample_part,
+)
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.recipes import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import summarise_values, validate_distinct_seeds
+from unbag.training.seeds import summarize_values, validate_distinct_seeds
 from unbag.utils import checksums
 from unbag.utils.files import write_json
 
@@ -42,7 +49,7 @@ if TYPE_CHECKING:
     from unbag.inference.transformer import Head
 
 
-def record_path(model: Path) -> Path:
+def get_record_path(model: Path) -> Path:
     """Build the path of a model's JSON record. The file is kept when the model's folder is deleted."""
     return model.with_name(f"{model.name}.json")
 
@@ -62,7 +69,7 @@ def load_or_train(
     Raises:
         ValueError: If the stored record is of a model with other options or data.
     """
-    path, group = record_path(config.output_dir), connect_process_group()
+    path, group = get_record_path(config.output_dir), connect_process_group()
     # Only one process may rename a damaged record, and all must agree on whether it exists.
     if group.rank == 0 and path.is_file() and checksums.read_verified(path) is None:
         checksums.quarantine_path(path, f"{path} is damaged")
@@ -78,10 +85,10 @@ def load_or_train(
     # All processes read the file, so that they have the same record, with numbers rounded alike.
     stored: Record = checksums.read_verified(path) or {}
     trained = stored["training"]
-    wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
+    wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
-    if others := differences(recorded, wanted):
-        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --output-dir")
+    if others := list_differences(recorded, wanted):
+        raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; name another folder with --output-dir")
     return stored
 
 
@@ -89,8 +96,8 @@ FILE: Final = "rearranged.json"
 REARRANGED: Final = "rearranged"
 PLAIN: Final = "finetune"
 HEADS: Final[Mapping[str, tuple["Head", ...]]] = {PLAIN: ("plain",), "hex": ("plain", "residual")}
-"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), which the authors' code evaluates, and F_L, which is that of
-the paper's text."""
+"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), as in the authors' code, and F_L, as in the text of the
+paper."""
 _SCHEMA: Final = 1
 _PAPER: Final = ("ReSNLI 2019", "3")
 
@@ -135,7 +142,7 @@ def train_rearranged(
         ValueError: If a seed occurs twice, or `config.output_dir` holds predictions of another run; see also `run`.
     """
     seeds = validate_distinct_seeds(seeds) or [config.seed]
-    preflight.check(config)
+    preflight.validate_run(config)
     [corpus] = config.corpus
     arrangements = {}
     for name, make in ((corpus, _original), (REARRANGED, _rearranged)):
@@ -148,7 +155,7 @@ def train_rearranged(
                     is_correct = _is_correct(arrangement.test, predictions[head])
                     correct.setdefault(_title(trained_by, head), []).append(is_correct)
         arrangements[name] = {
-            "data": arrangement.data.record(),
+            "data": arrangement.data.build_record(),
             "n": len(arrangement.test),
             "answers": _summary(arrangement.test, correct),
         }
@@ -171,7 +178,7 @@ def train_rearranged(
 def _original(config: RearrangedConfig) -> Arrangement:
     """Load the splits of a corpus."""
     [corpus] = config.corpus
-    data = gather(
+    data = load_training_data(
         (corpus,),
         max_examples=config.max_examples,
         max_validation_examples=config.max_validation_examples,
@@ -185,7 +192,7 @@ def _original(config: RearrangedConfig) -> Arrangement:
 def _rearranged(config: RearrangedConfig) -> Arrangement:
     """Load the splits of the set `resnli`."""
     [corpus] = config.corpus
-    builder = loading.create_builder("resnli", corpus, **config.rearrangement())
+    builder = loading.create_builder("resnli", corpus, **config.build_rearrangement_options())
     test = loading.build_evaluated_split(builder)
     splits = builder.as_dataset()
     provenance = {
@@ -197,15 +204,15 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     if config.max_validation_examples is not None:
         # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         held_out = sample_part(held_out, config.max_validation_examples, "validation")
-    data = TrainingData(tuple(draw_pairs([training], config.max_examples, config.seed)), (held_out,))
+    data = TrainingData(tuple(sample_from_parts([training], config.max_examples, config.seed)), (held_out,))
     return Arrangement(data, _test_rows([test], config))
 
 
-def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> Part:
+def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> DataPart:
     """Build the training or held-out part of a rearranged split."""
     origin = CORPORA[corpus].hub_id
     record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "excluded": {}}
-    return Part(corpus, examples_from_rows(rows), 1.0, CORPORA[corpus].language, record)
+    return DataPart(corpus, convert_rows_to_examples(rows), 1.0, CORPORA[corpus].language, record)
 
 
 def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
@@ -227,7 +234,7 @@ def _predictions(
 ) -> dict[str, NDArray[np.float32]]:
     """Load or compute one model's probabilities of the test rows by head, shape (n, 3); train the model if needed."""
     recipe = scripts.file("trainers", trained_by).RECIPE
-    each = config.for_recipe(
+    each = config.build_recipe_config(
         recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
     )
     ids = read_column(arrangement.test, "id").to_pylist()
@@ -246,15 +253,15 @@ def _predictions(
     by_head = load_or_train(each, arrangement.data, train_and_predict, keep_model=config.keep_models)["probabilities"]
     if any(by_id.keys() != set(ids) for by_id in by_head.values()):
         raise ValueError(
-            f"{record_path(each.output_dir)} is of another run: it has predictions of other test pairs; "
-            "name another folder with --output-dir"
+            f"{get_record_path(each.output_dir)} belongs to another run, with predictions for other test pairs; "
+            "use another --output-dir"
         )
     return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in by_head.items()}
 
 
 def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
     predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.gold(read_numbers(test, "label"))
+    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.to_label_positions(read_numbers(test, "label"))
     return is_correct
 
 
@@ -277,7 +284,7 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
     for name, share in shares.items():
         summary[name] = {
             "accuracy": estimates[name],
-            "over_seeds": summarise_values([float(each.mean()) for each in correct[name]]),
+            "over_seeds": summarize_values([float(each.mean()) for each in correct[name]]),
             "less_finetune": estimates.get(f"{name} less {PLAIN}"),
         }
         if partition is not None:

@@ -1,4 +1,4 @@
-"""Training recipes, one or several per file of `trainers/`.
+"""Training recipes, one or several per file in `trainers/`.
 
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
@@ -25,11 +25,12 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 
 
 MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
-"""Builds features of training pairs beside their labels. Arguments: the recipe's config, the training data as read, and
-the folders of the models that were trained first (`TrainConfig.prerequisite_runs`). None if the config needs none."""
+"""Builds additional features of training pairs. Arguments: the recipe's config, the training data as read, and
+the folders of the models that were trained first (`TrainConfig.build_prerequisite_configs`). None if the config needs
+none."""
 
 
-class Protocol(NamedTuple):
+class TrainingProtocol(NamedTuple):
     """Custom procedure of a recipe, which replaces the default `seeds.run_seeds`.
 
     Attributes:
@@ -44,11 +45,11 @@ class Protocol(NamedTuple):
     has_one_model: bool = False
 
 
-def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
+def build_cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
     """Build the objective of plain fine-tuning."""
-    from unbag.training.cross_entropy import CrossEntropy
+    from unbag.training.cross_entropy import CrossEntropyObjective
 
-    return CrossEntropy(classifier.network)
+    return CrossEntropyObjective(classifier.network)
 
 
 @dataclass(frozen=True)
@@ -61,29 +62,29 @@ class Recipe:
         objective: See `MakeObjective`.
         config: Class of its config. A field that is no constructor argument, or not declared by `config.option`, is no
             option of the command.
-        protocol: See `Protocol`; None for one run per seed.
+        protocol: See `TrainingProtocol`; None for one run per seed.
         about: One or two sentences for the card of a trained model, with the paper.
         pair_features: See `MakePairFeatures`; None if the objective needs labels only.
     """
 
     name: str
     summary: str
-    objective: MakeObjective = cross_entropy
+    objective: MakeObjective = build_cross_entropy
     config: type[TrainConfig] = TrainConfig
-    protocol: Protocol | None = None
+    protocol: TrainingProtocol | None = None
     about: str = ""
     pair_features: MakePairFeatures | None = None
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
-"""Recipe of the models that other recipes train first."""
+"""Recipe for the models that other recipes train first."""
 
 
 ROOM: Final = "trainers"
 
 
 @cache
-def recipes() -> dict[str, Recipe]:
+def load_recipes() -> dict[str, Recipe]:
     """Load all recipes, by name."""
     by_name: dict[str, Recipe] = {}
     for file in scripts.list_script_files(ROOM):
@@ -98,6 +99,6 @@ def find_recipe(name: str) -> Recipe:
     Raises:
         ValueError: If there is no such recipe.
     """
-    if name not in recipes():
-        raise ValueError(f"expected a recipe of {', '.join(recipes())}, got {name!r}")
-    return recipes()[name]
+    if name not in load_recipes():
+        raise ValueError(f"expected a recipe of {', '.join(load_recipes())}, got {name!r}")
+    return load_recipes()[name]

@@ -12,7 +12,7 @@ _OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"
 _COMMIT: Final = 40  # hexadecimal digits
 
 
-def command(record: Mapping[str, Any]) -> str:
+def build_train_command(record: Mapping[str, Any]) -> str:
     """Build the `unbag train` command that reproduces a model from its `training.json`.
 
     Options with default values are omitted. The model is named with the commit that was trained.

@@ -11,7 +11,7 @@ try:
     from accelerate import Accelerator, DataLoaderConfiguration
     from accelerate.utils import GradientAccumulationPlugin, send_to_device
 except ImportError as error:
-    raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
+    raise ImportError("training requires PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
@@ -21,20 +21,20 @@ from unbag.training import config as train_config
 from unbag.training import data as regimes
 from unbag.training import sharding
 from unbag.training.augmented import PairAugmenter
-from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetch_checkpoint
+from unbag.training.checkpoints import CheckpointManager, HubCheckpointUploader, fetch_checkpoint
 from unbag.training.config import TrainConfig
-from unbag.training.data import TrainingData, gather
+from unbag.training.data import TrainingData, load_training_data
 from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
 from unbag.training.errors import explain_errors
-from unbag.training.interpolation import WeightLine, chosen_metrics
-from unbag.training.loop import HeldOutEvaluator, OnStep, Optimization, Schedule, train
+from unbag.training.interpolation import WeightInterpolation, get_chosen_metrics
+from unbag.training.loop import HeldOutEvaluator, OnStep, OptimizerConfig, TrainingSchedule, train
 from unbag.training.output import (
     LOGS,
     Record,
     TrainingCost,
-    alone_in_group,
-    load_finished,
-    work_folder,
+    get_work_folder,
+    load_finished_run,
+    lock_output_folder,
     write_model_folder,
 )
 from unbag.training.preflight import validate_trackers
@@ -69,22 +69,22 @@ def run(
     """
     connect_process_group()  # joins the processes of a launcher; they wait for each other without a time limit
     if not config.output_dir.exists():
-        with alone_in_group(config.output_dir, "training"):
+        with lock_output_folder(config.output_dir, "training"):
             if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
                 with explain_errors(config):
                     return _train(recipe, config, data, on_step)
-    wanted = {"recipe": recipe.name, "config": config.cache_key_config()}
-    return load_finished(config.output_dir, wanted, model=config.model, files=config.files())
+    wanted = {"recipe": recipe.name, "config": config.select_cache_key_fields()}
+    return load_finished_run(config.output_dir, wanted, model=config.model, files=config.list_files())
 
 
 def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
-    work, effort = work_folder(config.output_dir), TrainingCost()
-    before = config.prerequisite_runs(work)
+    work, effort = get_work_folder(config.output_dir), TrainingCost()
+    before = config.build_prerequisite_configs(work)
     assert data is None or not before, "prerequisite runs read the data of the config"
     for each in before.values():
         run(PLAIN, each, on_step=on_step)
     accelerator = _accelerator(config, work)
-    sharding.configure(
+    sharding.configure_sharding(
         accelerator,
         batch_size=config.batch_size,
         gradient_accumulation_steps=config.gradient_accumulation_steps,
@@ -97,19 +97,19 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         models = {name: each.output_dir for name, each in before.items()}
         features = recipe.pair_features(config, raw, models) if recipe.pair_features else None
         resume = fetch_checkpoint(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
-    with sharding.whole_weights(accelerator):
+    with sharding.disable_sharded_loading(accelerator):
         classifier = load_for_training(
             config.model,
             revision=config.revision,
             label_map=parse_label_map(config.label_map) if config.label_map else None,
             seed=int(rng.compute_key(config.seed, "head")),
         )
-    kind = sharding.kind(accelerator)
-    line = WeightLine(classifier.network, sharding=kind) if getattr(config, "interpolate", False) else None
+    kind = sharding.describe_sharding(accelerator)
+    line = WeightInterpolation(classifier.network, sharding=kind) if getattr(config, "interpolate", False) else None
     # Objectives may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
-    encoder = PairEncoder.of(classifier, config.max_length)
+    encoder = PairEncoder.from_classifier(classifier, config.max_length)
     epochs = EpochBatches(
         pairs.training,
         batch_size=config.batch_size,
@@ -119,7 +119,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         ),
         encoder=encoder,
         order=classifier.order,
-        extra_pairs=objective.extra_pairs,
+        extra_pairs=objective.build_extra_pairs,
         transform=regimes.WordShuffler(pairs.language, config.seed) if config.word_order == "shuffled" else None,
         added=added,
         stratified=config.augment_batches == "stratified",
@@ -130,19 +130,21 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     identity = {
         "recipe": recipe.name,
         "config": {
-            name: value for name, value in config.cache_key_config().items() if name not in ("model", "revision")
+            name: value for name, value in config.select_cache_key_fields().items() if name not in ("model", "revision")
         },
         "precision": accelerator.mixed_precision,
         "model": {"name": classifier.name, "revision": classifier.revision},
-        "data": pairs.record(),
+        "data": pairs.build_record(),
         **({"parser": None} if added is None else added.identity),
         **({"known": features.identity} if features else {}),
-        **objective.provenance(),
+        **objective.build_provenance(),
     }
     pushed = (
-        HubCheckpoints(config.push_checkpoints) if config.push_checkpoints and accelerator.is_main_process else None
+        HubCheckpointUploader(config.push_checkpoints)
+        if config.push_checkpoints and accelerator.is_main_process
+        else None
     )
-    checkpoints = Checkpoints(work / "checkpoints", accelerator, identity, pushed.push if pushed else None)
+    checkpoints = CheckpointManager(work / "checkpoints", accelerator, identity, pushed.push if pushed else None)
     _begin_tracking(accelerator, config)
     module, history = train(
         objective,
@@ -161,8 +163,8 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     evaluation = history.best if config.early_stopping_patience else history.evaluations[-1]
     interpolation = None
     if line is not None:
-        interpolation = line.choose(objective.network, partial(held_out.evaluate, module, accelerator))
-        evaluation = {**(evaluation or {}), **chosen_metrics(interpolation)}
+        interpolation = line.select_weights(objective.network, partial(held_out.evaluate, module, accelerator))
+        evaluation = {**(evaluation or {}), **get_chosen_metrics(interpolation)}
     objective.finish(module, _first_epoch(epochs, accelerator), accelerator)
     record = {
         "schema": _SCHEMA,
@@ -171,12 +173,12 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "config": config.to_json()
         | {"output_dir": config.output_dir.name, "resume_from_checkpoint": None, "push_checkpoints": None},
         "label_order": list(classifier.order),
-        "pairs_per_epoch": epochs.pairs,
+        "count_pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
         "steps": history.step,
         "truncated_pairs": epochs.truncated,
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
-        **({} if added is None else {"augmentation": added.record()}),
+        **({} if added is None else {"augmentation": added.build_record()}),
         "evaluations": history.evaluations,
         "best_evaluation": evaluation,
         **({} if interpolation is None else {"interpolation": interpolation}),
@@ -187,7 +189,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     }
     for tracker in accelerator.trackers:
         tracker.finish()  # flushes its files, which are published with the model
-    took = effort.record(accelerator.device, accelerator.num_processes)
+    took = effort.build_record(accelerator.device, accelerator.num_processes)
     write_model_folder(config.output_dir, record, took, module, objective, classifier, accelerator)
     accelerator.free_memory()
     return record
@@ -195,7 +197,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
 
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
     validate_trackers(config.report_to)
-    with sharding.without_gpu():
+    with sharding.allow_missing_gpu():
         return Accelerator(
             cpu=not torch.accelerator.is_available(),  # otherwise torchrun's processes form no group on a CPU
             mixed_precision=config.precision,
@@ -211,21 +213,21 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
 
 
 def _gather(config: TrainConfig) -> TrainingData:
-    return gather(
+    return load_training_data(
         config.corpus,
         validation=config.validation,
         max_examples=config.max_examples,
         max_validation_examples=config.max_validation_examples,
         language=config.language,
-        columns=config.named_columns(),
+        columns=config.parse_columns(),
         labels=config.labels,
         not_entailment_as=config.not_entailment_as,
         seed=config.seed,
     )
 
 
-def _optimization(config: TrainConfig) -> Optimization:
-    return Optimization(
+def _optimization(config: TrainConfig) -> OptimizerConfig:
+    return OptimizerConfig(
         learning_rate=config.learning_rate,
         warmup_ratio=config.warmup_ratio,
         weight_decay=config.weight_decay,
@@ -233,9 +235,9 @@ def _optimization(config: TrainConfig) -> Optimization:
     )
 
 
-def _schedule(config: TrainConfig, epoch: int) -> Schedule:
+def _schedule(config: TrainConfig, epoch: int) -> TrainingSchedule:
     """Build the schedule in steps, from options that may count epochs of `epoch` steps."""
-    return Schedule(
+    return TrainingSchedule(
         steps=config.max_steps or config.num_train_epochs * epoch,
         eval_steps=config.eval_steps or epoch,
         save_steps=config.save_steps,
@@ -256,7 +258,9 @@ def _augmenter(data: TrainingData, config: TrainConfig) -> PairAugmenter | None:
     if not config.augment:
         return None
     train_config.validate_english({data.language})
-    pairs = train_config.augment_counts(config.augment, config.augment_pairs, regimes.pairs_per_epoch(data.training))
+    pairs = train_config.compute_augment_counts(
+        config.augment, config.augment_pairs, regimes.count_pairs_per_epoch(data.training)
+    )
     return PairAugmenter(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
 
 
@@ -272,5 +276,5 @@ def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
 
 def _first_epoch(epochs: EpochBatches, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
     """Iterate over this process's part of the first epoch, as inputs of `Objective.predict`."""
-    for batch in epochs.epoch(0).loader(0, workers=0, pin=False):
+    for batch in epochs.build_epoch(0).iter_items(0, num_workers=0, pin_memory=False):
         yield send_to_device(batch.encoded, accelerator.device)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "seeds.json"
 EVALUATION: Final = "evaluation"
-"""Subfolder of a model's folder with the results on challenge sets."""
+"""Subfolder of a model folder for the results on challenge sets."""
 
 
 def run_seeds(
@@ -57,7 +57,7 @@ def run_seeds(
     Raises:
         ValueError: If a seed occurs twice or a set is unknown; see also `run`.
     """
-    preflight.check(config, sets=sets)
+    preflight.validate_run(config, sets=sets)
     configs = [
         replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}")
         for seed in validate_distinct_seeds(seeds)
@@ -67,7 +67,7 @@ def run_seeds(
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
         evaluated = _evaluate(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
-    summary = summarise_runs(runs)
+    summary = summarize_runs(runs)
     if seeds and connect_process_group().rank == 0:
         with atomic_write(config.output_dir / FILE) as tmp:
             tmp.write_text(
@@ -76,7 +76,7 @@ def run_seeds(
     return {"runs": runs, "summary": summary}
 
 
-def summarise_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def summarize_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Compute the mean and standard deviation of each accuracy and score over several runs."""
     columns: dict[str, list[Estimate]] = {}
     for record in runs:
@@ -95,7 +95,7 @@ def summarise_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any
 
 def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
     ends = {"low": runs[0].low, "high": runs[0].high} if len(runs) == 1 else {}
-    return {**summarise_values([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
+    return {**summarize_values([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
 
 
 def _share(value: float, n: int) -> Estimate:
@@ -115,11 +115,11 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
         ValueError: If a seed occurs twice.
     """
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}")
+        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
     return list(seeds)
 
 
-def summarise_values(values: Sequence[float]) -> dict[str, Any]:
+def summarize_values(values: Sequence[float]) -> dict[str, Any]:
     """Compute the mean and sample standard deviation of values. The latter is None for a single value."""
     summary = compute_seed_spread(values)
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}

@@ -15,11 +15,11 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def without_gpu() -> Iterator[None]:
+def allow_missing_gpu() -> Iterator[None]:
     """Make FSDP 1 configs of accelerate usable on machines without a GPU, as a context manager.
 
-    Without a GPU, accelerate shards nothing (`configure` logs this). But by default (`fsdp_sync_module_states`) FSDP 1
-    broadcasts weights through a GPU, and would fail to start without one.
+    Without a GPU, accelerate shards nothing (`configure_sharding` logs this). But by default
+    (`fsdp_sync_module_states`) FSDP 1 broadcasts weights through a GPU, and would fail to start without one.
     """
     of_fsdp_1 = os.environ.get("FSDP_VERSION", "1") == "1" and not torch.accelerator.is_available()
     unused = {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}
@@ -27,7 +27,7 @@ def without_gpu() -> Iterator[None]:
         yield
 
 
-def kind(accelerator: Accelerator) -> str | None:
+def describe_sharding(accelerator: Accelerator) -> str | None:
     """Describe how weights and optimizer are sharded in a checkpoint. Return None if they are not sharded."""
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
@@ -37,7 +37,7 @@ def kind(accelerator: Accelerator) -> str | None:
     return None
 
 
-def configure(
+def configure_sharding(
     accelerator: Accelerator, *, batch_size: int, gradient_accumulation_steps: int, max_grad_norm: float
 ) -> None:
     """Complete the DeepSpeed config, and reject FSDP or DeepSpeed configs that conflict with the options.
@@ -54,20 +54,22 @@ def configure(
     for name in (DistributedType.FSDP, DistributedType.DEEPSPEED):
         if parse_flag_from_env(f"ACCELERATE_USE_{name.value}") and accelerator.distributed_type is not name:
             logger.warning(
-                "accelerate's config names %s, which needs GPUs, got none; each process keeps all weights", name.value
+                "the accelerate config selects %s, which requires GPUs, got none; each process keeps all weights",
+                name.value,
             )
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         if plugin.fsdp_version == 1 and not plugin.use_orig_params:
             raise ValueError(
-                "expected fsdp_use_orig_params: true in accelerate's config, got false; set it, or use fsdp_version: "
-                "2. FSDP would merge matrices, which decay, and biases, which do not, into one parameter"
+                "expected fsdp_use_orig_params: true in accelerate's config, got false; set it to true, or use "
+                "fsdp_version: 2. Otherwise FSDP merges matrices (with weight decay) and biases (without) into "
+                "one parameter"
             )
         if plugin.fsdp_version == 1 and (state_dict_type := plugin.state_dict_type.name) != "FULL_STATE_DICT":
             raise ValueError(
                 f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, got {state_dict_type}; set "
-                "FULL_STATE_DICT or fsdp_version: 2. Otherwise accelerate does not reload the optimizer, and a resumed "
-                "run ends with different weights"
+                "FULL_STATE_DICT or fsdp_version: 2. Otherwise accelerate does not reload the optimizer, and a "
+                "resumed run produces different weights"
             )
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         config = accelerator.state.deepspeed_plugin.deepspeed_config
@@ -83,13 +85,13 @@ def configure(
                 config[name] = ours
             elif config[name] != ours:
                 raise ValueError(
-                    f"expected {name} of {ours} in DeepSpeed's config, as in the options, got {config[name]}; "
+                    f"expected {name} = {ours} in the DeepSpeed config, as in the options, got {config[name]}; "
                     "remove it there, or set the option to the same value"
                 )
 
 
 @contextmanager
-def whole_weights(accelerator: Accelerator) -> Iterator[None]:
+def disable_sharded_loading(accelerator: Accelerator) -> Iterator[None]:
     """Disable sharded loading in this context, so that each process loads complete weights.
 
     Sharded loading (`fsdp_cpu_ram_efficient_loading`, `zero3_init_flag`) would leave empty weights until the model is

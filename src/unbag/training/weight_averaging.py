@@ -1,4 +1,4 @@
-"""Weighted means of the weights of classifiers with one architecture: interpolation and model soups.
+"""Weighted means of classifier weights with the same architecture: interpolation and model soups.
 
 Interpolation, θ = (1 − α) θ_A + α θ_B: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models" (WiSE-FT),
 https://arxiv.org/abs/2109.01903, between a model before and after fine-tuning. Uniform mean of several fine-tuned
@@ -22,7 +22,7 @@ from unbag.challenge_sets import results
 from unbag.inference.hub_files import ModelOrigin, resolve_origin
 from unbag.inference.loading import build_missing_weights_message, load_config, load_network, load_tokenizer
 from unbag.inference.predictor import ModelError
-from unbag.training.config import display_name
+from unbag.training.config import get_display_name
 from unbag.training.output import save_tokenizer
 from unbag.utils import locks
 from unbag.utils.files import atomic_rename, remove_on_failure, write_json
@@ -79,21 +79,29 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     mean = {}
     for other in models[1:]:
         if unpaired := sorted(first.keys() ^ other.keys()):
-            raise ValueError(f"weights: expected the same names in all models, got {unpaired[0]} in some only")
+            raise ValueError(
+                f"weights: expected the same names in all models, got {unpaired[0]} only in some; use models of "
+                "one architecture"
+            )
     for name, tensor in first.items():
         tensors = [model[name] for model in models]
         if len(shapes := {tuple(each.shape) for each in tensors}) > 1:
-            raise ValueError(f"{name}: expected one shape in all models, got {' and '.join(map(str, sorted(shapes)))}")
+            raise ValueError(
+                f"{name}: expected the same shape in all models, got {' and '.join(map(str, sorted(shapes)))}"
+            )
         if tensor.is_floating_point():
             mean[name] = average_tensors(tensors, weights)
         elif all(torch.equal(tensor, each) for each in tensors):
             mean[name] = tensor.clone()
         else:
-            raise ValueError(f"{name}: expected equal integers in all models, got others; average models that share it")
+            raise ValueError(
+                f"{name}: expected equal integers in all models, got different values; average models with the "
+                f"same {name}"
+            )
     return mean
 
 
-def interpolate(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
+def interpolate_weights(a: Weights, b: Weights, alpha: float) -> dict[str, Tensor]:
     """Compute (1 − α) θ_A + α θ_B as in WiSE-FT (https://arxiv.org/abs/2109.01903).
 
     Args:
@@ -132,10 +140,10 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     _validate(models, alphas, output_dir)
     choices: Sequence[float | None] = alphas or ([0.5] if len(models) == 2 else [None])
     origins = [resolve_origin(model, None) for model in models]
-    validate_agreement(origins)
+    validate_compatible_models(origins)
     networks = [_load(origin) for origin in origins]
     tokenizer = load_tokenizer(origins[0])
-    sources = [{"name": display_name(origin.source), "revision": origin.get_identity()[1]} for origin in origins]
+    sources = [{"name": get_display_name(origin.source), "revision": origin.get_identity()[1]} for origin in origins]
     on_hub = [origin.source for origin in origins if origin.commit is not None]
     written = []
     tmp = output_dir.with_name(f".{output_dir.name}.part")
@@ -157,7 +165,7 @@ def average_models(models: Sequence[str | Path], output_dir: Path, *, alphas: Se
     return {"sources": sources, "models": written}
 
 
-def validate_agreement(origins: Sequence[ModelOrigin]) -> None:
+def validate_compatible_models(origins: Sequence[ModelOrigin]) -> None:
     """Validate that models have the same architecture, config, label order and tokenizer.
 
     Weights are not downloaded.
@@ -217,19 +225,19 @@ def _load(origin: ModelOrigin) -> Any:
 
 def _validate(models: Sequence[str | Path], alphas: Sequence[float], output_dir: Path) -> None:
     if len(models) < 2:
-        raise ValueError(f"MODELS: expected at least two models, got {len(models)}; name another one")
+        raise ValueError(f"MODELS: expected at least two models, got {len(models)}; pass another model")
     if alphas and len(models) > 2:
-        raise ValueError(f"--alpha: expected none for {len(models)} models, got {alphas[0]:g}; omit --alpha")
+        raise ValueError(f"--alpha: expected no α for {len(models)} models, got {alphas[0]:g}; omit --alpha")
     if outside := [alpha for alpha in alphas if not 0 <= alpha <= 1]:
         raise ValueError(f"--alpha: expected a number from 0 to 1, got {outside[0]:g}; choose another α")
     if len(set(alphas)) < len(alphas):
-        raise ValueError(f"--alpha: expected different numbers, got {', '.join(map(_text, alphas))}; name each once")
+        raise ValueError(f"--alpha: expected different numbers, got {', '.join(map(_text, alphas))}; pass each α once")
     _require_free(output_dir)
 
 
 def _require_free(output_dir: Path) -> None:
     if output_dir.exists():
-        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; name another one")
+        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
 
 
 def _text(number: float) -> str:
@@ -255,10 +263,10 @@ def _card(title: str, record: Record, on_hub: list[str]) -> str:
     )
     parts = [
         f"# {title}",
-        f"A standard transformers classifier. Its weights are {method}. Nothing was trained. Config and tokenizer are "
-        "those of the first model.",
+        f"A standard transformers classifier. Its weights are {method}, without further training. Config and "
+        "tokenizer come from the first model.",
         "\n".join(["| model | revision | weight |", "|---|---|---:|", *rows]),
-        "The weights derive from all of these models, so that the licence of each applies.",
+        "The weights derive from all of these models, so the license of each model applies.",
         f"Made with `{COMMAND}`. Evaluate the model with `unbag evaluate`.",
     ]
     text = "\n\n".join(parts)

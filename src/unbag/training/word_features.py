@@ -1,4 +1,4 @@
-"""Features of the words of a vocabulary: vectors, spelling, stem, usual part of speech, and WordNet relations.
+"""Features of vocabulary words: vectors, spelling, stem, most frequent part of speech, and WordNet relations.
 
 Vectors come from a table of static embeddings or are random. Relations are those of KIM (Chen et al. 2018, section
 3.1).
@@ -19,8 +19,8 @@ from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
 from unbag.utils import rng as counter_rng
 
 _OF_WORD_PIECES: Final = frozenset({"transformer", "model2vec"})
-"""Kinds of tables with the scale of a transformer's embeddings, far below that of word vectors. With MiniLM's at their
-own scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, it was 69.8
+"""Kinds of tables with the scale of transformer embeddings, far below the scale of word vectors. With MiniLM's at their
+original scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, 69.8
 %."""
 
 
@@ -61,13 +61,14 @@ def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, di
     scale = 1.0
     if embeddings is not None:
         texts = [(word,) for word in words]
-        has_vector = embeddings.counts(texts).matrix.getnnz(axis=1) > 0
+        has_vector = embeddings.count_tokens(texts).matrix.getnnz(axis=1) > 0
         if not has_vector.any():
             raise ValueError(
-                f"expected embeddings of some of the {len(words):,} words, got none; is it the right language?"
+                f"expected embeddings for words of the vocabulary ({len(words):,}), got none; check the language "
+                "of the embeddings"
             )
         matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
-        matched = embeddings.means(matched_texts).astype(np.float32)
+        matched = embeddings.compute_means(matched_texts).astype(np.float32)
         if embeddings.kind in _OF_WORD_PIECES:
             scale = SPREAD / float(matched.std())
             matched *= np.float32(scale)
@@ -83,7 +84,7 @@ _FURTHEST: Final = 8
 """Number of edges from which on a hypernym's feature 1 − n/8 is 0."""
 
 
-def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def compute_word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Compute the WordNet relations between the words of a vocabulary.
 
     The features of a pair (w, v), each the best over their senses:
@@ -141,7 +142,7 @@ Tables = dict[str, NDArray[Any]]
 _LONGEST: Final = 24  # bytes per word; all but 2 of the 11,671 words of 22,590 pairs of SNLI are shorter
 
 
-def spelling(words: Sequence[str]) -> Tables:
+def build_spelling_table(words: Sequence[str]) -> Tables:
     """Build the table of each word's UTF-8 bytes, truncated to a maximum length. Special tokens get zeros."""
     table = np.zeros((len(SPECIAL) + len(words), _LONGEST), dtype=np.uint8)
     for row, word in zip(table[len(SPECIAL) :], words, strict=True):
@@ -150,7 +151,7 @@ def spelling(words: Sequence[str]) -> Tables:
     return {"spelling": table}
 
 
-def stems(words: Sequence[str]) -> Tables:
+def build_stem_table(words: Sequence[str]) -> Tables:
     """Assign a stem id to each word, with Snowball's English stemmer.
 
     Raises:
@@ -159,14 +160,14 @@ def stems(words: Sequence[str]) -> Tables:
     try:
         from nltk.stem.snowball import SnowballStemmer
     except ImportError as error:
-        raise ImportError("stems need NLTK: pip install 'unbag[wordnet]'") from error
+        raise ImportError("stemming requires NLTK: pip install 'unbag[wordnet]'") from error
     stem = SnowballStemmer("english").stem
     numbers: dict[str, int] = {}
     word_stems = [len(SPECIAL) + numbers.setdefault(stem(word), len(numbers)) for word in words]
     return {"stem": np.array([*range(len(SPECIAL)), *word_stems], dtype=np.int64)}
 
 
-def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tuple[Tables, int]:
+def build_tag_table(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tuple[Tables, int]:
     """Find the most frequent fine-grained tag of each word. Returns the table and the number of tags.
 
     Special tokens and words that are in no sentence have tag 0. Of equally frequent tags, the first in alphabetical
@@ -186,8 +187,8 @@ def tags(words: Sequence[str], sentences: Iterable[str], tagger: Tagger) -> tupl
     return {"tag": table}, 1 + len(names)
 
 
-def relations(words: Sequence[str]) -> Tables:
-    """Build the table of WordNet relations between words. See `word_relations`.
+def build_relation_table(words: Sequence[str]) -> Tables:
+    """Build the table of WordNet relations between words. See `compute_word_relations`.
 
     Raises:
         ImportError: If NLTK is missing.
@@ -196,7 +197,7 @@ def relations(words: Sequence[str]) -> Tables:
     from unbag.baselines.wordnet.database import open_wordnet
 
     size = len(SPECIAL) + len(words)
-    pairs, features = word_relations(words, open_wordnet())
+    pairs, features = compute_word_relations(words, open_wordnet())
     first, second = (pairs + len(SPECIAL)).T
     # A first entry that relates no words keeps the tables from being empty.
     none = np.zeros(1, dtype=np.int64), np.zeros((1, features.shape[1]), dtype=np.float32)

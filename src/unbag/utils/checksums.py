@@ -93,12 +93,12 @@ def find_corruption(folder: Path) -> str | None:
     return None
 
 
-def quarantine_path(path: Path, why: str) -> None:
+def quarantine_path(path: Path, reason: str) -> None:
     """Rename a corrupted file or folder, and log a warning. An earlier renamed copy is replaced.
 
     Args:
         path: Corrupted file or folder.
-        why: Reason for the warning, a sentence without a full stop.
+        reason: Reason for the warning, a sentence without a full stop.
     """
     aside = path.with_name(path.name + _DAMAGED)
     if aside.is_dir():
@@ -107,7 +107,7 @@ def quarantine_path(path: Path, why: str) -> None:
         path.rename(aside)
     except FileNotFoundError:  # another process was faster
         return
-    logger.warning("%s; renamed to %s and built again", why, aside.name)
+    logger.warning("%s; renamed to %s, building it again", reason, aside.name)
 
 
 def is_quarantined(path: Path) -> bool:

@@ -48,7 +48,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
     'all of it'
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: expected a file to write, got a folder or a device")
+        raise ValueError(
+            f"{path}: expected a file to write, got a folder or a device; pass another path; pass another path"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     # Renames are atomic only within a file system, so the temporary file is in the same folder. Its name is unique, so
     # that two processes that write the same file do not mix their bytes; the later one wins.
@@ -76,19 +78,19 @@ def write_json(value: Any, path: Path) -> None:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def read_json_object(path: Path, *, what: str = "an object of JSON", largest: int = LARGEST_JSON) -> dict[str, Any]:
+def read_json_object(path: Path, *, what: str = "an object of JSON", max_bytes: int = LARGEST_JSON) -> dict[str, Any]:
     """Load a JSON object from an untrusted file.
 
     Args:
         path: JSON file.
         what: Expected content, for the error message (default: "an object of JSON").
-        largest: Maximum size in bytes (default: 2^30).
+        max_bytes: Maximum size in bytes (default: 2^30).
 
     Raises:
         ValueError: If the file is missing, too large, or does not contain a JSON object.
     """
     try:
-        value = parse_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
+        value = parse_json(validate_file(path, max_bytes=max_bytes).read_text(encoding="utf-8"))
     except DataError as error:  # its message names the file
         raise ValueError(f"{error}; expected {what}") from None
     except (OSError, ValueError) as error:

@@ -57,12 +57,12 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
-def validate_outlives_job(option: str, place: str | Path, push: str | None, *, push_option: str | None) -> None:
+def validate_persistent_output(option: str, output: str | Path, push: str | None, *, push_option: str | None) -> None:
     """Validate that the output of a Hugging Face job is on persistent storage. Does nothing outside of jobs.
 
     Args:
         option: Command-line option of the output, for error messages.
-        place: Folder or URL of the output.
+        output: Folder or URL of the output.
         push: Hub repository to which the output is pushed; None if it is not pushed.
         push_option: Command-line option of the repository; None if the command has none.
 
@@ -71,11 +71,11 @@ def validate_outlives_job(option: str, place: str | Path, push: str | None, *, p
     """
     from unbag.utils.storage import is_url  # imports fsspec
 
-    if push is not None or not is_hf_job() or is_url(place) or is_on_volume(Path(place)):
+    if push is not None or not is_hf_job() or is_url(output) or is_on_volume(Path(output)):
         return
     ways = [f"add {push_option} ORG/NAME"] if push_option else []
     ways.append(f"mount a bucket (`hf jobs run -v hf://buckets/ORG/BUCKET:/output …`) and pass {option} /output/NAME")
     raise ValueError(
-        f"{option}: expected persistent output for the Hugging Face job {os.environ['JOB_ID']}, got {place} on its "
+        f"{option}: expected persistent output for the Hugging Face job {os.environ['JOB_ID']}, got {output} on its "
         f"disk, which is deleted when the job ends; {', or '.join(ways)}"
     )

@@ -20,7 +20,7 @@ _CHECK_PROXY: Final = "the response may come from a login page or a proxy; check
 _LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"
 _AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command"
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
-"""Errors that the clients raise for JSON with an unexpected structure."""
+"""Exceptions that the clients raise for JSON with an unexpected structure."""
 
 T = TypeVar("T")
 
@@ -29,28 +29,31 @@ class HubReadError(ValueError):
     """Error for a failed read from the Hub. The message contains the host, the file and a fix."""
 
 
-def read_from_hub(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unreachable: bool = False) -> T:
+def read_from_hub(
+    description: str, function: Callable[[], T], *, tries: int = READ_TRIES, retry_connection_errors: bool = False
+) -> T:
     """Call a function that reads from the Hub, and retry transient failures.
 
     Args:
-        what: Name of the object for messages, such as `the dataset org/name`.
-        call: Function that reads it. It must not modify the Hub, since it may be called several times.
+        description: Name of the object for messages, such as `the dataset org/name`.
+        function: Function that reads it. It must not modify the Hub, since it may be called several times.
         tries: Maximum number of calls (default: 4).
-        unreachable: Whether to retry if there is no connection (default: no); see `utils.retries.call_with_retries`.
+        retry_connection_errors: Whether to retry if there is no connection (default: no). See
+            `utils.retries.call_with_retries`.
 
     Raises:
         HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
         Exception: Any other error of the call, for example for a missing or private repository.
     """
     try:
-        return call_with_retries(call, tries=tries, unreachable=unreachable)
+        return call_with_retries(function, tries=tries, retry_connection_errors=retry_connection_errors)
     except HubReadError:
         raise
     except Exception as error:
         reason = describe_hub_failure(error)
         if reason is None:
             raise
-        raise HubReadError(f"{what}: {reason}") from error
+        raise HubReadError(f"{description}: {reason}") from error
 
 
 def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | None:
@@ -76,7 +79,7 @@ def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | N
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
     private = (
-        f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token that may read it"
+        f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token with read access"
     )
     return f"{kind} {name}: expected a repository on the Hub, got none; check the spelling, or {private}"
 
@@ -99,7 +102,7 @@ def describe_hub_failure(error: BaseException) -> str | None:
         request = getattr(cause, "_request", None)
         place = _place(str(request.url)) if request is not None else _host()
         if isinstance(cause, httpx.TooManyRedirects):
-            return f"{place} redirects endlessly ({extract_first_line(cause, longest=200)}); {_CHECK_PROXY}"
+            return f"{place} redirects endlessly ({extract_first_line(cause, max_length=200)}); {_CHECK_PROXY}"
         if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             host = _host() if request is None else "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
             return f"{redact(host)} cannot be reached ({type(cause).__name__}: {extract_first_line(cause)}); {_AGAIN}"
@@ -113,7 +116,7 @@ def describe_hub_failure(error: BaseException) -> str | None:
 
 
 def _summary(error: BaseException) -> str:
-    return f"{type(error).__name__}: {extract_first_line(error, longest=200)}"
+    return f"{type(error).__name__}: {extract_first_line(error, max_length=200)}"
 
 
 def _host() -> str:

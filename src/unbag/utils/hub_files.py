@@ -58,13 +58,13 @@ def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
     return folder([next((each for each in _WEIGHTS if any(snapshot.glob(each))), _WEIGHTS[0])])
 
 
-def select_model_files(listed: list[str], *, weights: bool, code: bool = False) -> list[str]:
+def select_model_files(names: list[str], *, weights: bool, code: bool = False) -> list[str]:
     """Select the files of a repository that are needed to load its model.
 
     >>> select_model_files(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
     ['config.json', 'model.safetensors']
     """
-    paths = [PurePosixPath(name) for name in listed]
+    paths = [PurePosixPath(name) for name in names]
     top = [path for path in paths if len(path.parts) == 1]
     wanted = [path for path in top if path.suffix in _SMALL]
     wanted += [path for path in paths if path.parts[0] == _TEMPLATES]

@@ -27,12 +27,12 @@ class LockedError(ValueError):
 
 
 @contextmanager
-def hold_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
+def hold_lock(path: Path, activity: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of a path, as a context manager. A thread can acquire the same lock again.
 
     Args:
         path: File or folder to write. It need not exist. Its parent folder is created if necessary.
-        doing: Activity in one or two words such as `training`, for the messages of other processes.
+        activity: Activity in one or two words such as `training`, for the messages of other processes.
         wait: Whether to wait for another process that holds the lock, instead of raising (default: no).
 
     Raises:
@@ -58,7 +58,7 @@ def hold_lock(path: Path, doing: str, *, wait: bool = False) -> Iterator[None]:
         lock.acquire()
     try:
         _held[path] = thread
-        _write_holder(file, doing)
+        _write_holder(file, activity)
         yield
     finally:
         _held.pop(path, None)

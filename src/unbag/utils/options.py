@@ -159,19 +159,19 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
                 raise ValueError(f"expected {field.name} to be {expected}, got {_shorten(value)}")
 
 
-def validate_int(name: str, value: Any, *, least: int = 0) -> None:
-    """Validate that a value is an integer of at least `least`.
+def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
+    """Validate that a value is an integer of at least `minimum`.
 
     Args:
         name: Name of the option, for the error message.
         value: Value to validate.
-        least: Minimum (default: 0).
+        minimum: Minimum (default: 0).
 
     Raises:
         ValueError: If the value is not a whole number, or is less than the minimum.
     """
-    if not _fits(int, value) or value < least:
-        raise ValueError(f"expected {name} to be a whole number of at least {least}, got {_shorten(value)}")
+    if not _fits(int, value) or value < minimum:
+        raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {_shorten(value)}")
 
 
 def _fits(hint: Any, value: Any) -> bool:

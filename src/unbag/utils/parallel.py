@@ -26,7 +26,7 @@ def set_num_proc(num_proc: int) -> Iterator[None]:
     >>> get_num_proc()
     1
     """
-    validate_int("the number of processes (num_proc)", num_proc, least=1)
+    validate_int("the number of processes (num_proc)", num_proc, minimum=1)
     token = _NUM_PROC.set(int(num_proc))
     try:
         yield

@@ -47,15 +47,15 @@ def redact(text: str) -> str:
     return _TOKEN_LIKE.sub(_MASK, text)
 
 
-def extract_first_line(error: BaseException, *, longest: int | None = None) -> str:
+def extract_first_line(error: BaseException, *, max_length: int | None = None) -> str:
     """Extract the first line of an error message, or the error type if it is empty. Secrets are redacted.
 
     Args:
         error: The error.
-        longest: Maximum number of characters (default: no limit).
+        max_length: Maximum number of characters (default: no limit).
     """
     lines = (line.strip() for line in redact(str(error)).splitlines())
-    return next(filter(None, lines), type(error).__name__)[:longest]
+    return next(filter(None, lines), type(error).__name__)[:max_length]
 
 
 def _secrets() -> list[str]:

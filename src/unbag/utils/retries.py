@@ -46,13 +46,13 @@ _OF_XET: Final = "CAS Client Error"  # hf_xet's message for any failure of its s
 logger = logging.getLogger(__name__)
 
 
-def call_with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
+def call_with_retries(function: Callable[[], T], *, tries: int = TRIES, retry_connection_errors: bool = True) -> T:
     """Call a function, and retry while it fails with transient errors.
 
     Args:
-        call: Function to call.
+        function: Function to call.
         tries: Maximum number of calls (default: 6).
-        unreachable: Whether to retry if there is no connection at all (default: yes).
+        retry_connection_errors: Whether to retry if there is no connection at all (default: yes).
 
     Raises:
         Exception: The error of the last call, or the first error that is not transient.
@@ -60,11 +60,11 @@ def call_with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable:
     failed = 0
     while True:
         try:
-            return call()
+            return function()
         except Exception as error:
             failed += 2 if _was_tried_again(error) else 1
             seconds = compute_wait(error, failed)
-            if failed >= tries or seconds is None or not (unreachable or has_reached_server(error)):
+            if failed >= tries or seconds is None or not (retry_connection_errors or has_reached_server(error)):
                 raise
             wait_before_retry(seconds, error)
 

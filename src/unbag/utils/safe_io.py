@@ -24,7 +24,7 @@ DEEPEST_JSON: Final = 100
 """Maximum depth of nested brackets in JSON."""
 
 MOST_UNPACKED: Final = 200
-"""Maximum compression ratio of a file that decompresses to more than a gigabyte; ten times that of text."""
+"""Maximum compression ratio of a file that decompresses to more than a gigabyte; ten times the ratio of usual text."""
 
 GIGABYTE: Final = 1 << 30
 """Number of decompressed bytes up to which the compression ratio is not limited."""
@@ -44,12 +44,12 @@ class DataError(ValueError):
     """Error for missing or unreadable data. The message contains the file or dataset and the row."""
 
 
-def validate_file(path: Path, *, largest: int | None = None) -> Path:
+def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
     """Validate that a path is a readable file, and return it.
 
     Args:
         path: Path of a file or of a link to a file.
-        largest: Maximum size in bytes (default: no limit).
+        max_bytes: Maximum size in bytes (default: no limit).
 
     Raises:
         DataError: If the file is missing, too large, unreadable, or not a regular file (such as a folder, a named pipe
@@ -62,11 +62,11 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
         kind = stat.S_IFMT(status.st_mode)
         if kind != stat.S_IFREG:
             raise DataError(f"{path}: expected a file, got {_KINDS.get(kind, 'something else')}")
-        if largest is not None and status.st_size > largest:
-            raise DataError(f"{path}: expected at most {largest:,} bytes, got {status.st_size:,}")
+        if max_bytes is not None and status.st_size > max_bytes:
+            raise DataError(f"{path}: expected at most {max_bytes:,} bytes, got {status.st_size:,}")
         os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
     except FileNotFoundError:
-        raise DataError(f"{path}: expected a file, got no such file") from None
+        raise DataError(f"{path}: expected a file, got none; check the path; check the path") from None
     except OSError as error:
         raise DataError(f"{path}: expected a readable file, got an error ({error.strerror})") from None
     except DataError:
@@ -76,13 +76,13 @@ def validate_file(path: Path, *, largest: int | None = None) -> Path:
     return path
 
 
-def iter_lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int, bytes]]:
+def iter_lines(path: Path, *, start: int = 0, skipped_lines: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield the line number (from 1) and content of each line in a text file, which may be compressed (`.gz`).
 
     Args:
         path: Text file.
         start: Number of bytes to skip, up to the start of a line (default: 0; always 0 for `.gz`).
-        before: Number of lines in the skipped bytes (default: 0).
+        skipped_lines: Number of lines in the skipped bytes (default: 0).
 
     Raises:
         DataError: If the file is absent, truncated or damaged, or a line is too long.
@@ -90,45 +90,47 @@ def iter_lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple
     size = validate_file(path).stat().st_size
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         file.seek(start)
-        yield from iter_limited_lines(cast("IO[bytes]", file), path, size, before=before)
+        yield from iter_limited_lines(cast("IO[bytes]", file), path, size, skipped_lines=skipped_lines)
 
 
-def iter_limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0) -> Iterator[tuple[int, bytes]]:
+def iter_limited_lines(
+    file: IO[bytes], name: object, stored_bytes: int, *, skipped_lines: int = 0
+) -> Iterator[tuple[int, bytes]]:
     """Yield the line number (from 1) and content of each line in an open file, within size limits.
 
     Args:
         file: File of bytes; it may decompress as it reads.
-        place: Name of the file for error messages.
-        size: Bytes of the stored file, compressed.
-        before: Number of lines that were skipped (default: 0).
+        name: Name of the file for error messages.
+        stored_bytes: Bytes of the stored file, compressed.
+        skipped_lines: Number of lines that were skipped (default: 0).
 
     Raises:
         DataError: If the file is truncated or damaged, a line is too long, or the compression ratio is too high.
     """
-    number, done = before, 0
+    number, done = skipped_lines, 0
     try:
         # `readline` without a limit would load a file without line breaks into memory.
         while line := file.readline(LONGEST_LINE + 1):
             number += 1
             done += len(line)
             if len(line) > LONGEST_LINE:
-                raise DataError(f"{place}, line {number}: expected at most {LONGEST_LINE:,} bytes per line, got more")
-            if done > GIGABYTE and done > MOST_UNPACKED * size:
-                raise _expands(place, number, MOST_UNPACKED, size)
+                raise DataError(f"{name}, line {number}: expected at most {LONGEST_LINE:,} bytes per line, got more")
+            if done > GIGABYTE and done > MOST_UNPACKED * stored_bytes:
+                raise _expands(name, number, MOST_UNPACKED, stored_bytes)
             yield number, line
     except (EOFError, OSError, zlib.error) as error:
-        raise _unreadable(error, place, number + 1, size) from None
+        raise _unreadable(error, name, number + 1, stored_bytes) from None
 
 
-def count_lines(file: IO[bytes], place: object, size: int, *, free: int, times: int) -> int:
+def count_lines(file: IO[bytes], name: object, stored_bytes: int, *, unlimited_bytes: int, max_ratio: int) -> int:
     """Count the lines of an open file, within size limits.
 
     Args:
         file: File of bytes; it may decompress as it reads.
-        place: Name of the file for error messages.
-        size: Bytes of the stored file, compressed.
-        free: Number of decompressed bytes up to which the compression ratio is not limited.
-        times: Maximum compression ratio above this number.
+        name: Name of the file for error messages.
+        stored_bytes: Bytes of the stored file, compressed.
+        unlimited_bytes: Number of decompressed bytes up to which the compression ratio is not limited.
+        max_ratio: Maximum compression ratio above this number.
 
     Raises:
         DataError: If the file is truncated or damaged, or the compression ratio is too high.
@@ -139,10 +141,10 @@ def count_lines(file: IO[bytes], place: object, size: int, *, free: int, times: 
             count += chunk.count(b"\n")
             done += len(chunk)
             last = chunk[-1:]
-            if done > free and done > times * size:
-                raise _expands(place, count + 1, times, size)
+            if done > unlimited_bytes and done > max_ratio * stored_bytes:
+                raise _expands(name, count + 1, max_ratio, stored_bytes)
     except (EOFError, OSError, zlib.error) as error:
-        raise _unreadable(error, place, count + 1, size) from None
+        raise _unreadable(error, name, count + 1, stored_bytes) from None
     return count + (last != b"\n")
 
 
@@ -177,7 +179,9 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         ...
     ValueError: expected at most 100 levels of nested brackets, got more
     """
-    too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more")
+    too_deep = ValueError(
+        f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file; flatten the file"
+    )
     try:
         value = decode(text)
     except RecursionError:
@@ -211,7 +215,8 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
     wanted = "a folder" if folder else "a file"
     if _ADDRESS.match(str(path)):
         raise ValueError(
-            f"expected a local path of {wanted} to write, got the URL {path}; only `unbag evaluate`, `unbag score` "
+            f"expected a local path for {wanted} to write, got the URL {path}; only `unbag evaluate`, `unbag "
+            "score` "
             "and `unbag build` write to a URL"
         )
     try:

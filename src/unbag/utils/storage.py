@@ -24,13 +24,13 @@ _EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})
 which is not atomic."""
 
 
-def is_url(place: str | Path) -> bool:
+def is_url(location: str | Path) -> bool:
     """Check whether a location is an fsspec URL instead of a local path.
 
     >>> is_url("s3://bucket/run"), is_url("runs/mine"), is_url("file:///tmp/run")
     (True, False, False)
     """
-    return "://" in str(place) and not str(place).startswith(_LOCAL)
+    return "://" in str(location) and not str(location).startswith(_LOCAL)
 
 
 class StorageFolder:
@@ -63,7 +63,7 @@ class StorageFolder:
         return StorageFolder, (self._place,)  # connections cannot be pickled, so each process opens a new one
 
     def __truediv__(self, name: str) -> "StorageFolder":
-        return StorageFolder(self.where(name))
+        return StorageFolder(self.get_location(name))
 
     @property
     def path(self) -> Path:
@@ -73,7 +73,7 @@ class StorageFolder:
             ValueError: If the folder is at a URL.
         """
         if not self.is_local:
-            raise ValueError(f"expected a local folder, got {self}")
+            raise ValueError(f"expected a local folder, got {self}; pass a local path; pass a local path")
         return Path(self._place.removeprefix(_LOCAL))
 
     @cached_property
@@ -83,7 +83,7 @@ class StorageFolder:
         system, path = fsspec.url_to_fs(self._place, use_listings_cache=False)
         return system, path.rstrip("/")
 
-    def where(self, name: str) -> str:
+    def get_location(self, name: str) -> str:
         """Build the path or URL of a file in the folder."""
         return str(self.path / name) if self.is_local else f"{self._place.rstrip('/')}/{name}"
 
@@ -152,7 +152,7 @@ class StorageFolder:
         finally:
             self.remove(name)
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """List the sorted names of the files. Empty if the folder does not exist."""
         try:
             if self.is_local:
@@ -165,7 +165,7 @@ class StorageFolder:
             return []
         return sorted(each["name"].rstrip("/").rpartition("/")[2] for each in entries if each["type"] == "file")
 
-    def has(self, name: str) -> bool:
+    def exists(self, name: str) -> bool:
         """Check whether a file exists."""
         if self.is_local:
             return (self.path / name).is_file()
@@ -217,27 +217,27 @@ def _create(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def open_local_copy(place: str | Path, *, last: str = "") -> Iterator[Path]:
-    """Yield a local folder to write to. If `place` is a URL, the files are uploaded at the end.
+def open_local_copy(location: str | Path, *, last_file: str = "") -> Iterator[Path]:
+    """Yield a local folder to write to. If `location` is a URL, the files are uploaded at the end.
 
     Args:
-        place: Path of a folder, which is yielded unchanged, or a URL.
-        last: Name of the file to upload last, which marks the upload as complete.
+        location: Path of a folder, which is yielded unchanged, or a URL.
+        last_file: Name of the file to upload last, which marks the upload as complete.
     """
-    if not is_url(place):
-        yield StorageFolder(place).path
+    if not is_url(location):
+        yield StorageFolder(location).path
         return
     tmp = Path(tempfile.mkdtemp(prefix="unbag-"))
     try:
         yield tmp
-        upload_files(tmp, place, last=last)
+        upload_files(tmp, location, last_file=last_file)
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
 
 
-def upload_files(folder: Path, place: str | Path, *, last: str = "") -> None:
-    """Upload the files of a local folder to a URL. The file with the name `last` is uploaded last."""
-    system, root = fsspec.url_to_fs(str(place), use_listings_cache=False)
+def upload_files(folder: Path, location: str | Path, *, last_file: str = "") -> None:
+    """Upload the files of a local folder to a URL. The file with the name `last_file` is uploaded last."""
+    system, root = fsspec.url_to_fs(str(location), use_listings_cache=False)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    for path in sorted(files, key=lambda path: path.name == last):
+    for path in sorted(files, key=lambda path: path.name == last_file):
         system.put_file(str(path), f"{root.rstrip('/')}/{path.relative_to(folder).as_posix()}")

@@ -21,7 +21,7 @@ def fitted(tmp_path, examples=EXAMPLES, **options):
 
 
 def test_cross_fitted_model_predicts_labels_from_words(tmp_path):
-    found = fitted(tmp_path).log_probabilities(EXAMPLES)
+    found = fitted(tmp_path).compute_log_probabilities(EXAMPLES)
     gold = [LABELS.index(example.label) for example in EXAMPLES]
     assert found.shape == (len(EXAMPLES), 3)
     assert np.exp(found).sum(axis=1) == pytest.approx(1, abs=1e-5)
@@ -41,7 +41,7 @@ def test_pair_is_scored_by_model_without_its_premise(tmp_path, only):
     models = [fitted(tmp_path, pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
     for model in models:  # with a fixed penalty, since all pairs are used to choose it
         assert model._penalty([], []) == models[0]._penalty([], [])
-    one, other = (model.log_probabilities(EXAMPLES) for model in models)
+    one, other = (model.compute_log_probabilities(EXAMPLES) for model in models)
     same = np.array([example.premise == EXAMPLES[0].premise for example in EXAMPLES])
     assert np.array_equal(one[same], other[same])
     assert (one != other).any()
@@ -53,20 +53,20 @@ def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
         Example(f"{each.source_id}#1", " ".join(reversed(each.premise.split())), each.hypothesis, each.label)
         for each in EXAMPLES
     ]
-    assert np.array_equal(model.log_probabilities(turned), model.log_probabilities(EXAMPLES))
+    assert np.array_equal(model.compute_log_probabilities(turned), model.compute_log_probabilities(EXAMPLES))
 
 
 def test_unseen_pairs_are_scored(tmp_path):
     model = fitted(tmp_path)
     new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
-    found = model.log_probabilities(new)
-    assert np.array_equal(model.log_probabilities(new[1:]), found[1:])
+    found = model.compute_log_probabilities(new)
+    assert np.array_equal(model.compute_log_probabilities(new[1:]), found[1:])
     assert found[0].argmax() == LABELS.index("contradiction")
-    assert model.log_probabilities([]).shape == (0, 3)
+    assert model.compute_log_probabilities([]).shape == (0, 3)
 
 
 def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
-    whole = fitted(tmp_path / "whole").log_probabilities(EXAMPLES)
+    whole = fitted(tmp_path / "whole").compute_log_probabilities(EXAMPLES)
     fit, calls = fitting.fit_lexical_model, []
 
     def killed(*arguments, **options):
@@ -81,12 +81,12 @@ def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "fit_lexical_model", lambda *a, **o: (calls.append(1), fit(*a, **o))[1])
     model = fitted(tmp_path)
     assert len(calls) == 4, "the other two folds alone"
-    assert np.array_equal(model.log_probabilities(EXAMPLES), whole)
+    assert np.array_equal(model.compute_log_probabilities(EXAMPLES), whole)
     fitted(tmp_path)
     assert len(calls) == 4
     weights = model._path(1) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    assert np.array_equal(fitted(tmp_path).log_probabilities(EXAMPLES), whole), "a damaged model is fitted anew"
+    assert np.array_equal(fitted(tmp_path).compute_log_probabilities(EXAMPLES), whole), "a damaged model is fitted anew"
 
 
 def test_identity_depends_on_pairs_and_options(tmp_path):

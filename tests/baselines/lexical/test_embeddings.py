@@ -15,7 +15,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.embeddings import DEFAULT, find_embeddings, is_pinned, load_embeddings
+from unbag.baselines.lexical.embeddings import DEFAULT, find_embeddings, is_pinned_name, load_embeddings
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.data.text.tokens import tokenize
 
@@ -53,12 +53,12 @@ def test_mean_counts_all_tokens_of_both_sentences(tmp_path):
     table = load_embeddings(str(_transformer(tmp_path)))
     # The tokens are the dog run ##s . / the cat run ##s . with rows 4 5 7 8 9 and 4 6 7 8 9. Row i is (2i, 2i + 1).
     mean = (2 * (4 + 7 + 8 + 9) + 5 + 6) / 10
-    [found] = table.means([("the dog runs .", "the cat runs .")])
+    [found] = table.compute_means([("the dog runs .", "the cat runs .")])
     assert found == pytest.approx([2 * mean, 2 * mean + 1])
 
 
 def test_special_tokens_padding_and_truncation_are_ignored(tmp_path):
-    counts = load_embeddings(str(_transformer(tmp_path))).counts(
+    counts = load_embeddings(str(_transformer(tmp_path))).count_tokens(
         [("the dog runs . the dog runs .",), ("the [SEP] dog",)]
     )
     assert counts.matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
@@ -66,16 +66,16 @@ def test_special_tokens_padding_and_truncation_are_ignored(tmp_path):
 
 def test_unknown_tokens_are_excluded_and_counted(tmp_path):
     table = load_embeddings(str(_transformer(tmp_path)))
-    counts = table.counts([("the zebra", "zebra dog"), ("zebra",), ()])
+    counts = table.count_tokens([("the zebra", "zebra dog"), ("zebra",), ()])
     assert counts.unknown.tolist() == [2, 1, 0]
     assert counts.matrix.sum(axis=1).tolist() == [[2], [0], [0]]
-    assert table.means([("zebra",)]).tolist() == [[0, 0]]
+    assert table.compute_means([("zebra",)]).tolist() == [[0, 0]]
 
 
 def test_undeclared_unknown_token_is_excluded(tmp_path):
     _transformer(tmp_path)
     _tokenizer(tmp_path / "tokenizer.json", marks=False)
-    assert load_embeddings(str(tmp_path)).counts([("zebra dog",)]).unknown.tolist() == [1]
+    assert load_embeddings(str(tmp_path)).count_tokens([("zebra dog",)]).unknown.tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,8 @@ def test_unknown_input_layer_error_lists_names(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["F16", "BF16"])
 def test_half_precision_is_read_exactly(tmp_path, dtype):
-    exact = np.array(
-        [[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32
-    )  # numbers that both formats represent exactly
+    # numbers that both formats represent exactly
+    exact = np.array([[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32)
     vectors = np.repeat(exact, 5, axis=0)
     folder = _transformer(tmp_path, vectors=vectors.astype(np.float16))
     if dtype == "BF16":  # not supported by NumPy: the upper halves of float32 numbers
@@ -117,7 +116,7 @@ def test_model2vec_mapping_and_weights_are_applied(tmp_path):
     weights = np.linspace(0.1, 1, 10, dtype=np.float64)
     save_file({"embeddings": VECTORS[:2], "mapping": mapping, "weights": weights}, tmp_path / "model.safetensors")
     assert find_embeddings(str(tmp_path)).kind == "model2vec"
-    assert load_embeddings(str(tmp_path)).means([("dog",)])[0] == pytest.approx(VECTORS[1] * 0.6)
+    assert load_embeddings(str(tmp_path)).compute_means([("dog",)])[0] == pytest.approx(VECTORS[1] * 0.6)
     save_file({"embedding": VECTORS}, tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match="expected the tensor 'embeddings', got embedding"):
         load_embeddings(str(tmp_path))
@@ -137,7 +136,7 @@ def test_spacy_pipeline_is_read_from_folder_or_package(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     for name in (str(package / "en_tiny-0.0.0"), str(package), "en_tiny"):
         table = load_embeddings(name)
-        assert table.means([("The dog", "DOG")])[0] == pytest.approx([(8 + 1 + 1) / 3, -10 / 3])
+        assert table.compute_means([("The dog", "DOG")])[0] == pytest.approx([(8 + 1 + 1) / 3, -10 / 3])
     assert find_embeddings(str(package)).kind == "spacy"
     spacy.blank("en").to_disk(tmp_path / "none")
     with pytest.raises(ValueError, match="expected a spaCy pipeline with word vectors"):
@@ -147,7 +146,7 @@ def test_spacy_pipeline_is_read_from_folder_or_package(tmp_path, monkeypatch):
 def test_words_are_looked_up_as_written_then_lowercase(tmp_path):
     path = tmp_path / "ten.txt"
     path.write_text(_text())
-    counts = load_embeddings(str(path)).counts([("The Dog runs.", "the ROME")])
+    counts = load_embeddings(str(path)).count_tokens([("The Dog runs.", "the ROME")])
     names = [WORDS[column] for column in counts.matrix.indices]
     assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])
     assert counts.unknown.tolist() == [1]  # ROME: the table contains Rome, but not rome
@@ -243,9 +242,9 @@ def test_identity_depends_only_on_content(tmp_path):
 
 
 def test_only_hub_id_with_commit_is_pinned():
-    assert is_pinned(DEFAULT)
-    assert not is_pinned(DEFAULT.replace("@1", "@main"))
-    assert not is_pinned("ten.txt")
+    assert is_pinned_name(DEFAULT)
+    assert not is_pinned_name(DEFAULT.replace("@1", "@main"))
+    assert not is_pinned_name("ten.txt")
 
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=8).map(" ".join), min_size=1, max_size=5))
@@ -253,10 +252,10 @@ def test_mean_does_not_depend_on_order_side_or_batch(sentences):
     table = embeddings.EmbeddingTable(
         "words", "", VECTORS, embeddings._words(dict(zip(WORDS, range(10), strict=True)).get, "en")
     )
-    together = table.means([(sentence, "the dog") for sentence in sentences])
+    together = table.compute_means([(sentence, "the dog") for sentence in sentences])
     for sentence, mean in zip(sentences, together, strict=True):
         words = tokenize(sentence).texts
-        assert table.means([("the dog", " ".join(reversed(words)))]).tolist() == [mean.tolist()]
+        assert table.compute_means([("the dog", " ".join(reversed(words)))]).tolist() == [mean.tolist()]
         known = [VECTORS[WORDS.index(word)] for word in (*words, "the", "dog") if word in WORDS]
         assert mean == pytest.approx(np.mean(known, axis=0, dtype=np.float64))
 
@@ -264,7 +263,7 @@ def test_mean_does_not_depend_on_order_side_or_batch(sentences):
 def test_chinese_text_is_segmented(tmp_path):
     path = tmp_path / "zh.txt"
     path.write_text("他 1 0\n看书 0 1\n看 7 7\n书 7 7\n", encoding="utf-8")
-    assert load_embeddings(str(path), language="zh").means([("他看书",)])[0] == pytest.approx([1 / 2, 1 / 2])
+    assert load_embeddings(str(path), language="zh").compute_means([("他看书",)])[0] == pytest.approx([1 / 2, 1 / 2])
 
 
 def test_fixture_model_mean_equals_transformers(shared):
@@ -277,7 +276,7 @@ def test_fixture_model_mean_equals_transformers(shared):
     assert (table.vectors == expected).all()
     sentence = "Two unhurried walruses juggle; nobody at all is watching them."
     ids = tokenizer(sentence, add_special_tokens=False)["input_ids"]
-    assert table.means([(sentence,)])[0] == pytest.approx(expected[ids].mean(axis=0), abs=1e-6)
+    assert table.compute_means([(sentence,)])[0] == pytest.approx(expected[ids].mean(axis=0), abs=1e-6)
 
 
 def test_word_level_tokenizer_counts_unknown_tokens(tmp_path):
@@ -287,5 +286,5 @@ def test_word_level_tokenizer_counts_unknown_tokens(tmp_path):
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     save_file({"embeddings": VECTORS}, tmp_path / "model.safetensors")
-    counts = load_embeddings(str(tmp_path)).counts([("dog zebra dog",)])
+    counts = load_embeddings(str(tmp_path)).count_tokens([("dog zebra dog",)])
     assert (counts.matrix[0, 1], counts.unknown.tolist()) == (2, [1])

@@ -22,7 +22,7 @@ def test_matrix_contains_exactly_the_features(pairs):
     vocabulary, matrix = FeatureVocabulary.fit(pairs)
     assert (vocabulary.matrix(pairs) != matrix).nnz == 0
     for row, (premise, hypothesis) in enumerate(pairs):
-        names = vocabulary.names(matrix[row].indices)
+        names = vocabulary.get_features(matrix[row].indices)
         assert Counter(names) == Counter(iter_features(premise, hypothesis))
     assert set(matrix.data) <= {1.0}
 
@@ -48,10 +48,10 @@ def test_code_ranks_equal_numpy(values):
     assert ranks.tolist() == expected[1].tolist()
 
 
-def test_matrix_ignores_words_outside_the_vocabulary():
+def test_matrix_ignores_words_outside_vocabulary():
     vocabulary, _ = FeatureVocabulary.fit([(("dog",), ("animal",))])
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
-    assert set(vocabulary.names(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
+    assert set(vocabulary.get_features(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
     assert len(vocabulary) == 3
 
 

@@ -35,20 +35,20 @@ def test_compact_form_equals_dense_bfgs_updates(n: int) -> None:
     inverse = InverseHessian(gradient, memory=4)
     for step, change in pairs:
         gradient = gradient + change
-        inverse.move(step, gradient)
+        inverse.update(step, gradient)
     expected = updated_densely(pairs[-4:]) @ gradient
-    np.testing.assert_allclose(inverse.times_gradient(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(inverse.multiply_gradient(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def test_inverse_hessian_without_steps_is_identity() -> None:
     vector = RNG.normal(size=3)
-    np.testing.assert_array_equal(InverseHessian(vector).times_gradient(), vector)
+    np.testing.assert_array_equal(InverseHessian(vector).multiply_gradient(), vector)
 
 
 def test_step_of_concave_curvature_is_skipped() -> None:
     inverse = InverseHessian(np.ones(2))
-    inverse.move(np.ones(2), np.full(2, 0.5))
-    np.testing.assert_array_equal(inverse.times_gradient(), np.full(2, 0.5))
+    inverse.update(np.ones(2), np.full(2, 0.5))
+    np.testing.assert_array_equal(inverse.multiply_gradient(), np.full(2, 0.5))
 
 
 def test_minimum_of_quadratic_is_found() -> None:

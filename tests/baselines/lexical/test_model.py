@@ -42,7 +42,7 @@ def test_penalty_minimizes_held_out_loss(model):
 def test_misleading_features_are_ranked(model):
     # The words of the pair indicate contradiction, but the gold label is entailment.
     pair = [(("girl", "nap"), ("girl", "run"))]
-    [found] = model.misleading(pair, model.probabilities(pair), ["entailment"], 5)
+    [found] = model.rank_misleading(pair, model.probabilities(pair), ["entailment"], 5)
     assert {contribution.label for contribution in found} == {"contradiction"}
     assert found[0].logit == max(contribution.logit for contribution in found) > 0
     assert any("nap" in contribution.feature for contribution in found[:2])

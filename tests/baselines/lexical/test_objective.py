@@ -40,9 +40,8 @@ def test_block_size_changes_only_rounding(problem, monkeypatch):
     value, gradient = _value_and_gradient(*problem)
     monkeypatch.setattr("unbag.baselines.lexical.regression._LOGITS", 7)
     monkeypatch.setattr("unbag.baselines.lexical.regression._PIECE", 11)
-    monkeypatch.setattr(
-        "unbag.baselines.lexical.regression._FREQUENT", 20
-    )  # only four of eight columns have more entries
+    # only four of eight columns have more entries
+    monkeypatch.setattr("unbag.baselines.lexical.regression._FREQUENT", 20)
     in_pieces, same = _value_and_gradient(*problem)
     assert in_pieces == pytest.approx(value, rel=1e-7)
     np.testing.assert_allclose(same, gradient, rtol=1e-6, atol=1e-7)

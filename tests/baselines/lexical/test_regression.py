@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.baselines.lexical.regression import compute_lms, fit, merge_equal_columns
+from unbag.baselines.lexical.regression import compute_lms, fit_softmax_regression, merge_equal_columns
 
 
 def _data(seed=0, n=400, features=120, labels=3):
@@ -19,7 +19,7 @@ def _data(seed=0, n=400, features=120, labels=3):
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
 def test_probabilities_equal_scikit_learn(l2):
     matrix, gold = _data()
-    ours = fit(matrix, gold, l2=l2).probabilities(matrix)
+    ours = fit_softmax_regression(matrix, gold, l2=l2).probabilities(matrix)
     theirs = (
         LogisticRegression(C=1 / l2, tol=1e-10, max_iter=5000)
         .fit(matrix.astype(np.float64), gold)
@@ -30,7 +30,7 @@ def test_probabilities_equal_scikit_learn(l2):
 
 def test_equal_columns_have_equal_weights():
     matrix, gold = _data()
-    weights = fit(matrix, gold, l2=1.0).weights
+    weights = fit_softmax_regression(matrix, gold, l2=1.0).weights
     assert (weights[50:60] == weights[50]).all()
     assert not weights[60:70].any()
     assert weights[50].any()
@@ -48,7 +48,7 @@ def test_merging_keeps_products_and_penalty():
 
 def test_gradient_is_zero_at_fit():
     matrix, gold = _data()
-    model = fit(matrix, gold, l2=2.0)
+    model = fit_softmax_regression(matrix, gold, l2=2.0)
     error = model.probabilities(matrix) - np.eye(3)[gold]
     gradient = matrix.T @ error + 2.0 * model.weights
     assert np.abs(gradient).max() < 1e-10
@@ -57,14 +57,14 @@ def test_gradient_is_zero_at_fit():
 
 def test_fit_is_deterministic():
     matrix, gold = _data()
-    first, second = fit(matrix, gold, l2=1.0), fit(matrix, gold, l2=1.0)
+    first, second = fit_softmax_regression(matrix, gold, l2=1.0), fit_softmax_regression(matrix, gold, l2=1.0)
     assert first.weights.tobytes() == second.weights.tobytes()
     assert first.bias.tobytes() == second.bias.tobytes()
 
 
-def test_fit_ends_at_the_precision_of_float64():
+def test_fit_ends_at_float64_precision():
     matrix, gold = _data()
-    error = fit(matrix, gold, l2=2.0, tolerance=1e-30).probabilities(matrix) - np.eye(3)[gold]
+    error = fit_softmax_regression(matrix, gold, l2=2.0, tolerance=1e-30).probabilities(matrix) - np.eye(3)[gold]
     assert np.abs(error.sum(axis=0)).max() < 1e-9
 
 
@@ -72,7 +72,7 @@ def test_few_pairs_are_fitted():
     """The optimizer must stop although the relative rounding error of a small loss is large."""
     for seed in range(40):
         matrix, gold = _data(seed, n=3 + seed, features=120)
-        model = fit(matrix, gold, l2=0.3)
+        model = fit_softmax_regression(matrix, gold, l2=0.3)
         error = model.probabilities(matrix) - np.eye(gold.max() + 1)[gold]
         gradient = matrix.T @ error + 0.3 * model.weights
         assert np.abs(gradient).max() < 1e-9
@@ -80,7 +80,9 @@ def test_few_pairs_are_fitted():
 
 
 def test_fit_without_features_predicts_label_frequencies():
-    model = fit(sparse.csr_matrix((10, 4), dtype=np.float32), np.array([0] * 5 + [1] * 3 + [2] * 2), l2=1.0)
+    model = fit_softmax_regression(
+        sparse.csr_matrix((10, 4), dtype=np.float32), np.array([0] * 5 + [1] * 3 + [2] * 2), l2=1.0
+    )
     assert model.probabilities(sparse.csr_matrix((1, 4)))[0] == pytest.approx([0.5, 0.3, 0.2], abs=1e-9)
 
 
@@ -92,6 +94,6 @@ def test_lms_is_probability_of_likeliest_wrong_label():
 def test_fit_of_invalid_input_raises():
     matrix, gold = _data()
     with pytest.raises(ValueError, match="got 400 rows, 399 labels"):
-        fit(matrix, gold[1:], l2=1.0)
+        fit_softmax_regression(matrix, gold[1:], l2=1.0)
     with pytest.raises(ValueError, match="l2: expected a positive number, got 0"):
-        fit(matrix, gold, l2=0)
+        fit_softmax_regression(matrix, gold, l2=0)

@@ -80,11 +80,11 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
     source = open_data(pairs)
     folders = prepare_scorer_models(recipe(pairs), source, folds=3)
     assert len(folders) == 3
-    examples = list(source.examples())
+    examples = list(source.iter_examples())
     for number, folder in enumerate(folders):
         fold = TrainingFold(number, 3, 13)
         rest = tmp_path / f"without_{number}.jsonl"
-        kept = [example for example in examples if not fold.holds(example)]
+        kept = [example for example in examples if not fold.contains(example)]
         assert 0 < len(kept) < len(examples)
         rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
         alone = LexicalModel.load(fit_cached(recipe(rest)))
@@ -114,7 +114,7 @@ def test_smaller_training_sample_is_subset_of_larger(pairs):
 def test_progress_counts_read_pairs(pairs, options):
     calls = []
     fit_cached(recipe(pairs, **options), progress=lambda *each: calls.append(each))
-    n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).examples())
+    n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).iter_examples())
     assert calls[0] == (0, n)
     assert calls[-1] == (n, n)
 
@@ -129,7 +129,7 @@ def test_fitted_model_opens_from_folder(pairs, tmp_path):
     assert is_lexical_model(folder)
     assert open_lexical_model(folder) == folder
     with pytest.raises(ValueError, match=r"got one fitted to pairs\.jsonl"):
-        open_lexical_model(folder, unseen=open_data(pairs))
+        open_lexical_model(folder, test_source=open_data(pairs))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
     assert not is_lexical_model(tmp_path / "other")

@@ -44,7 +44,7 @@ def many():
 def _hessians(rows, penalty):
     """Compute the Hessian in terms of the weights, and in terms of the whitened variables."""
     size = rows.shape[1]
-    change = Whitening(rows, penalty).weights(np.eye(size, dtype=np.float64)).astype(np.float64)
+    change = Whitening(rows, penalty).to_weights(np.eye(size, dtype=np.float64)).astype(np.float64)
     hessian = (rows.T @ rows).toarray().astype(np.float64) + np.diag(penalty)
     return hessian, change @ hessian @ change.T
 
@@ -94,7 +94,7 @@ def test_sample_of_rows_is_nearly_as_good(many, monkeypatch):
 def test_columns_dominated_by_penalty_are_not_whitened(few):
     whitening = Whitening(*few)
     variables = np.arange(12, dtype=np.float64).reshape(2, 6)
-    weights = whitening.weights(variables)
+    weights = whitening.to_weights(variables)
     assert weights[:, 4:].tolist() == variables[:, 4:].tolist()
     assert (weights[:, 1:4] != variables[:, 1:4]).all()
     assert variables.ravel().tolist() == list(range(12)), "what is given is not changed"
@@ -104,12 +104,12 @@ def test_gradient_matches_between_weights_and_variables(few):
     whitening = Whitening(*few)
     rng = np.random.default_rng(0)
     step, by_weights = rng.normal(size=(2, 2, 6)).astype(np.float64)
-    change = (by_weights * whitening.weights(step)).sum()
-    assert (whitening.gradient(by_weights.copy()) * step).sum() == pytest.approx(change, rel=1e-4)
+    change = (by_weights * whitening.to_weights(step)).sum()
+    assert (whitening.to_variable_gradient(by_weights.copy()) * step).sum() == pytest.approx(change, rel=1e-4)
 
 
 def test_equal_columns_without_penalty_are_factored():
     column = np.repeat([[0.0], [1.0]], 50, axis=0)
     none = np.zeros(2, dtype=np.float64)
     whitening = Whitening(_scaled(np.hstack([column, column]), none), none)
-    assert np.isfinite(whitening.weights(np.ones((1, 2), dtype=np.float64))).all()
+    assert np.isfinite(whitening.to_weights(np.ones((1, 2), dtype=np.float64))).all()

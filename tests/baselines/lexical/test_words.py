@@ -49,17 +49,17 @@ def test_word_has_its_most_frequent_tag(monkeypatch):
     reader = TypeWordSelector("any", "en")
     # "like" is a preposition twice and a verb once. "Left" is an adjective once and a verb once; both are content
     # words.
-    reader.count(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
+    reader.count_tags(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
     sentence = "They like the left dog, not a mouse."
     assert reader.select_words([sentence]) == {sentence: ("dog", "left", "not")}, "a word without a tag does not count"
-    reader.count(["I_PRP like_VBP", "I_PRP like_VBP"])
+    reader.count_tags(["I_PRP like_VBP", "I_PRP like_VBP"])
     assert reader.select_words(["I like it"]) == {"I like it": ("like",)}
 
 
 def test_repeated_sentences_are_counted_each_time(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _Tags)
     reader = TypeWordSelector("any", "en")
-    reader.count(["run_NN", "run_IN", "run_IN"])
+    reader.count_tags(["run_NN", "run_IN", "run_IN"])
     assert reader.select_words(["run"]) == {"run": ()}
 
 

@@ -28,7 +28,7 @@ def predictor():
     ],
 )
 def test_label_follows_relation_of_replaced_words(predictor, premise, hypothesis, expected):
-    assert predictor.answer(premise, hypothesis) == expected
+    assert predictor.predict_label(premise, hypothesis) == expected
 
 
 def test_predictions_are_labels_or_ties(predictor):
@@ -43,8 +43,8 @@ def test_predictions_are_labels_or_ties(predictor):
 
 def test_edges_limit_relation_distance(predictor):
     # poodle - dog - canine - carnivore: 3 edges, one more than in the paper.
-    assert predictor.answer("A poodle runs.", "A cat runs.") is None
-    assert WordNetPredictor(TinyLexicon(), edges=3).answer("A poodle runs.", "A cat runs.") == "contradiction"
+    assert predictor.predict_label("A poodle runs.", "A cat runs.") is None
+    assert WordNetPredictor(TinyLexicon(), edges=3).predict_label("A poodle runs.", "A cat runs.") == "contradiction"
     with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
         WordNetPredictor(TinyLexicon(), edges=0)
 
@@ -53,7 +53,7 @@ def test_predictor_identity_contains_wordnet_and_edges(wordnet):
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity
-    assert predictor.answer("A man drinks champagne.", "A man drinks wine.") == "entailment"
+    assert predictor.predict_label("A man drinks champagne.", "A man drinks wine.") == "entailment"
 
 
 def test_unnamed_lexicon_has_no_identity(predictor):

@@ -130,9 +130,8 @@ def test_counterpart_is_of_same_corpus():
     assert len(found) == 6
     assert beside("permuted", "p_c_accepted", "my pairs") == []
     assert {each.model for each in beside("permuted", "p_c_accepted", "ocnli validation")} >= {"ConvNet"}
-    assert (
-        beside("permuted", "p_c", "snli test") == []
-    )  # the paper's equation 3 differs from the code that its tables come from
+    # the paper's equation 3 differs from the code that its tables come from
+    assert beside("permuted", "p_c", "snli test") == []
     [bert] = [each for each in beside("swapped", "accuracy_after_whole", "snli validation") if each.model == "BERT"]
     for corpus in ("snli_like validation", "my"):
         assert beside("swapped", "accuracy_after_whole", corpus) == []

@@ -78,7 +78,7 @@ def test_number_of_snli_swaps_equals_card(shared, parser):
     """The card states 380 swaps (the paper has 971). Other parser versions may parse a few sentences differently."""
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
-    examples = open_data(path, labels=LABELS).examples()
+    examples = open_data(path, labels=LABELS).iter_examples()
     assert (
         sum(len(table) for table in iter_soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
         == counts["soswap"]

@@ -132,9 +132,9 @@ def test_bigrams_can_come_from_another_corpus():
     elsewhere = Bigrams(Counter({("in", "chile"): 10}), has_sentence_ends=False)
     assert _substituter(bigrams=elsewhere, min_bigrams=10).substitute("In Peru.")
     assert not _substituter(bigrams=elsewhere, min_bigrams=11).substitute("In Peru.")
-    ended = elsewhere._replace(has_sentence_ends=True)
+    has_sentence_ends = elsewhere._replace(has_sentence_ends=True)
     # "Chile" is never at the end of a sentence there
-    assert not _substituter(bigrams=ended, min_bigrams=10).substitute("In Peru.")
+    assert not _substituter(bigrams=has_sentence_ends, min_bigrams=10).substitute("In Peru.")
     rejected = Counter()
     _substituter(["In Peru."], bigrams=elsewhere).substitute("In Peru.", rejected)
     assert rejected == {sub.UNSEEN: 1}  # replacement words must still occur in the training corpus

@@ -9,6 +9,7 @@ from unbag.challenge_sets.perturbations.word_lists import (
     LABEL_BY_RELATION,
     NEUTRAL_LISTS,
     PREPOSITION_BY_NOUN,
+    TEXT_LISTS,
     WORD_LISTS,
 )
 from unbag.data.text.tokens import tokenize_words
@@ -74,6 +75,17 @@ def test_neutral_lists_are_reversed_hypernyms():
     assert ("dog", "animal") in below
     assert not any(old in ("building", "talking") for _, old in below)  # these are also verbs
     assert {LABEL_BY_RELATION[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
+
+
+def test_text_lists_replace_unambiguous_words_by_antonyms_synonyms_and_singular_hypernyms():
+    every, of_text = (
+        {(o, n, g.relation) for g in lists for o in g.old for n in g.new} for lists in (WORD_LISTS, TEXT_LISTS)
+    )
+    assert of_text < every
+    assert {g.category for g in TEXT_LISTS} == {"antonyms", "synonyms", "hypernyms"}
+    pairs = {(old, new) for old, new, _ in of_text}
+    assert {("always", "never"), ("film", "movie"), ("dog", "animal"), ("large", "small")} <= pairs
+    assert pairs.isdisjoint({("small", "large"), ("old", "young"), ("dogs", "animals"), ("school", "building")})
 
 
 def test_words_with_preposition_are_in_place_lists():

@@ -41,12 +41,12 @@ def parts_of(predictions):
     return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
 
 
-def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own, tmp_path):
+def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, own, tmp_path):
     folder, told = shutil.copytree(own.path, tmp_path / own.path.name), []
     [part, _] = sorted(folder.glob("part-*.parquet"))
     part.unlink()
     with RayEngine() as engine:
-        predictor, name = engine.predictor_of(str(tiny_bert))
+        predictor, name = engine.load_predictor(str(tiny_bert))
         made = engine.predict_rows(rows, predictor, tmp_path, progress=lambda done, total: told.append((done, total)))
     assert name == str(tiny_bert)
     assert made.path == folder
@@ -75,7 +75,7 @@ def test_folder_invisible_to_node_is_rejected(lengths, rows):
         RayEngine() as engine,
         pytest.raises(ValueError, match="expected a folder that all nodes can access, got memory://"),
     ):
-        engine.predict_rows(rows, engine.predictor_of(lengths)[0], "memory://predictions")
+        engine.predict_rows(rows, engine.load_predictor(lengths)[0], "memory://predictions")
 
 
 def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
@@ -91,7 +91,7 @@ def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
         "    os._exit(9)\n"
     )
     with RayEngine() as engine:
-        predictor, _ = engine.predictor_of("fragile:predict")
+        predictor, _ = engine.load_predictor("fragile:predict")
         made = engine.predict_rows(rows.select(range(600)), predictor, tmp_path / "out")
     assert (tmp_path / "lost").exists()
     assert made.load_probabilities(["neutral"]).tolist() == [[1.0]] * 600
@@ -104,12 +104,12 @@ def test_predictor_of_invalid_model_fails_at_once(tmp_path):
         with pytest.raises(ModelError) as own:
             load_predictor(str(tmp_path))
         with pytest.raises(ModelError) as there:
-            engine.predictor_of(str(tmp_path))
+            engine.load_predictor(str(tmp_path))
         assert str(there.value) == str(own.value)
         with pytest.raises(ValueError, match=r"expected no endpoint, got .*; omit --engine"):
-            engine.predictor_of("endpoint:name", base_url="http://127.0.0.1:9/v1")
+            engine.load_predictor("endpoint:name", base_url="http://127.0.0.1:9/v1")
         with pytest.raises(ValueError, match="expected the name of a model"):
-            engine.predictor_of(lambda premises, hypotheses: ["neutral"] * len(premises))
+            engine.load_predictor(lambda premises, hypotheses: ["neutral"] * len(premises))
 
 
 def test_command_results_equal_single_process(lengths, tmp_path, capsys):

@@ -45,7 +45,7 @@ def test_scores_are_log_likelihoods_of_words(make_lm, kind, merges, num_fewshot)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
     expected = by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
     assert predictor.identity["last_layer"] == "shared-head"
-    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), softmax, atol=1e-4)
     assert np.ptp(expected) > 0.5, "too alike to tell a mistake"
@@ -60,9 +60,11 @@ def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     predictor = CausalPredictor.load(folder, prompt=file)
     assert (predictor.label_space, predictor.identity["words"]) == (TWO_WAY, "true,false")
     expected = by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
-    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
-    with pytest.raises(ModelError, match="--prompt: expected words as text for a causal language model, got json"):
+    with pytest.raises(
+        ModelError, match="--prompt: expected a plain-text answer for a causal language model, got the field json"
+    ):
         CausalPredictor.load(folder, prompt=file)
 
 
@@ -70,10 +72,10 @@ def test_chat_template_is_used_if_present(make_lm):
     folder = make_lm(chat=True, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=3)
     assert predictor.identity["apply_chat_template"] == "True"
-    turns = [DefaultPrompt(3).messages(*pair) for pair in PAIRS]
+    turns = [DefaultPrompt(3).build_messages(*pair) for pair in PAIRS]
     texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
     np.testing.assert_allclose(
-        predictor.log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
+        predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
     )
     plain = CausalPredictor.load(folder, num_fewshot=3, apply_chat_template=False)
     assert plain.identity["prompt"] != predictor.identity["prompt"]
@@ -105,7 +107,7 @@ def test_models_without_cache_read_whole_prompts(make_lm):
     predictor = CausalPredictor.load(folder)
     assert predictor.identity["last_layer"] == "none"
     expected = by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
-    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
 
 def test_shared_tokens_of_words_are_scored_once():
@@ -148,7 +150,7 @@ def test_invalid_causal_options_are_rejected(make_lm, tiny_lm):
         CausalPredictor.load(tiny_lm, apply_chat_template=True)
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME; causal:x is a causal language model"):
         load_predictor("causal:x", base_url="http://localhost/v1")
-    with pytest.raises(ValueError, match="expected the name of a model after the colon"):
+    with pytest.raises(ValueError, match="expected a model name after the colon"):
         load_predictor("causal:")
 
 

@@ -56,7 +56,7 @@ def expected(endpoint):
 def test_probabilities_are_those_of_first_token(endpoint):
     predictor = load(endpoint)
     assert isinstance(predictor, BatchPredictor)
-    assert predictor.form.name == "logprobs-20"
+    assert predictor.request_format.name == "logprobs-20"
     assert predictor.has_probabilities
     values = predictor.predict(PREMISES, HYPOTHESES)
     certain = expected(endpoint)
@@ -87,7 +87,7 @@ def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
     for name, value in abilities.items():
         setattr(endpoint, name, value)
     predictor = load(endpoint)
-    assert predictor.form.name == form == predictor.identity["form"]
+    assert predictor.request_format.name == form == predictor.identity["form"]
     assert predictor.has_probabilities == form.startswith("logprobs")
     endpoint.answers = endpoint.answers if "answers" in abilities else answer_by_letters
     found = predictor.predict(PREMISES, HYPOTHESES)
@@ -97,7 +97,7 @@ def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
 
 def test_few_shot_examples_are_chat_messages(endpoint):
     load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
-    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).messages(PREMISES[0], HYPOTHESES[0])
+    assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).build_messages(PREMISES[0], HYPOTHESES[0])
 
 
 def test_temporary_errors_are_retried(endpoint):
@@ -222,10 +222,10 @@ def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
         ("ftp://localhost/v1", "expected a URL such as"),
         ("http://me:secret@localhost/v1", "without user name, password or"),
         ("http://localhost/v1?key=secret", "without user name, password or"),
-        ("http://host\nx", r"--base-url: expected a URL .* got '\\n' as its character 12; remove it"),
-        ("http://me:secret@host/v1\r", r"got '\\r' as its character 25"),
-        ("http://host/ v1", "got ' ' as its character 13"),
-        ("http://h\udcffost/v1", r"got '\\udcff' as its character 9"),
+        ("http://host\nx", r"--base-url: expected a URL .* got '\\n' at position 12; remove it"),
+        ("http://me:secret@host/v1\r", r"got '\\r' at position 25"),
+        ("http://host/ v1", "got ' ' at position 13"),
+        ("http://h\udcffost/v1", r"got '\\udcff' at position 9"),
         ("http://[::1", "expected a URL such as"),
         ("http://host:port/v1", "expected a URL such as"),
         ("http://host:99999/v1", "expected a URL such as"),
@@ -249,7 +249,7 @@ def test_unreachable_endpoint_error_names_address(endpoint):
         EndpointPredictor.load("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
         EndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
-    with pytest.raises(ValueError, match="expected at least 1 request at a time"):
+    with pytest.raises(ValueError, match="expected at least 1 concurrent request"):
         load(endpoint, concurrency=0)
 
 
@@ -293,7 +293,7 @@ def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     asked = [str(request.body["messages"]) for request in endpoint.requests]
     assert len(set(asked)) == 12 + 12, "the first question of the probe is the one that tells how to ask"
     assert len(asked) - len(set(asked)) <= 2, "at most what was under way is asked again"
-    spent = re.search(r"(\d+) requests? answered \((\d+) more kept from earlier runs\), .* out: \d\.\d{4}", err)
+    spent = re.search(r"(\d+) requests? answered \((\d+) more reused from earlier runs\), .* out: \d\.\d{4}", err)
     assert spent
     assert int(spent[1]) == len(endpoint.requests) - before
     assert int(spent[2]) >= 1 + 12

@@ -12,8 +12,8 @@ from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.evaluation.model_loading import variants_of
-from unbag.evaluation.prompt_spread import spread_over_prompts
+from unbag.evaluation.model_loading import list_variants
+from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
@@ -41,14 +41,14 @@ def write(path, body=BODY, head=None):
 
 def test_load_template_renders_both_sentences_unchanged(tmp_path):
     prompt = PromptFile.load(write(tmp_path / "own.jinja", head="system: Be strict."))
-    assert prompt.messages(*PAIR) == [
+    assert prompt.build_messages(*PAIR) == [
         {"role": "system", "content": "Be strict."},
         {"role": "user", "content": BODY.replace("{{ premise }}", PAIR[0]).replace("{{ hypothesis }}", PAIR[1])},
     ]
     assert (prompt.label_space, prompt.words, prompt.json_field) == (LABELS, DEFAULT_WORDS, None)
 
 
-def test_load_words_define_the_label_space(tmp_path):
+def test_prompt_words_define_label_space(tmp_path):
     prompt = PromptFile.load(write(tmp_path / "own.jinja", head=f"{TWO_WORDS}\njson: verdict"))
     assert (prompt.label_space, prompt.words, prompt.json_field) == (TWO_WAY, WORDS, "verdict")
     plain = PromptFile.load(
@@ -62,10 +62,10 @@ def test_load_words_define_the_label_space(tmp_path):
     [
         (None, "{{ premise }}", "expected a template with premise and hypothesis, got premise"),
         (None, BODY + "{{ claim }}", "got claim, hypothesis, premise"),
-        (None, BODY + "{% if %}", "expected a Jinja template after a YAML head"),
-        (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after a YAML head"),
-        (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after a YAML head, got division by zero"),
-        (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after a YAML head"),
+        (None, BODY + "{% if %}", "expected a Jinja template after YAML front matter"),
+        (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after YAML front matter"),
+        (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after YAML front matter, got division by zero"),
+        (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after YAML front matter"),
         ("answer: yes", BODY, "expected a head with words, json, system"),
         ("words: {entailment: yes}", BODY, "expected words for each of entailment, neutral, contradiction"),
         ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),
@@ -80,7 +80,7 @@ def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
 
 
 def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
-    with pytest.raises(PromptError, match="--num-fewshot: expected none with --prompt, got 3"):
+    with pytest.raises(PromptError, match="--num-fewshot: expected no few-shot examples with --prompt, got 3"):
         choose_prompt(write(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a template, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
@@ -165,11 +165,11 @@ def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
         endpoint.answers = lambda question: json.dumps({"verdict": answers(question)})
     prompt = write(tmp_path / "own.jinja", head="json: verdict")
     predictor = EndpointPredictor.load("tiny", base_url=endpoint.base_url, prompt=prompt)
-    assert predictor.form.name == form
+    assert predictor.request_format.name == form
     premises, hypotheses = [f"A woman with {n} apples waits." for n in range(9)], ["Somebody waits."] * 9
     values = predictor.predict(premises, hypotheses)
     wanted = [
-        endpoint.answers(predictor.prompt.messages(*pair)[-1]["content"])
+        endpoint.answers(predictor.prompt.build_messages(*pair)[-1]["content"])
         for pair in zip(premises, hypotheses, strict=True)
     ]
     named = [json.loads(each)["verdict"] if form == "text" else each for each in wanted]
@@ -195,7 +195,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     assert found[0].model["abstained_share"].value == 0
     assert 0 < found[1].model["abstained_share"].value == n_unread / n
     assert found[1].model["abstained_share"].low < n_unread / n < found[1].model["abstained_share"].high
-    [spread] = [each for each in spread_over_prompts(found) if each.number == "accuracy"]
+    [spread] = [each for each in compute_prompt_spreads(found) if each.number == "accuracy"]
     assert (spread.model, spread.values) == ("endpoint:tiny", accuracies)
     assert spread.mean == pytest.approx(sum(accuracies.values()) / 2)
     assert spread.deviation == pytest.approx(abs(accuracies["a"] - accuracies["strict"]) / math.sqrt(2))
@@ -208,7 +208,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
 
 
 @pytest.mark.usefixtures("_llm")
-def test_command_with_several_prompts_prints_the_spread(endpoint, tmp_path):
+def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
     asked = [
@@ -243,11 +243,13 @@ def test_two_label_judge_is_probed_and_scored(endpoint, tmp_path):
     assert result.model["label_probe"] == {"en": "12 of 12"}
     assert result.scores["labels"] == list(TWO_WAY)
     assert result.model["abstained_share"].value == 0
-    assert spread_over_prompts([result]) == []
+    assert compute_prompt_spreads([result]) == []
 
 
 def test_prompt_variants_have_distinct_names(tmp_path):
-    found = variants_of(["causal:lm", "org/model"], {"prompt": ["x/a.jinja", tmp_path / "b.jinja"], "dtype": "float32"})
+    found = list_variants(
+        ["causal:lm", "org/model"], {"prompt": ["x/a.jinja", tmp_path / "b.jinja"], "dtype": "float32"}
+    )
     assert [(each.model, each.suffix) for each in found] == [
         ("causal:lm", " · a"),
         ("causal:lm", " · b"),
@@ -256,11 +258,11 @@ def test_prompt_variants_have_distinct_names(tmp_path):
     assert found[1].options == {"dtype": "float32", "prompt": str(tmp_path / "b.jinja")}
     assert found[2].options == {"dtype": "float32"}
     with pytest.raises(ValueError, match="expected files of different names, got a twice"):
-        variants_of(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
+        list_variants(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
     with pytest.raises(
         ValueError, match=r"prompt \(--prompt\): expected the path of a prompt, or a list of paths, got 3"
     ):
-        variants_of(["causal:lm"], {"prompt": 3})
+        list_variants(["causal:lm"], {"prompt": 3})
 
 
 def endpoint_rows(result):

@@ -22,7 +22,7 @@ def test_words_differ_in_first_letter():
 
 def test_text_and_conversation_have_same_content():
     text = DefaultPrompt(3).build_text("A dog runs.", "It moves.")
-    turns = DefaultPrompt(3).messages("A dog runs.", "It moves.")
+    turns = DefaultPrompt(3).build_messages("A dog runs.", "It moves.")
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
     assert text.startswith(INSTRUCTION)
     assert turns[0]["content"].startswith(INSTRUCTION)
@@ -39,7 +39,10 @@ def test_every_wording_has_distinct_hash():
     asked = [
         form
         for num_fewshot in SHOTS
-        for form in (DefaultPrompt(num_fewshot).build_text("a", "b"), DefaultPrompt(num_fewshot).messages("a", "b"))
+        for form in (
+            DefaultPrompt(num_fewshot).build_text("a", "b"),
+            DefaultPrompt(num_fewshot).build_messages("a", "b"),
+        )
     ]
     assert len({compute_prompt_hash(form) for form in asked}) == 2 * len(SHOTS)
 

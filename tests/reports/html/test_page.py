@@ -149,7 +149,7 @@ def test_published_scores_are_hollow_unless_comparable():
     assert len(drawn_from) == len(hollow) == 11
 
 
-def test_annotators_on_a_rebuilt_set_are_hollow():
+def test_annotators_on_rebuilt_set_are_hollow():
     found = challenge_sets.get_challenge_set("soswap_addamod").list_quantities_with_role("beside_papers")[0]
     people = [one for one in list_published_scores(found.published_columns, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]

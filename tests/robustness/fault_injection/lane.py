@@ -42,9 +42,8 @@ class Lane:
         self.home.mkdir()
         if server is None:
             ground.make(folder / "ground", self.server, self.env)
-            (folder / "ground" / "lexical").rename(
-                folder / "ground" / "fitted"
-            )  # otherwise the name would refer to the built-in model
+            # otherwise the name would refer to the built-in model
+            (folder / "ground" / "lexical").rename(folder / "ground" / "fitted")
         else:
             (folder / "ground").mkdir()
             ground.write_pairs(folder / "ground" / "pairs.csv")

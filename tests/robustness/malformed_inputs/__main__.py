@@ -28,9 +28,8 @@ def main() -> int:
             if re.search(arguments.only, name) and not (arguments.skip and re.search(arguments.skip, name))
         }
         inputs = list(drawn(chosen, arguments.inputs, arguments.attack_seed))
-        random.Random(arguments.attack_seed).shuffle(
-            inputs
-        )  # balances the load, since the classes take different times
+        # balances the load, since the classes take different times
+        random.Random(arguments.attack_seed).shuffle(inputs)
         inputs = [*attack.sound(), *inputs]
         seen = 0
 

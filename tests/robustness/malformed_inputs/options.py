@@ -94,9 +94,8 @@ def reals(rng: random.Random) -> Input:
 def choices(rng: random.Random) -> Input:
     """Sample an invalid choice."""
     command, option = rng.choice(CHOICES)
-    values = [
-        value for value in _NO_CHOICE if (option, value) != ("--metric", "*")
-    ]  # as a pattern, it would match all metrics
+    # as a pattern, it would match all metrics
+    values = [value for value in _NO_CHOICE if (option, value) != ("--metric", "*")]
     return _one(command, option, rng.choice(values), "choices")
 
 

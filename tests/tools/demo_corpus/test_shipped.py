@@ -40,7 +40,9 @@ def test_shipped_pairs_equal_grammar_output(split, n):
 
 def test_words_in_same_contexts_have_similar_vectors():
     table = embeddings.load_embeddings(str(demo.VECTORS))
-    dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
+    dog, puppy, red = (
+        vector / np.linalg.norm(vector) for vector in table.compute_means([("dog",), ("puppy",), ("red",)])
+    )
     assert dog @ puppy > dog @ red
     pairs = [(pair.premise, pair.hypothesis) for pair in demo.iter_demo_pairs("train")]
-    assert not table.counts(pairs).unknown.any()
+    assert not table.count_tokens(pairs).unknown.any()

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
-from unbag.training.word_features import ANTONYM, CO_HYPONYM, HYPERNYM, HYPONYM, SYNONYM, word_relations
+from unbag.training.word_features import ANTONYM, CO_HYPONYM, HYPERNYM, HYPONYM, SYNONYM, compute_word_relations
 
 WORDS = ["poodle", "dogs", "hound", "animal", "cat", "hot", "cold", "rose", "unheard", "kitchen"]
 
 
 @pytest.fixture(scope="module")
 def relation():
-    pairs, features = word_relations(WORDS, TinyLexicon())
+    pairs, features = compute_word_relations(WORDS, TinyLexicon())
     assert np.array_equal(pairs, pairs[np.lexsort(pairs.T[::-1])]), "in ascending order"
     known = {(WORDS[w], WORDS[v]): row for (w, v), row in zip(pairs.tolist(), features, strict=True)}
     return lambda w, v: known.get((w, v), np.zeros(5)).tolist()
@@ -46,7 +46,7 @@ def test_features_equal_hand_computed_values(relation, first, second, expected):
 
 
 def test_words_with_same_hypernym_are_co_hyponyms():
-    pairs, rows = word_relations(["kitchen", "living room"], TinyLexicon())
+    pairs, rows = compute_word_relations(["kitchen", "living room"], TinyLexicon())
     assert dict(zip(map(tuple, pairs.tolist()), rows.tolist(), strict=True)) == {
         (0, 0): features(synonym=1),
         (0, 1): features(co=1),
@@ -58,7 +58,7 @@ def test_words_with_same_hypernym_are_co_hyponyms():
 def test_features_equal_examples_of_paper(wordnet):
     """Chen et al. 2018, section 3.1: [dog, wolf] 0 and 1, [dog, canid] 0.875, [dog, carnivore] 0.75, [wet, dry] 1."""
     words = ["dog", "wolf", "canid", "carnivore", "wet", "dry"]
-    pairs, rows = word_relations(words, wordnet)
+    pairs, rows = compute_word_relations(words, wordnet)
     known = {(words[w], words[v]): row for (w, v), row in zip(pairs.tolist(), rows, strict=True)}
     assert known["dog", "wolf"][[SYNONYM, CO_HYPONYM]].tolist() == [0, 1]
     assert (

@@ -28,7 +28,7 @@ def rank_misleading_features(
     matrix: sparse.csr_matrix,
     probabilities: NDArray[Any],
     gold: NDArray[np.int64],
-    top: int,
+    max_features: int,
 ) -> list[list[FeatureContribution]]:
     """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
@@ -38,10 +38,10 @@ def rank_misleading_features(
         matrix: Features of the pairs, shape (n, features).
         probabilities: Label probabilities, shape (n, labels). Among equally likely wrong labels, the first one counts.
         gold: Gold label ids, shape (n,).
-        top: Maximum number of features per pair.
+        max_features: Maximum number of features per pair.
 
     Returns:
-        For each pair, at most `top` features that favor the wrong label, in descending order of contribution.
+        For each pair, at most `max_features` features that favor the wrong label, in descending order of contribution.
     """
     wrong_probabilities = probabilities.copy()
     wrong_probabilities[np.arange(len(gold)), gold] = -1  # below all probabilities: never the argmax
@@ -50,8 +50,8 @@ def rank_misleading_features(
     for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
         columns = matrix.indices[begin:end]
         gains = np.round(weights[columns][:, wrong[row]] - weights[columns][:, gold[row]], LOGIT_DECIMALS)
-        order = [i for i in np.argsort(-gains, kind="stable")[:top] if gains[i] > 0]
-        names = vocabulary.names(columns[order])
+        order = [i for i in np.argsort(-gains, kind="stable")[:max_features] if gains[i] > 0]
+        names = vocabulary.get_features(columns[order])
         contributions.append(
             [
                 FeatureContribution(name, LABELS[wrong[row]], float(gains[i]))

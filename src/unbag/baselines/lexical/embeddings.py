@@ -92,7 +92,7 @@ class EmbeddingTable:
     vectors: NDArray[np.float32] = field(repr=False)
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
-    def counts(self, texts: Iterable[Sequence[str]]) -> TokenCounts:
+    def count_tokens(self, texts: Iterable[Sequence[str]]) -> TokenCounts:
         """Count the tokens of each text. A text consists of one or more sentences.
 
         Special tokens are not counted. Tokens without an embedding (words that are not in the table, or unknown tokens
@@ -121,7 +121,7 @@ class EmbeddingTable:
         matrix.sum_duplicates()  # also sorts the indices, so that floating-point sums do not depend on word order
         return TokenCounts(matrix, np.concatenate([np.empty(0, dtype=np.int64), *unknown]))
 
-    def means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
+    def compute_means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
         """Compute the mean token embedding of each text, shape (n, dimensions).
 
         Repeated tokens are counted each time. A text without known tokens gets zeros.
@@ -129,10 +129,10 @@ class EmbeddingTable:
         Args:
             texts: Sentences of each text; for a pair, (premise, hypothesis).
         """
-        return mean_embeddings(self.counts(texts).matrix, self.vectors)
+        return compute_mean_embeddings(self.count_tokens(texts).matrix, self.vectors)
 
 
-def mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def compute_mean_embeddings(counts: sparse.csr_matrix, vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Compute mean embeddings from token counts, shape (n, dimensions). Texts without tokens get zeros.
 
     Args:
@@ -249,31 +249,31 @@ def validate_table_name(name: str) -> None:
         )
 
 
-def pin_name(name: str) -> str:
+def pin_table_name(name: str) -> str:
     """Add the current commit to the Hub id of an embedding table. Paths and pinned names are unchanged.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
     """
-    if is_pinned(name):
+    if is_pinned_name(name):
         return name
     table = find_embeddings(name)
-    return table.identity if is_pinned(table.identity) else str(table.path)
+    return table.identity if is_pinned_name(table.identity) else str(table.path)
 
 
-def compute_identity(name: str) -> str:
+def compute_table_identity(name: str) -> str:
     """Compute the identity of an embedding table from its name. See `TableLocation.identity`.
 
     Raises:
         ValueError: If the table does not exist, or its type is unknown.
     """
-    return name if is_pinned(name) else find_embeddings(name).identity
+    return name if is_pinned_name(name) else find_embeddings(name).identity
 
 
-def is_pinned(name: str) -> bool:
+def is_pinned_name(name: str) -> bool:
     """Check whether the name of an embedding table is a Hub id with a commit.
 
-    >>> is_pinned(DEFAULT), is_pinned("org/name"), is_pinned("glove.6B.50d.txt")
+    >>> is_pinned_name(DEFAULT), is_pinned_name("org/name"), is_pinned_name("glove.6B.50d.txt")
     (True, False, False)
     """
     repository, _, revision = name.partition("@")

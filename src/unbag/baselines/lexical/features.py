@@ -69,7 +69,7 @@ class FeatureVocabulary:
         return len(self.codes)
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the codes are ascending and refer to existing words. This may not hold for downloaded files."""
         if len(set(self.words)) < len(self.words) or (np.diff(self.codes, prepend=0) <= 0).any():
             return False
@@ -100,7 +100,7 @@ class FeatureVocabulary:
         counts = np.concatenate([[0], np.cumsum(is_feature)])
         return _indicators(columns[is_feature].astype(np.int32), counts[ends], len(self.codes))
 
-    def names(self, columns: NDArray[np.integer[Any]]) -> list[LexicalFeature]:
+    def get_features(self, columns: NDArray[np.integer[Any]]) -> list[LexicalFeature]:
         """Get the features of the given matrix columns."""
         words = self._by_number
         return [LexicalFeature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]

@@ -97,7 +97,7 @@ class LexicalRecipe:
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
         if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, least=1)
+            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"l2: expected a positive finite number, got {self.l2}")
 
@@ -116,18 +116,18 @@ class TrainingFold:
     """Fold of the training pairs for cross-fitting. Equal pairs are in the same fold.
 
     Attributes:
-        number: Index of the fold, starting at 0.
-        of: Number of folds.
+        index: Index of the fold, starting at 0.
+        n_folds: Number of folds.
         seed: Random seed of the assignment.
     """
 
-    number: int
-    of: int
+    index: int
+    n_folds: int
     seed: int
 
-    def holds(self, example: Example) -> bool:
+    def contains(self, example: Example) -> bool:
         """Check whether a pair belongs to the fold."""
-        return compute_fold(example, self.of, self.seed) == self.number
+        return compute_fold(example, self.n_folds, self.seed) == self.index
 
 
 def compute_fold(example: Example, folds: int, seed: int) -> int:
@@ -227,7 +227,7 @@ def _fit(
     model.record["language"] = recipe.language
     model.record["hypothesis_only"] = recipe.hypothesis_only
     if fold is not None:
-        model.record["without_fold"] = f"{fold.number} of {fold.of}"
+        model.record["without_fold"] = f"{fold.index} of {fold.n_folds}"
     model.save(folder)
 
 
@@ -264,10 +264,10 @@ def _read_training_pairs(
                 progress(done, total)
 
     if parallel.get_num_proc() > 1:
-        reader.tag_ahead(text for chunk in chunks() for text in _texts(chunk))
+        reader.precompute_tags(text for chunk in chunks() for text in _texts(chunk))
     if isinstance(reader, TypeWordSelector):
         for chunk in chunks():
-            reader.count(_texts(chunk))
+            reader.count_tags(_texts(chunk))
     for chunk in chunks():
         texts = _texts(chunk)
         words = {text: _interned(content, shared) for text, content in reader.select_words(texts).items()}
@@ -280,7 +280,7 @@ def _read_training_pairs(
 
 def _chunks(recipe: LexicalRecipe, sources: Sequence[PairSource], fold: TrainingFold | None) -> Iterator[list[Example]]:
     """Iterate over the training pairs outside the fold in chunks."""
-    remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.holds(example))
+    remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.contains(example))
     while chunk := list(islice(remaining, _CHUNK)):
         yield chunk
 
@@ -302,15 +302,17 @@ def _sampled(recipe: LexicalRecipe, sources: Sequence[PairSource]) -> Iterator[E
     """Iterate over all training pairs, or over a random sample that depends on the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
-            yield from source.examples()
+            yield from source.iter_examples()
         return
     # The sample consists of the pairs with the smallest random keys, so it does not depend on the order of the pairs.
-    keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
+    keys = np.array(
+        [_sampling_key(recipe, example) for source in sources for example in source.iter_examples()], np.uint64
+    )
     if recipe.max_train_pairs > len(keys):
         raise ValueError(f"max_train_pairs: expected at most {len(keys):,} pairs, got {recipe.max_train_pairs:,}")
     last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
-        yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)
+        yield from (example for example in source.iter_examples() if _sampling_key(recipe, example) <= last)
 
 
 def _sampling_key(recipe: LexicalRecipe, example: Example) -> np.uint64:
@@ -390,7 +392,7 @@ class CrossFittedModel:
         self._folder = (cache or get_cache_folder("lexical")) / f"cross-fitted-{key}"
         self._fit(examples)
 
-    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+    def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
         self._read(examples)
         folds = self._folds_of(examples)

@@ -57,14 +57,14 @@ def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
 
 
 def open_lexical_model(
-    name: str | Path, *, revision: str | None = None, unseen: PairSource | None = None, pipeline: str | None = None
+    name: str | Path, *, revision: str | None = None, test_source: PairSource | None = None, pipeline: str | None = None
 ) -> Path:
     """Locate a fitted lexical model. Models on the Hub are downloaded.
 
     Args:
         name: Folder or Hub repository of the model.
         revision: Branch, tag or commit of a repository.
-        unseen: Source of pairs that must not be in the training data of the model.
+        test_source: Source of pairs that must not be in the training data of the model.
         pipeline: Trusted spaCy pipeline in addition to `KNOWN_PIPELINES`. The record of the model specifies the
             pipeline that tags its words. Loading a pipeline executes its code, so the caller must allow it.
 
@@ -72,8 +72,8 @@ def open_lexical_model(
         Folder of the model.
 
     Raises:
-        ValueError: If the name is not a lexical model, the model was fitted to `unseen`, or it requires an untrusted
-            pipeline.
+        ValueError: If the name is not a lexical model, the model was fitted to `test_source`, or it requires an
+            untrusted pipeline.
     """
     if not is_lexical_model(name, revision=revision):
         raise ValueError(
@@ -97,12 +97,12 @@ def open_lexical_model(
             f"{name}: expected a pipeline by the authors of spaCy ({', '.join(KNOWN_PIPELINES[:2])}, …), got "
             f"{needed!r}, which would execute code on this machine; if you trust it, pass pipeline={needed!r}"
         )
-    if unseen is not None:
+    if test_source is not None:
         training = [(part["origin"], part["split"], part["revision"]) for part in record["training"]]
-        if (unseen.origin, unseen.split, unseen.revision) in training:
+        if (test_source.origin, test_source.split, test_source.revision) in training:
             raise ValueError(
-                f"{name}: expected a model that was not fitted to the scored pairs, got one fitted to {unseen.origin} "
-                f"{unseen.split}; omit the model to score the pairs with cross-fitted models"
+                f"{name}: expected a model that was not fitted to the scored pairs, got one fitted to "
+                f"{test_source.origin} {test_source.split}; omit the model to score the pairs with cross-fitted models"
             )
     return folder
 

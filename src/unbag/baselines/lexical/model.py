@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unbag.baselines.lexical.bag import Words
 from unbag.baselines.lexical.contributions import FeatureContribution, rank_misleading_features
 from unbag.baselines.lexical.features import FeatureVocabulary
-from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
+from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit_softmax_regression
 from unbag.data.labels import LABELS, get_label_id
 from unbag.utils import checksums, rng
 from unbag.utils.files import atomic_write, read_json_object
@@ -50,7 +50,7 @@ class LexicalModel:
     record: dict[str, Any]
 
     @property
-    def recipe(self) -> str:
+    def record_hash(self) -> str:
         """Identity of the model: a hash of its record, not of its weights.
 
         The last digits of the weights depend on the processor; predictions agree to about ten decimals.
@@ -61,12 +61,12 @@ class LexicalModel:
         """Predict the probabilities of `data.labels.LABELS` for n pairs, given as words, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
-    def misleading(
+    def rank_misleading(
         self,
         pairs: Sequence[tuple[Words, Words]],
         probabilities: NDArray[np.float64],
         gold: Sequence[str],
-        top: int,
+        max_features: int,
     ) -> list[list[FeatureContribution]]:
         """Rank the features of each pair that favor the most likely wrong label over the gold label.
 
@@ -74,14 +74,17 @@ class LexicalModel:
             pairs: Words of premise and hypothesis.
             probabilities: Label probabilities, which determine the most likely wrong label, shape (n, 3).
             gold: Names of the gold labels, shape (n,).
-            top: Maximum number of features per pair.
+            max_features: Maximum number of features per pair.
 
         Returns:
-            For each pair, at most `top` features that favor the wrong label, in descending order of contribution.
+            For each pair, at most `max_features` features that favor the wrong label, in descending order of
+            contribution.
         """
         matrix = self.vocabulary.matrix(pairs)
         gold_ids = np.array([get_label_id(label) for label in gold], dtype=np.int64)
-        return rank_misleading_features(self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, top)
+        return rank_misleading_features(
+            self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, max_features
+        )
 
     def save(self, folder: Path) -> None:
         """Save the model to a folder as `model.safetensors` and `config.json`, without executable code."""
@@ -162,7 +165,7 @@ def _load_weights(folder: Path, config: dict[str, Any]) -> LexicalModel:
             f"weights of shape {weights.shape} and biases of shape {bias.shape}, wrong types, or non-finite values"
         )
     vocabulary = FeatureVocabulary(words, codes)
-    if not vocabulary.is_sound:
+    if not vocabulary.is_valid:
         raise ValueError(
             f"{folder}: expected feature codes for {len(words)} distinct words in ascending order, got invalid codes"
         )
@@ -198,10 +201,10 @@ def fit_lexical_model(
             raise ValueError(f"pairs: expected enough pairs for a held-out set, got {len(pairs)}; set a penalty (l2=…)")
         losses = {}
         for penalty in PENALTIES:
-            model = fit(matrix[~held_out], gold[~held_out], l2=penalty, tolerance=COARSE_TOLERANCE)
+            model = fit_softmax_regression(matrix[~held_out], gold[~held_out], l2=penalty, tolerance=COARSE_TOLERANCE)
             probabilities = model.probabilities(matrix[held_out])
             loss = float(-np.log(probabilities[np.arange(len(probabilities)), gold[held_out]]).mean())
             losses[penalty] = round(loss, _LOSS_DECIMALS)
         l2 = min(losses, key=losses.__getitem__)
         record["held_out_loss"] = {f"{penalty:g}": loss for penalty, loss in losses.items()}
-    return LexicalModel(vocabulary, fit(matrix, gold, l2=l2), {**record, "l2": l2})
+    return LexicalModel(vocabulary, fit_softmax_regression(matrix, gold, l2=l2), {**record, "l2": l2})

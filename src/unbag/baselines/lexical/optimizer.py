@@ -59,7 +59,7 @@ class InverseHessian:
         self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
 
-    def move(self, step: Vector, gradient: Vector) -> None:
+    def update(self, step: Vector, gradient: Vector) -> None:
         """Update the approximation with a step and the new gradient. Steps with negative curvature are skipped."""
         before, self._gradient = self._gradient, gradient
         change = gradient - before
@@ -76,7 +76,7 @@ class InverseHessian:
             self._step_change[new, new], self._change_change[new, new] = step @ change, change @ change
             self._change_change[new] = self._change_change[:, new]
 
-    def times_gradient(self) -> Vector:
+    def multiply_gradient(self) -> Vector:
         """Multiply the approximation by the last gradient, shape (variables,)."""
         if not self._n_stored:
             return self._gradient.copy()
@@ -135,7 +135,7 @@ def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
             least, least_x = norm, x
         if steps - last_progress >= _PATIENCE:
             return least_x, steps
-        direction = inverse.times_gradient()
+        direction = inverse.multiply_gradient()
         np.negative(direction, out=direction)
         slope = float(gradient @ direction)
         length = 1.0 if steps else min(1.0, 1 / norm)
@@ -150,7 +150,7 @@ def minimize(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
             if moved_value <= value + _ENOUGH_DECREASE * length * slope or (flat and no_higher):
                 break
             length /= 2
-        inverse.move(step, moved_gradient)
+        inverse.update(step, moved_gradient)
         x, value, gradient = moved, moved_value, moved_gradient
         steps += 1
     return x, steps
@@ -181,14 +181,14 @@ class Whitening:
         bias = columns[:, 0].toarray().ravel()
         self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # regression of each rare column on the bias
 
-    def weights(self, variables: Vector) -> Vector:
+    def to_weights(self, variables: Vector) -> Vector:
         """Convert variables to weights. Both have shape (contrasts, columns)."""
         weights = variables.copy()
         weights[:, : self._size] = (self._transposed @ variables[:, : self._size].T).T
         weights[:, 0] -= variables[:, self._size :] @ self._shares
         return weights
 
-    def gradient(self, by_weights: Vector) -> Vector:
+    def to_variable_gradient(self, by_weights: Vector) -> Vector:
         """Convert the gradient for the weights to the gradient for the variables, in place."""
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T

@@ -33,7 +33,7 @@ class LexicalPredictor:
         self._reader = build_model_word_selector(record)
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
-            "recipe": self._model.recipe,
+            "recipe": self._model.record_hash,
             "words": _words(record["words"], self._reader.identity),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
@@ -69,7 +69,7 @@ class MajorityPredictor:
     def __init__(self, recipe: LexicalRecipe) -> None:
         sources = open_training_sources(recipe)
         # `label_id` rejects not_entailment, which is not a label of this model.
-        ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.examples())
+        ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.iter_examples())
         counts = {label: ids[labels.get_label_id(label)] for label in labels.LABELS}
         total = ids.total()
         self._shares = np.array([counts[label] / total for label in labels.LABELS], dtype=np.float32)

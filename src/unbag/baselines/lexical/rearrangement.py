@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unbag.baselines.lexical.embeddings import mean_embeddings
+from unbag.baselines.lexical.embeddings import compute_mean_embeddings
 from unbag.baselines.lexical.optimizer import minimize
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 from unbag.utils import rng
@@ -32,7 +32,7 @@ _BATCH_SIZE: Final = 16_384  # rows of mean embeddings: 50 MB at 384 dimensions
 
 
 @dataclass(frozen=True)
-class AveragedModel:
+class MeanEmbeddingModel:
     """Fitted softmax regression u(X; β) on mean token embeddings.
 
     Attributes:
@@ -49,13 +49,13 @@ class AveragedModel:
         """Predict the label probabilities u of n texts from their token counts, shape (n, labels)."""
         # The mean of the token logits instead of the logits of the mean: the order of the floating-point sum then
         # depends only on the tokens of a text, not on its position among the texts.
-        logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
+        logits = compute_mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
         logits -= logits.max(axis=1, keepdims=True)
         exponentials = np.exp(logits, out=logits)
         exponentials /= exponentials.sum(axis=1, keepdims=True)
         return exponentials
 
-    def uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute the uncertainty u' = 1 − u(gold label) of each text, shape (n,).
 
         Args:
@@ -66,7 +66,9 @@ class AveragedModel:
         return 1 - gold_probabilities
 
 
-def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> AveragedModel:
+def fit_mean_embedding_model(
+    counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]
+) -> MeanEmbeddingModel:
     """Fit the softmax regression u(X; β) on mean token embeddings to labeled texts.
 
     The loss is equation 2 of the paper with the cross-entropy of the probabilities, because the arg max has no
@@ -97,7 +99,7 @@ def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray
     if not to_white.shape[1]:
         raise ValueError("embeddings: expected texts with tokens in the embedding table, got none; check its language")
     weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
-    model = AveragedModel(to_white @ weights, vectors, steps)
+    model = MeanEmbeddingModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
         raise ValueError(
             f"pairs: expected pairs that a bag of words does not separate perfectly, got {n:,} pairs that the mean "
@@ -139,7 +141,7 @@ def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArr
     dimensions = vectors.shape[1]
     moments = np.zeros((dimensions, dimensions))
     for start in range(0, counts.shape[0], _BATCH_SIZE):
-        means = mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
+        means = compute_mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
         moments += means.T @ means
     values, directions = np.linalg.eigh(moments / counts.shape[0])
     is_large = values > _NEGLIGIBLE * max(values[-1], 0)
@@ -151,7 +153,7 @@ def _means(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[n
     """Compute mean embeddings in batches to limit the size of temporary copies."""
     means = np.empty((counts.shape[0], vectors.shape[1]))
     for start in range(0, len(means), _BATCH_SIZE):
-        means[start : start + _BATCH_SIZE] = mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
+        means[start : start + _BATCH_SIZE] = compute_mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
     return means
 
 

@@ -135,7 +135,7 @@ class SoftmaxRegression:
         return _softmax(matrix @ self.weights + self.bias)
 
 
-def fit(
+def fit_softmax_regression(
     matrix: sparse.csr_matrix, labels: NDArray[np.int64], *, l2: float, tolerance: float = DEFAULT_TOLERANCE
 ) -> SoftmaxRegression:
     """Fit a softmax regression with L2 penalty: minimize Σ cross-entropy + l2 / 2 · Σ weight².
@@ -177,14 +177,14 @@ def fit(
         del columns  # frees memory before the fit, because loss and whitening have copies
 
         def objective(x: Vector) -> tuple[float, Vector]:
-            value, gradient = loss(whitening.weights(x.reshape(n_contrasts, -1)))
-            return value, whitening.gradient(gradient).ravel()
+            value, gradient = loss(whitening.to_weights(x.reshape(n_contrasts, -1)))
+            return value, whitening.to_variable_gradient(gradient).ravel()
 
         x, steps = minimize(objective, np.zeros(n_contrasts * len(penalty)), tolerance)
-        weights: Vector = contrasts @ (whitening.weights(x.reshape(n_contrasts, -1)) * scale)
-    bias, group_weights = weights[:, 0].copy(), weights[:, 1:]
-    group_weights /= size
-    return SoftmaxRegression(group_weights.T[column_of], bias, steps)
+        weights: Vector = contrasts @ (whitening.to_weights(x.reshape(n_contrasts, -1)) * scale)
+    bias, compute_group_weights = weights[:, 0].copy(), weights[:, 1:]
+    compute_group_weights /= size
+    return SoftmaxRegression(compute_group_weights.T[column_of], bias, steps)
 
 
 def _contrasts(n_labels: int) -> Vector:

@@ -50,13 +50,13 @@ class ExampleScorer:
     Args:
         models: A single model, or the models of all folds in order.
         seed: Random seed of the folds.
-        top: Maximum number of misleading features per example (default: 3).
+        max_features: Maximum number of misleading features per example (default: 3).
     """
 
-    def __init__(self, models: Sequence[LexicalModel], seed: int, *, top: int = 3) -> None:
+    def __init__(self, models: Sequence[LexicalModel], seed: int, *, max_features: int = 3) -> None:
         self.models = models
         self._seed = seed
-        self._top = top
+        self._top = max_features
         record = models[0].record
         self._reader = build_model_word_selector(record)
         self._hypothesis_only = record["hypothesis_only"]
@@ -76,14 +76,14 @@ class ExampleScorer:
             # All following steps use the rounded probabilities, which are the same on every machine.
             probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
             highest = compute_lms(probabilities, np.array([get_label_id(e.label) for e in subset], dtype=np.int64))
-            misleading = model.misleading(pairs, probabilities, [e.label for e in subset], self._top)
+            misleading = model.rank_misleading(pairs, probabilities, [e.label for e in subset], self._top)
             scores |= zip(positions, map(LexicalScore, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
 
 
-def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, top: int = 3) -> LexicalScore:
-    """Score a single pair, and list at most `top` misleading features."""
-    return ExampleScorer([model], seed=0, top=top).score([Example("", premise, hypothesis, gold)])[0]
+def score_pair(model: LexicalModel, premise: str, hypothesis: str, gold: str, *, max_features: int = 3) -> LexicalScore:
+    """Score a single pair, and list at most `max_features` misleading features."""
+    return ExampleScorer([model], seed=0, max_features=max_features).score([Example("", premise, hypothesis, gold)])[0]
 
 
 def prepare_scorer_models(recipe: LexicalRecipe, source: PairSource, *, folds: int = FOLDS) -> list[Path]:

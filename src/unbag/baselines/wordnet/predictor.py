@@ -12,7 +12,7 @@ from unbag.baselines.wordnet.database import open_wordnet
 from unbag.baselines.wordnet.relations import DEFAULT_EDGES, Lexicon, WordNetRelation, find_relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.text.grammar import PhraseReplacement, find_replacement
-from unbag.inference.predictor import one_hot_probabilities, validate_pairs
+from unbag.inference.predictor import build_one_hot_probabilities, validate_pairs
 
 LABEL_OF: Final[Mapping[WordNetRelation, str]] = {
     WordNetRelation.SYNONYM: ENTAILMENT,
@@ -70,7 +70,7 @@ class WordNetPredictor:
         wordnet = open_wordnet()
         return cls(wordnet, edges=edges, name=wordnet.identity)
 
-    def answer(self, premise: str, hypothesis: str) -> str | None:
+    def predict_label(self, premise: str, hypothesis: str) -> str | None:
         """Predict the label of a pair. Return None if the predictor abstains."""
         difference = find_replacement(premise, hypothesis)
         result = None if difference is None else self._relation_between(difference)
@@ -79,7 +79,7 @@ class WordNetPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the label probabilities of n pairs, shape (n, 3). Abstentions are uniform rows."""
         pairs = zip(*validate_pairs(premises, hypotheses), strict=True)
-        rows = [one_hot_probabilities(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
+        rows = [build_one_hot_probabilities(self.predict_label(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
     def _relation_between(self, difference: PhraseReplacement) -> WordNetRelation | None:

@@ -28,8 +28,8 @@ SET: Final = ChallengeSet(
     paper="Glockner et al. 2018, https://aclanthology.org/P18-2103",
     reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. One word differs between the sentences, and shuffling keeps that word: "
-        "the control measures how much of the set is knowledge of word pairs."
+        "The gold label of the pair in the original order. Shuffling keeps the word that differs between the "
+        "sentences, so the control measures knowledge of word pairs."
     ),
     metrics=("category_accuracy",),
     package=__name__,

@@ -63,7 +63,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
         group,
         lambda scores: ((_times(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
         title="Contradictions by frequency in the training data",
-        about="Accuracy by the number of contradicting training pairs that have both words, one in each sentence.",
+        about="Accuracy by the number of contradicting training pairs that contain both words, one in each sentence.",
         x="training pairs",
         y="accuracy",
         kind="dots",

@@ -34,7 +34,7 @@ def compute_breaking_nli_scores(
     tied = _tied(predictions)
     scores = category_accuracy(
         np.where(tied, NO_ANSWER, predictions.predicted),
-        predictions.gold(columns["label"]),
+        predictions.to_label_positions(columns["label"]),
         columns["category"],
         similarity=_of_contradictions(columns, "similarity"),
         pair_frequency=_of_contradictions(columns, "pair_frequency"),
@@ -50,7 +50,7 @@ def compute_breaking_nli_credits(columns: Columns, predictions: SetPredictions) 
 
     Pairs that share a premise are resampled together.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
         (predictions.predicted == gold) & ~_tied(predictions), gold, columns.get("premise", range(len(gold)))
     )

@@ -1,4 +1,4 @@
-"""CS_λ: pairs whose words point to a wrong label."""
+"""CS_λ: pairs with misleading lexical cues."""
 
 from typing import Final
 
@@ -26,8 +26,8 @@ SET: Final = ChallengeSet(
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. The words of these pairs point to another label. Accuracy without word "
-        "order therefore shows knowledge of words that the lexical model lacks."
+        "The gold label of the pair in the original order. The words of these pairs suggest a different label. "
+        "Accuracy without word order therefore shows lexical knowledge that the lexical model lacks."
     ),
     metrics=("compositionality_sensitivity",),
     package=__name__,

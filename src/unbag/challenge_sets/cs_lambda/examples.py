@@ -1,4 +1,4 @@
-"""Selection of CS_λ examples: pairs whose words point most strongly to a wrong label."""
+"""Selection of CS_λ examples: pairs with the most misleading lexical cues."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -29,7 +29,7 @@ def compute_cs_lambda_scores(
     votes = [[int(predictions.label_positions[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
         predictions.predicted,
-        predictions.gold(columns["label"]),
+        predictions.to_label_positions(columns["label"]),
         columns["lms"],
         annotator_labels=votes if any(votes) else None,
         n_labels=len(predictions.label_space),
@@ -40,7 +40,7 @@ def compute_cs_lambda_scores(
 
 def compute_cs_lambda_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction. Only pairs of CS_0.7, the paper's λ, count."""
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
         predictions.predicted == gold, gold, range(len(gold)), is_counted=select_cs_lambda_decisive_rows(columns)
     )

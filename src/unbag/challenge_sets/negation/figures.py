@@ -42,7 +42,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points("false_entailment_rate"),
             title="False entailments by operation",
-            about="Share of not-entailed pairs that are called entailed. Lower is better.",
+            about="Share of not-entailed pairs that are predicted as entailment. Lower is better.",
             x="operation",
             y="false-entailment rate",
             kind="dots",

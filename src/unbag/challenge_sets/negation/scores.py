@@ -26,7 +26,7 @@ def compute_negation_scores(
         return {}
     return dict(
         negation_consistency(
-            predictions.for_gold(TWO_WAY).predicted,
+            predictions.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["mirror"],
@@ -42,5 +42,5 @@ def compute_negation_credits(columns: Columns, predictions: SetPredictions) -> P
     Rows from the same source are resampled together.
     """
     gold = np.asarray(columns["label"])
-    right = predictions.for_gold(TWO_WAY).predicted == gold
+    right = predictions.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(right, gold, columns["source_id"], names=TWO_WAY)

@@ -1,4 +1,4 @@
-"""Published figures that correspond to the quantities of the challenge sets."""
+"""Published results that correspond to metrics of the challenge sets."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -44,7 +44,7 @@ class PublishedScore(NamedTuple):
 
 
 def list_published_scores(published_columns: Iterable[PublishedColumn], corpus: str) -> list[PublishedScore]:
-    """List the published figures in columns of papers, in the order of the columns.
+    """List the published results in columns of papers, in column order.
 
     Args:
         published_columns: Columns of papers' tables.

@@ -30,8 +30,9 @@ SET: Final = ChallengeSet(
     paper="Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569",
     reference_paper=_PAPER,
     shuffled=(
-        "The set has no shuffled control, since its rows are permuted. The credit of an example is its prediction in "
-        "order minus the share of its permutations that get the same label. A model that ignores word order has 0."
+        "The set has no shuffled control, since its rows are permuted. The credit of an example is 1 if it is "
+        "correct in the original order, minus the share of permutations with the same label. A model that ignores "
+        "word order has 0."
     ),
     has_shuffled_control=False,
     metrics=(

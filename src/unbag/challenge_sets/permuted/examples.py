@@ -1,4 +1,4 @@
-"""Selection of permuted examples: permutations that the model accepts or refuses."""
+"""Selection of permuted examples: permutations that the model accepts or rejects."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -31,7 +31,7 @@ def compute_permuted_scores(
     return dict(
         permutation_acceptance(
             predictions.predicted,
-            predictions.gold(columns["label"]),
+            predictions.to_label_positions(columns["label"]),
             sources,
             columns["permutation"],
             probabilities=predictions.probabilities if predictions.has_probabilities else None,
@@ -55,7 +55,7 @@ def compute_permuted_credits(columns: Columns, predictions: SetPredictions) -> P
     and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
     reward correct predictions in order, so random guessing is at its top.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     right = predictions.predicted == gold
     source, names = encode_names(columns["source_id"])
     is_original = np.asarray(columns["permutation"]) == ORIGINAL

@@ -1,4 +1,4 @@
-"""AddAmod: an adjective on one noun in the premise and on another in the hypothesis (Nie et al. 2019, section 3.1).
+"""AddAmod: an adjective modifies one noun in the premise and another in the hypothesis (Nie et al. 2019, section 3.1).
 
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.".
 Neither sentence entails the other, and neither contradicts the other, so the label is neutral.

@@ -1,4 +1,4 @@
-"""Data augmentation: pairs generated from training pairs, a fixed number per epoch and different ones in each epoch.
+"""Data augmentation: a fixed number of pairs per epoch, generated from training pairs and different in each epoch.
 
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", generated from the training set (section
 4.2, note 6). Each kind of pair has a generator. `sample_epoch` samples from a generator and determines the order.
@@ -139,7 +139,7 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
             if not too_many:
                 raise ValueError(
                     f"--augment: expected training data that yields pairs of the kind {generator.kind!r}, got "
-                    f"{len(generator):,} premises or pairs that yield none; omit this kind or use other data"
+                    f"{len(generator):,} unsuitable premises or pairs; omit this kind or use other data"
                 )
             # A full pass yielded only pairs of the over-represented label. More passes could not balance the labels.
             balanced = False

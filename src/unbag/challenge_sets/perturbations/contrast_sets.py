@@ -1,4 +1,4 @@
-"""Contrast sets for training: four pairs of one premise and nearly the same words, with all three labels.
+"""Contrast sets for training: four pairs from one premise with nearly the same words and all three labels.
 
 Gardner et al. (2020, https://arxiv.org/abs/2004.02709) call a few small changes of one example that change its label a
 contrast set. Here, an adjective is added to one noun of a sentence, to another noun (`addamod`), or exchanged for one

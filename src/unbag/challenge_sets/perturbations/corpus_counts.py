@@ -1,4 +1,4 @@
-"""Counts over a corpus: words, bigrams, and pairs of words that occur together in contradictions."""
+"""Corpus counts: words, bigrams, and word pairs that occur together in contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from unbag.data.labels import CONTRADICTION
-from unbag.data.sources import LONGEST_SENTENCE, Example
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example
 from unbag.data.text.tokens import tokenize_words
 from unbag.utils.safe_io import DataError, iter_lines
 
@@ -136,7 +136,7 @@ def _texts(path: Path) -> Iterator[str]:
             text = line.decode()
         except UnicodeDecodeError as error:
             raise DataError(f"{path}, line {number}: expected UTF-8 text, got {error}") from None
-        if len(text) <= LONGEST_SENTENCE:  # a longer line is not a sentence
+        if len(text) <= MAX_SENTENCE_CHARACTERS:  # a longer line is not a sentence
             yield text
 
 

@@ -1,4 +1,4 @@
-"""POS mini-trees: the tags of each word's neighbours, counted in a training corpus (Sinha et al. 2021, section 6)."""
+"""POS mini-trees: tags of the neighbours of each word, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

@@ -1,4 +1,4 @@
-"""SICCK's operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
+"""SICCK operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
 
 Akoju et al. (2023), section 3.2 and Table 2, add each modifier to the premise, to the hypothesis, and to both. Table 2
 does not list the parts that take each modifier, so the parts follow the authors' file. Subjects take all quantifiers

@@ -1,4 +1,4 @@
-"""Names of a text, exchanged with another name of the same text and class.
+"""Names in a text, replaced with another name from the same text and class.
 
 The new sentence contradicts the old one, under Breaking NLI's assumption that both describe the same event (Glockner et
 al. 2018): if Jones opened the door, Smith did not. The operation prefers no pair to a doubtful one: the name must take
@@ -79,7 +79,7 @@ _SCOPE: Final = frozenset(
     "none nor not nothing n’t often only or other others perhaps previously probably same several sometimes than "
     "thousands too unless usually without years".split()
 )
-"""Words that let both sentences be true of one event, or that compare the name with another one."""
+"""Words that allow both sentences to be true of one event, or that compare the name with another name."""
 _PREFIX: Final = 3  # first letters that a name and its short form share: Tom, Tommy
 _REGIONAL_LABELS: Final = frozenset({*PLACE_LABELS, "NORP", "FAC", "LANGUAGE"})
 
@@ -103,7 +103,7 @@ class TextNames:
 
 
 def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
-    """Collect the names of a text. The result does not depend on the order of the sentences."""
+    """Collect the names in a text. The result does not depend on the sentence order."""
     labels: defaultdict[str, set[str]] = defaultdict(set)
     used: defaultdict[NameClass, set[str]] = defaultdict(set)
     common: set[str] = set()

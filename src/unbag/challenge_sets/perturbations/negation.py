@@ -1,4 +1,4 @@
-"""Pairs with negated sentences, whose labels natural logic proves.
+"""Pairs with negated sentences and labels proved by natural logic.
 
 The generator negates plain sentences by one of several templates. A plain sentence is a single clause: a subject, its
 verb directly after it, and no word that negates, restricts or compares. This module does not verify that the result is

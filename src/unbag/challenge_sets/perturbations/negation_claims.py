@@ -1,4 +1,4 @@
-"""Claims: declarative sentences of one clause that stay well formed in the operations of the negation set.
+"""Claims: declarative single-clause sentences that stay well formed in the operations of the negation set.
 
 The checks are strict, because a claim must stay well formed with *not* after its auxiliary, with another determiner of
 its subject, inside a frame such as "It is not true that …", and with a relative clause after its subject. Only a claim

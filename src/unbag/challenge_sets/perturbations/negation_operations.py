@@ -1,4 +1,4 @@
-"""Pairs whose label depends on which words a negation applies to, and on nothing that a bag of words sees.
+"""Pairs whose label depends only on the scope of a negation, which a bag of words ignores.
 
 Each pair has a mirror: the same hypothesis, and a premise of the same words in another order. The premise of one
 entails the hypothesis, the premise of the other does not. So the words of both sentences and the number of negations

@@ -1,4 +1,4 @@
-"""Rows of the negation set, and mirrors for training: the pairs of each distinct premise that is a claim."""
+"""Rows of the negation set, and mirrors for training, built from each distinct premise that is a claim."""
 
 import logging
 from collections import Counter

@@ -103,7 +103,7 @@ DOWNWARD: Final = (
 
 PERSON_PROPERTIES: Final = ("tall", "famous", "from Canada", "left-handed", "in a hurry", "rich")
 THING_PROPERTIES: Final = ("well known", "expensive", "popular", "mentioned in the letter", "unusual", "familiar to us")
-"""What a relative clause says of the subject; nothing that a claim would say."""
+"""Contents of relative clauses about the subject, which no claim would contain."""
 ADJECTIVES: Final = ("old", "local", "unusual")
 """Adjectives that fit people and things."""
 PLACES: Final = tuple(

@@ -1,4 +1,4 @@
-"""Numbers of a sentence, changed to another value of the same kind or written in an equivalent notation.
+"""Numbers in a sentence, changed to another value of the same kind or to an equivalent notation.
 
 A changed value contradicts the sentence, under Breaking NLI's assumption that both sentences describe the same event
 (Glockner et al. 2018). An equivalent notation (twelve, 12) is entailed. Both operations prefer no pair to a doubtful
@@ -179,7 +179,7 @@ _BOUND_BEFORE: Final = re.compile(
     r"(?:the |a |an |his |her |its |their |our |my |these |those |another |every )?$",
     re.IGNORECASE,
 )
-"""What stands before a number whose change need not contradict: a bound, an approximation, a range, a choice."""
+"""Expressions before a number whose change need not contradict: a bound, an approximation, a range, a choice."""
 _PARTITIVE: Final = re.compile(
     rf"\b(?:{_NUMERAL}|\w+(?:th|rd)|first|second|some|most|many|few|each|any|none|part|all|percent|several|out|rest"
     r"|majority|member)s? (?:of|in)(?: the| these| those| its| his| her| their| our| every)? $",
@@ -223,7 +223,7 @@ _ONCE: Final = re.compile(
     r"|graduated|retired|resigned|arrived|moved|purchased|bought|sold|became|transferred|merged|succeeded|crowned"
     r"|abolished|converted|restored|unveiled|inaugurated|invaded|surrendered|fled|ratified|formed)\b"
 )
-"""Verbs of what happens once, so that another year contradicts."""
+"""Verbs of unique events, so that another year contradicts."""
 _ORDINAL_IDIOMS: Final = frozenset(
     "of party parties person persons world degree wheel base and or to is was in on at rail estate sense hour column "
     "heaven quarter reading way thing power one ones day generation dimension amendment half parts part".split()

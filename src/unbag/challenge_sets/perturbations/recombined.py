@@ -1,4 +1,4 @@
-"""Documents whose sentences contain all words of a claim, with and without a sentence that supports it.
+"""Documents that contain all words of a claim, with and without a sentence that supports the claim.
 
 A document is k sentences: premises of different source examples, in drawn order. One of them, the evidence, entails the
 claim, a hypothesis that the corpus labels entailment and whose content words are all in the evidence. Each claim comes
@@ -58,10 +58,10 @@ SUPPORTED: Final = "supported"
 REMOVED: Final = "removed"
 EXCHANGES: Final = tuple(role.value for role in ArgumentRole)
 OPERATIONS: Final = (SUPPORTED, *EXCHANGES, REMOVED)
-"""What is done to a claim or its document, in the order of the rows."""
+"""Operations on a claim or its document, in the order of the rows."""
 
 POOL_SIZE: Final = 4_096
-"""Sentences that documents are filled with: at most this many are held in memory, whatever the size of the corpus."""
+"""Maximum number of filler sentences for documents in memory, whatever the size of the corpus."""
 
 NOT_ENTAILED: Final = "not labelled entailment"
 LONG_EVIDENCE: Final = "whose premise is not one sentence of 3 to 40 words"

@@ -1,4 +1,4 @@
-"""Shuffled control: the rows of a set with the words of both sentences in another order.
+"""Shuffled control: the rows of a set with shuffled words in both sentences.
 
 A model that ignores word order gives the same predictions on the control as on the rows. So the score on the control
 shows how much of a model's score needs no word order (`scoring.skill`).

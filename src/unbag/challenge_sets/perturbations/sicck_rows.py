@@ -1,4 +1,4 @@
-"""Rows of the SICCK set, and the agreement of the labeller with the labels of the official SICCK.
+"""Rows of the SICCK set, and the agreement of the labeller with the official SICCK labels.
 
 The set contains each pair twice: in its original order, and with premise and hypothesis exchanged.
 """

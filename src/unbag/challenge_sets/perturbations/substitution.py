@@ -1,4 +1,4 @@
-"""Substitution of one word of a sentence, which makes the sentence false or leaves it true (Glockner et al. 2018).
+"""Substitution of one word in a sentence, which makes the sentence false or keeps it true (Glockner et al. 2018).
 
 The module contains the operator, the rows of the Breaking NLI set, and a generator of training pairs.
 """
@@ -83,7 +83,7 @@ _NEAR: Final = 4  # words before a noun in which its preposition is searched: "i
 
 
 class Candidate(NamedTuple):
-    """A possible replacement of a word.
+    """Possible replacement of a word.
 
     Attributes:
         category: Category of the word list, or `…_wordnet`.

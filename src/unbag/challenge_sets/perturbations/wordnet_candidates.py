@@ -1,4 +1,4 @@
-"""Replacements of words from WordNet: antonyms, synonyms and hypernyms, in the inflection of the word."""
+"""Word replacements from WordNet: antonyms, synonyms and hypernyms, with the inflection of the word."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

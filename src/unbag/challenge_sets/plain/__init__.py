@@ -1,4 +1,4 @@
-"""Plain: an unchanged corpus, which challenge sets are compared with."""
+"""Plain: an unmodified corpus, the reference for the challenge sets."""
 
 from typing import Final
 
@@ -12,8 +12,8 @@ SET: Final = ChallengeSet(
     paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
     reference_paper="ReSNLI 2019",
     shuffled=(
-        "The gold label of the pair in order. A corpus can be solved in part without word order. The control "
-        "measures how far."
+        "The gold label of the pair in the original order. The control measures how much of the corpus can be "
+        "solved without word order."
     ),
     metrics=("category_accuracy", "verification"),
     optional_columns=("source_id",),

@@ -19,7 +19,7 @@ def compute_plain_scores(
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     scores = accuracy(
         predictions.predicted,
         gold,
@@ -35,5 +35,5 @@ def compute_plain_credits(columns: Columns, predictions: SetPredictions) -> Pred
 
     Rows from the same source are resampled together.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(predictions.predicted == gold, gold, columns.get("source_id", range(len(gold))))

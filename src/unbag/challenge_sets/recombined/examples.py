@@ -1,4 +1,4 @@
-"""Examples of recombined documents: exchanged claims that the model calls entailed, and supported ones it misses."""
+"""Examples of recombined documents: false entailments of exchanged claims, and missed supported claims."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -19,8 +19,8 @@ from unbag.data.predictions import SetPredictions
 
 _OF_A_CLAIM: Final = 1
 RULE: Final = (
-    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. Marked are "
-    "the words that came in."
+    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. The "
+    "inserted words are marked."
 )
 MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 """Meaning of marked words, by the kind of mark."""

@@ -23,7 +23,7 @@ def compute_recombined_scores(
         return {}
     return dict(
         document_consistency(
-            predictions.for_gold(TWO_WAY).predicted,
+            predictions.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["group"],
@@ -52,7 +52,7 @@ def compute_recombined_credits(columns: Columns, predictions: SetPredictions) ->
     Rows of one claim are resampled together.
     """
     gold = np.asarray(columns["label"])
-    right = predictions.for_gold(TWO_WAY).predicted == gold
+    right = predictions.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(
         right, gold, columns["source_id"], is_counted=select_recombined_decisive_rows(columns), names=TWO_WAY
     )

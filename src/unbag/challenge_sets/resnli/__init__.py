@@ -1,4 +1,4 @@
-"""ReSNLI: pairs sorted by how little their words give the label away."""
+"""ReSNLI: pairs sorted by the uncertainty of a bag of words about the label."""
 
 from typing import Final
 
@@ -15,8 +15,8 @@ SET: Final = ChallengeSet(
     "Inference, anonymous EMNLP-IJCNLP 2019 submission",
     reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. The mean of the word embeddings hardly predicts it. Accuracy without "
-        "word order therefore shows other knowledge of words."
+        "The gold label of the pair in the original order. The mean word embedding hardly predicts this label. "
+        "Accuracy without word order therefore shows other lexical knowledge."
     ),
     metrics=("uncertainty_partitions",),
     package=__name__,

@@ -1,4 +1,4 @@
-"""Selection of ReSNLI examples: the pairs whose words give the label away least."""
+"""Selection of ReSNLI examples: the pairs whose words reveal the least about the label."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -28,7 +28,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
             title="Accuracy by partition",
-            about="Partitions are numbered by difficulty: in partition 0 the words give the label away most.",
+            about="Partitions are numbered by difficulty: in partition 0, the words reveal the label most clearly.",
             x="partition",
             y="accuracy",
             kind="curve",

@@ -34,7 +34,7 @@ def compute_resnli_scores(
             and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
             fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
     if partial:
         return _of_ends(right, partition)
@@ -54,7 +54,7 @@ def compute_resnli_credits(columns: Columns, predictions: SetPredictions) -> Pre
 
     If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
         predictions.predicted == gold, gold, range(len(gold)), is_counted=select_resnli_decisive_rows(columns)
     )

@@ -24,8 +24,8 @@ SET: Final = ChallengeSet(
     paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
     reference_paper=_PAPER,
     shuffled=(
-        "The four-way label of the pair in order. Shuffling keeps modifiers such as not and every, but hides what they "
-        "modify. The control measures how much their presence gives away."
+        "The four-way label of the pair in the original order. Shuffling keeps modifiers such as not and every, "
+        "but hides what they modify. The control measures how much their presence reveals."
     ),
     metrics=("natural_logic",),
     package=__name__,

@@ -31,7 +31,7 @@ def compute_sicck_scores(
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
-    predicted = predictions.names
+    predicted = predictions.label_names
     scored, back = _scored(columns, partial=partial)
     if not len(scored):
         return {}
@@ -54,7 +54,7 @@ def compute_sicck_credits(columns: Columns, predictions: SetPredictions) -> Pred
     Pairs from one seed are resampled together.
     """
     scored, back = _scored(columns)
-    answered = predictions.names
+    answered = predictions.label_names
     predicted = apply_reverse_rule(answered[scored], answered[back])
     gold = np.array([map_gold_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)

@@ -1,4 +1,4 @@
-"""SOSwap and AddAmod: pairs of sentences with the same words and another meaning."""
+"""SOSwap and AddAmod: sentence pairs with the same words and different meanings."""
 
 from typing import Final
 
@@ -29,8 +29,8 @@ SET: Final = ChallengeSet(
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. Shuffling destroys all evidence for it, since both sentences have the "
-        "same words. The control can at most guess the kind of the pair."
+        "The gold label of the pair in the original order. Shuffling destroys all evidence for this label, since "
+        "both sentences have the same words. The control can at most guess the kind of the pair."
     ),
     metrics=("label_distribution",),
     package=__name__,

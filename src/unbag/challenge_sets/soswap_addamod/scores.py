@@ -29,7 +29,7 @@ def compute_soswap_addamod_scores(
     return dict(
         label_distribution(
             predicted,
-            predictions.gold(columns["label"]),
+            predictions.to_label_positions(columns["label"]),
             columns["source_id"],
             kind=columns["kind"],
             names=names,
@@ -43,5 +43,5 @@ def compute_soswap_addamod_credits(columns: Columns, predictions: SetPredictions
 
     Rows from the same source are resampled together.
     """
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(predictions.predicted == gold, gold, columns["source_id"])

@@ -14,8 +14,8 @@ SET: Final = ChallengeSet(
     paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
     reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the exchanged pair in order. Without word order, a pair and its exchange differ only in the "
-        "words of each side."
+        "The gold label of the exchanged pair in the original word order. Without word order, a pair and the "
+        "exchanged pair differ only in the words on each side."
     ),
     metrics=("swap_consistency",),
     package=__name__,

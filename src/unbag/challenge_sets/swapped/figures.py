@@ -28,7 +28,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points,
             title="Accuracy as given and exchanged",
-            about="The closer the two dots of a label, the less the model depends on which sentence comes first.",
+            about="The closer the two dots of a label, the less the model depends on the order of the two sentences.",
             x="gold label",
             y="accuracy",
             kind="dots",

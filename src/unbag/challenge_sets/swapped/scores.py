@@ -68,7 +68,7 @@ def compute_swapped_credits(columns: Columns, predictions: SetPredictions) -> Pr
     count.
     """
     swapped = to_boolean_array(columns["swapped"])
-    gold = predictions.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     right = predictions.predicted == gold
     names = np.array(columns["source_id"], dtype=object)
     after = dict(zip(names[swapped], right[swapped], strict=True))

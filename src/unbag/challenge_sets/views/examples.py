@@ -1,4 +1,4 @@
-"""The examples of each set in a report, and the positions of highlighted words in their sentences."""
+"""Examples of each set in a report, with the positions of highlighted words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ PER_KIND: Final = 12
 """Maximum number of examples per kind, set and model: enough to see a pattern, few enough for one page."""
 
 CANDIDATES: Final = 100
-"""Number of rows per set that are stored for every model. A model with an error rate of 5 % fails on about five."""
+"""Number of stored rows per set and model. A model with an error rate of 5 % has about five errors among them."""
 
 MAX_CHARACTERS: Final = 600
 """Maximum number of stored characters of a sentence. Longer texts are cut at the end or around the first mark."""
 
 PROBABILITY_DECIMALS: Final = 3
-"""Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
+"""Decimals of displayed and sorted probabilities. Rounding hides differences between processors."""
 
 
 class TextMark(NamedTuple):
@@ -127,7 +127,7 @@ class PredictedPairs:
     def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.rows = rows
         self.predictions = predictions
-        self.gold = predictions.gold(read_numbers(rows, "label"))
+        self.gold = predictions.to_label_positions(read_numbers(rows, "label"))
         self.right: NDArray[np.bool_] = predictions.predicted == self.gold
         self.confidence = round_probability(predictions.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
@@ -135,7 +135,7 @@ class PredictedPairs:
     @cached_property
     def names(self) -> NDArray[np.str_]:
         """Names of the predicted labels, shape (n,)."""
-        return self.predictions.names
+        return self.predictions.label_names
 
     def get_row(self, index: int) -> dict[str, Any]:
         """Read one row as a dict from column names to values."""
@@ -153,7 +153,7 @@ class PredictedPairs:
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and the label's probability."""
-        answer = str(self._answer(index).names[0])
+        answer = str(self._answer(index).label_names[0])
         has_probability = self.predictions.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 
@@ -259,7 +259,7 @@ def select_top_rows(
 
 
 UNCHANGED_SEQUENCE: Final = "together"
-"""Kind of the marks of `mark_unchanged_sequences`."""
+"""Type of the marks from `mark_unchanged_sequences`."""
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:

@@ -1,4 +1,4 @@
-"""Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
+"""Figure data for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -30,10 +30,10 @@ RECORD: Final = "record.json"
 _MOST_SPANS: Final = 40
 """Maximum number of spans per part: 20,000 pairs of a source, about 10 MB of rows."""
 _LEAST_PARTS: Final = 32
-"""Minimum number of parts of a split with enough spans. It does not depend on the cluster, so that files are equal on
+"""Minimum number of parts of a split with enough spans. It does not depend on the cluster, so files are equal on
 all clusters."""
 _SOURCE_ARGUMENTS: Final = ("source", "sources")
-"""Arguments of a builder's `_generate_tables` that each process opens itself, since the files are local."""
+"""Arguments of `_generate_tables` that each process opens itself, because the files are local."""
 _COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
@@ -68,7 +68,9 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
         ImportError: If the extra `ray` is not installed.
     """
     if request.max_examples is not None:
-        raise ValueError("--engine ray: expected no --max-examples, since it builds complete sets; omit one of them")
+        raise ValueError(
+            "--engine ray: expected no --max-examples, since Ray builds complete sets; omit one of the options"
+        )
     if str(output).endswith(".parquet"):
         raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")
     validate_ray()
@@ -192,16 +194,16 @@ def _parts(builder: Any, split: Any) -> list[SplitPart]:
 
 def _validate_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that a folder has no other Parquet files, which loaders would include in the set."""
-    if other := [name for name in folder.names() if name.endswith(".parquet") and name not in wanted]:
+    if other := [name for name in folder.list_names() if name.endswith(".parquet") and name not in wanted]:
         raise ValueError(f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder")
 
 
 def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that all nodes have written to the same folder."""
-    if missing := sorted(wanted.difference(folder.names())):
+    if missing := sorted(wanted.difference(folder.list_names())):
         raise ValueError(
-            f"--output: expected a folder that all nodes can access, got {folder}, in which {missing[0]} of another "
-            "node is missing; use a shared folder or a URL such as s3://…"
+            f"--output: expected a folder that all nodes can access, got {folder}, which lacks the file "
+            f"{missing[0]} of another node; use a shared folder or a URL such as s3://…"
         )
 
 
@@ -215,4 +217,4 @@ def _validate_unique_ids(
     used = sum(counts[_USED][_USED] for counts in part_counts)
     if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
         for source in sources:
-            source.count()  # reads all ids and raises an error that names the duplicate
+            source.count_rows()  # reads all ids and raises an error that names the duplicate

@@ -22,7 +22,9 @@ def validate_ray() -> None:
         ImportError: If Ray Data is missing; the message names the extra.
     """
     if find_spec("ray") is None:
-        raise ImportError("--engine ray: expected Ray Data, got no such package; pip install 'unbag[ray]'", name="ray")
+        raise ImportError(
+            "--engine ray: expected the package ray[data], got none; install it: pip install 'unbag[ray]'", name="ray"
+        )
 
 
 @contextmanager
@@ -113,21 +115,21 @@ def count_workers(ray: Any, num_gpus: float) -> int:
     return max(1, int(room))
 
 
-def pack_outcome(work: Callable[[], T], folder: str) -> bytes:
+def pack_outcome(function: Callable[[], T], folder: str) -> bytes:
     """Run a function in a folder, and pickle its return value or exception for `unpack_outcome`.
 
     Ray would wrap the exception of a task in its own error, with a traceback as the message. Ray also starts worker
     processes in the folder where the cluster was started, not in that of the command.
 
     Args:
-        work: Function to run.
+        function: Function to run.
         folder: Working folder of the command, to which relative paths and the user's modules refer. They are not
             available on nodes without this folder.
     """
     with suppress(OSError):
         os.chdir(folder)
     try:
-        return pickle.dumps((work(), None))
+        return pickle.dumps((function(), None))
     except (ValueError, ImportError, OSError) as error:  # errors that commands print in one line
         try:
             return pickle.dumps((None, error))

@@ -126,7 +126,7 @@ class RayEngine:
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Accept any device. Each node validates the device when it loads the model."""
 
-    def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
+    def load_predictor(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
         """Build a predictor whose model the actors load. Returns the predictor and its display name.
 
         Raises:
@@ -161,7 +161,7 @@ class RayEngine:
 
         Args:
             rows: Rows as for `predict_rows`. Their chunks are sent through Ray's object store.
-            predictor: Predictor from `predictor_of`.
+            predictor: Predictor from `load_predictor`.
             folder: Folder that all nodes can access: a shared path or a URL.
             progress: Called after each chunk shard with (rows done, total rows).
 
@@ -171,7 +171,7 @@ class RayEngine:
         ray = self.ray
         job = PredictionJob.from_rows(rows, predictor, folder)
         store = job.store
-        store.write_manifest(job.material)
+        store.write_manifest(job.key_fields)
         store.clean()
         todo = job.list_missing_chunks()
         chunk_shards = store.list_chunk_shards(
@@ -267,7 +267,8 @@ class _PredictionActor:
         expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{task.model}: expected the same predictor on all nodes, got another one on {socket.gethostname()} "
+                f"{task.model}: expected the same predictor on all nodes, got a different predictor on "
+                f"{socket.gethostname()} "
                 f"({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
@@ -278,8 +279,9 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"--output-dir: expected a folder that all nodes can access, got {folder}, in which "
-            f"{socket.gethostname()} does not find the driver's files; use a shared folder or a URL such as s3://…"
+            f"--output-dir: expected a folder that all nodes can access, got {folder}, where "
+            f"{socket.gethostname()} cannot find the files of the driver; use a shared folder or a URL such as "
+            "s3://…"
         ) from None
 
 

@@ -15,7 +15,7 @@ from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 
 META: Final = b"unbag.part"
-"""Schema metadata key for the hash of the rows' inputs and the counts of their build."""
+"""Schema metadata key for the hash of the inputs and the counts of the build."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class PartitionedRows:
                     table = pq.read_table(file, columns=self.columns, page_checksum_verification=True)
             except (OSError, pa.ArrowException) as error:
                 raise DataError(
-                    f"{self.folder.where(name)}: expected a readable file, got an error ({extract_first_line(error)}); "
-                    "remove the file and build the set again"
+                    f"{self.folder.get_location(name)}: expected a readable file, got an error "
+                    f"({extract_first_line(error)}); remove the file and build the set again"
                 ) from None
             for start in range(0, len(table), batch_size):
                 yield table.slice(start, batch_size)

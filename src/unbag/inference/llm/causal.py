@@ -1,4 +1,4 @@
-"""Predictor for the causal language models of the Hub, by the likelihood of each label's word."""
+"""Predictor for causal language models on the Hub, based on the likelihood of each label word."""
 
 import copy
 import inspect
@@ -17,7 +17,7 @@ try:
     import transformers
     from transformers.cache_utils import DynamicCache, DynamicLayer
 except ImportError as error:
-    raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _FIXED: Final[Mapping[str, Any]] = {"enable_thinking": False, "date_string": "01 Jan 2026"}
-"""Variables of chat templates that have them: no thoughts before the answer, and a fixed date, so that the prompt does
+"""Variables of chat templates that have them: no reasoning before the answer, and a fixed date, so that the prompt does
 not change from day to day."""
 
 _TOLERANCE: Final = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 5e-1}
-"""Maximum difference of a label's log-likelihood with the cached head of the prompt from that without."""
+"""Maximum difference between a label's log-likelihoods with and without the cached prompt head."""
 
 _TEST_PAIRS: Final = (  # no two sentences begin alike, so that their common prefix belongs to the prompt
     ("A woman reads.", "She reads."),
@@ -122,7 +122,9 @@ class CausalPredictor:
         batch_tokens: int | None = None,
     ) -> None:
         if prompt.json_field is not None:
-            raise ModelError("--prompt: expected words as text for a causal language model, got json; omit json")
+            raise ModelError(
+                "--prompt: expected a plain-text answer for a causal language model, got the field json; remove json"
+            )
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
         if apply_chat_template and not templated:
             raise ModelError(f"{lm.name} has no chat template; omit --apply-chat-template")
@@ -242,19 +244,19 @@ class CausalPredictor:
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, share):
-            for subset, scores in self._splitter.predict_in_batches(
+            for subset, scores in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):
                 values = scores.softmax(dim=-1).numpy()
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
-    def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
+    def compute_log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
         """Compute the log-likelihood of each label's word, ln p(word | prompt), shape (n, len(label_space))."""
         scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*validate_pairs(premises, hypotheses))
         sizes = [question.length * len(question.tails) for question in questions]
         for rows in build_token_batches(sizes, self.batch_tokens):
-            for subset, values in self._splitter.predict_in_batches(
+            for subset, values in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):
                 scores[subset] = values.numpy()
@@ -267,7 +269,7 @@ class CausalPredictor:
         """Render the prompt, which a label's word continues; without a chat template, after a space."""
         if not self.apply_chat_template:
             return self.prompt.build_text(premise, hypothesis)
-        turns = self.prompt.messages(premise, hypothesis)
+        turns = self.prompt.build_messages(premise, hypothesis)
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
 
     def _start_tokens(self) -> list[int]:

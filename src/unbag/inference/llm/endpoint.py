@@ -31,9 +31,9 @@ from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.llm.reading import compute_label_probabilities, find_value_token, parse_json_label, parse_label
 from unbag.inference.predictor import (
+    build_one_hot_probabilities,
     collect_batches,
     group_equal_pairs,
-    one_hot_probabilities,
     validate_probabilities,
 )
 from unbag.utils.files import get_cache_folder
@@ -80,9 +80,9 @@ class EndpointResponseCache:
         text, top, *rest = json.loads(values[key])
         return EndpointResponse(text, tuple((token, log) for token, log in top), *rest)
 
-    def put(self, key: str, answer: EndpointResponse) -> None:
+    def put(self, key: str, response: EndpointResponse) -> None:
         """Store a response, unless a response to the same request is already stored."""
-        self._cache.put([(key, json.dumps(answer, ensure_ascii=False))], replace=False)
+        self._cache.put([(key, json.dumps(response, ensure_ascii=False))], replace=False)
 
     def __len__(self) -> int:
         return len(self._cache)
@@ -123,12 +123,12 @@ class EndpointUsage:
     tokens_out: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, answer: EndpointResponse) -> None:
+    def add(self, response: EndpointResponse) -> None:
         """Count a response and its tokens."""
         with self._lock:
             self.answered += 1
-            self.tokens_in += answer.tokens_in
-            self.tokens_out += answer.tokens_out
+            self.tokens_in += response.tokens_in
+            self.tokens_out += response.tokens_out
 
     def add_cached(self) -> None:
         """Count a response that was read from the cache."""
@@ -145,7 +145,7 @@ class EndpointUsage:
     def __str__(self) -> str:
         requests = f"{self.answered:,} request{'' if self.answered == 1 else 's'} answered"
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-        summary = f"{requests} ({self.kept:,} more kept from earlier runs), {tokens}"
+        summary = f"{requests} ({self.kept:,} more reused from earlier runs), {tokens}"
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
@@ -159,7 +159,7 @@ _THINKING_TIMEOUT: Final = 900.0
 logger = logging.getLogger(__name__)
 
 
-class RequestForm(NamedTuple):
+class RequestFormat(NamedTuple):
     """Request format: all parameters of a request except the prompt."""
 
     name: str
@@ -173,18 +173,18 @@ class RequestForm(NamedTuple):
 
 
 FORMS: Final = (
-    RequestForm("logprobs-20", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}),
-    RequestForm("logprobs-5", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 5}),
-    RequestForm("text", {"max_tokens": 8, "temperature": 0}),
+    RequestFormat("logprobs-20", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}),
+    RequestFormat("logprobs-5", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 5}),
+    RequestFormat("text", {"max_tokens": 8, "temperature": 0}),
     # Reasoning models accept neither `max_tokens` nor a temperature.
-    RequestForm("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
+    RequestFormat("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
 )
-"""Forms of a request, from the most informative one to the one that every endpoint accepts."""
+"""Request formats, from the most informative format to the format that every endpoint accepts."""
 
 _JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
 
 
-def list_request_forms(prompt: DefaultPrompt | PromptFile) -> tuple[RequestForm, ...]:
+def list_request_formats(prompt: DefaultPrompt | PromptFile) -> tuple[RequestFormat, ...]:
     """List the request formats for a prompt. If the prompt asks for JSON, formats with a JSON schema come first.
 
     `response_format` is that of https://platform.openai.com/docs/guides/structured-outputs, which vLLM, SGLang,
@@ -230,8 +230,8 @@ class EndpointPredictor:
         label_space: Labels of the columns of `predict`.
         identity: Everything that determines the probabilities, by name. It does not change if the provider replaces the
             model under the same name.
-        form: Form of the requests, the first of `list_request_forms` the prompt that the endpoint accepts.
-        has_probabilities: Whether the form requests probabilities.
+        request_format: First of `list_request_formats` for the prompt that the endpoint accepts.
+        has_probabilities: Whether the requests ask for token probabilities.
         spending: Requests and tokens so far.
     """
 
@@ -253,16 +253,17 @@ class EndpointPredictor:
         self._base_url = connection.base_url
         self._cache = cache
         self._concurrency = concurrency
-        self.form = self._negotiate_form()
-        self.has_probabilities = self.form.requests_probabilities
+        self.request_format = self._negotiate_form()
+        self.has_probabilities = self.request_format.requests_probabilities
+        prompt_hash = prompt.sha256 or compute_prompt_hash(prompt.build_messages("{premise}", "{hypothesis}"))
         self.identity: Mapping[str, str] = {
             "kind": "endpoint",
             "model": model,
             "base_url": self._base_url,
-            "prompt": f"sha256:{prompt.sha256 or compute_prompt_hash(prompt.messages('{premise}', '{hypothesis}'))}",
+            "prompt": f"sha256:{prompt_hash}",
             "num_fewshot": str(prompt.num_fewshot),
-            "form": self.form.name,
-            "parameters": json.dumps(self.form.parameters),
+            "form": self.request_format.name,
+            "parameters": json.dumps(self.request_format.parameters),
         }
 
     @classmethod
@@ -300,7 +301,10 @@ class EndpointPredictor:
         """
         chosen = choose_prompt(prompt, num_fewshot)
         if concurrency < 1:
-            raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
+            raise ValueError(
+                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
+                "or more"
+            )
         connection = EndpointConnection.open(base_url, retries=retries)
         answers = EndpointResponseCache(cache or get_cache_folder("answers") / "answers.sqlite")
         return cls(
@@ -340,19 +344,21 @@ class EndpointPredictor:
             for place, (pair, rows) in enumerate(rows_of.items())
             if place % of == number and (done is None or not done[rows].all())
         ]
-        with closing(iter_responses(partial(self._ask, form=self.form), asked, self._concurrency)) as responses:
+        with closing(
+            iter_responses(partial(self._ask, form=self.request_format), asked, self._concurrency)
+        ) as responses:
             for pair, future in responses:
                 rows = rows_of[pair]
                 try:
                     answer = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                    raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
+                    raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
                 yield np.array(rows, dtype=np.intp), validate_probabilities(values, len(rows), self.label_space)
 
     def _probabilities(self, answer: EndpointResponse) -> list[float]:
         probabilities = compute_label_probabilities(answer.top, self.prompt.words)
-        return probabilities or one_hot_probabilities(self._label(answer), self.label_space)
+        return probabilities or build_one_hot_probabilities(self._label(answer), self.label_space)
 
     def _label(self, answer: EndpointResponse) -> str | None:
         """Read the label of an answer from its words; None if it names none."""
@@ -360,10 +366,10 @@ class EndpointPredictor:
             return parse_label(answer.text, self.prompt.words)
         return parse_json_label(answer.text, self.prompt.json_field, self.prompt.words)
 
-    def _negotiate_form(self) -> RequestForm:
+    def _negotiate_form(self) -> RequestFormat:
         """Find the first form of a request that the endpoint accepts and that gives a readable response."""
         premise, hypothesis, _ = PAIRS["en"][0]
-        forms = list_request_forms(self.prompt)
+        forms = list_request_formats(self.prompt)
         for form in forms:
             last = form is forms[-1]
             try:
@@ -371,7 +377,7 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
-                        f"{self._base_url} rejects every form of a request: {shorten_client_error(error)}; check "
+                        f"{self._base_url} rejects every request format: {shorten_client_error(error)}; check "
                         "--base-url and the model's name"
                     ) from None
                 continue
@@ -387,9 +393,9 @@ class EndpointPredictor:
             )
         return form
 
-    def _ask(self, pair: tuple[str, str], form: RequestForm) -> EndpointResponse:
+    def _ask(self, pair: tuple[str, str], form: RequestFormat) -> EndpointResponse:
         """Get the response to one pair, from the cache or the endpoint."""
-        request = {"model": self.model, "messages": self.prompt.messages(*pair), **form.parameters}
+        request = {"model": self.model, "messages": self.prompt.build_messages(*pair), **form.parameters}
         key = compute_request_key(self._base_url, request)
         if cached := self._cache.get(key):
             self.spending.add_cached()
@@ -404,7 +410,7 @@ class EndpointPredictor:
         self.spending.add(answer)
         return answer
 
-    def _answer(self, request: dict[str, Any], form: RequestForm) -> EndpointResponse:
+    def _answer(self, request: dict[str, Any], form: RequestFormat) -> EndpointResponse:
         create = self._connection.client.chat.completions.with_raw_response.create
         body = ""
         for _ in range(_MALFORMED_TRIES):
@@ -413,7 +419,7 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except openai.APIStatusError as error:
-                raise EndpointError(self._connection.describe_refusal(self.model, error)) from None
+                raise EndpointError(self._connection.describe_error_response(self.model, error)) from None
             except openai.OpenAIError as error:
                 raise EndpointError(
                     f"cannot reach {self._base_url}: {shorten_client_error(error)}; run the same command again to "
@@ -424,7 +430,7 @@ class EndpointPredictor:
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
-            f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the address, which "
+            f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the URL, which "
             "usually ends in /v1"
         )
 

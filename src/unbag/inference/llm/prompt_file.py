@@ -1,4 +1,4 @@
-"""Prompts of a user's own: a Jinja template with premise and hypothesis, and the words that answer it.
+"""User-provided prompts: a Jinja template with premise and hypothesis, and the answer words.
 
     ---
     words:
@@ -71,7 +71,7 @@ class PromptFile:
                 has another field, other labels, or a word for two labels.
         """
         try:
-            source = validate_file(Path(path), largest=_LARGEST).read_text(encoding="utf-8")
+            source = validate_file(Path(path), max_bytes=_LARGEST).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise PromptError(f"--prompt: expected a template, got {path} ({extract_first_line(error)})") from None
         head, body = _split(source.replace("\r\n", "\n"))
@@ -84,13 +84,17 @@ class PromptFile:
                 template.render(premise="A dog runs.", hypothesis="It moves.")
         except (yaml.YAMLError, jinja2.TemplateError, *_EXPRESSION_ERRORS) as error:
             raise PromptError(
-                f"{path}: expected a Jinja template after a YAML head, got {extract_first_line(error)}"
+                f"{path}: expected a Jinja template after YAML front matter, got {extract_first_line(error)}"
             ) from None
         if not isinstance(fields, dict) or not set(fields) <= set(_FIELDS):
-            raise PromptError(f"{path}: expected a head with {', '.join(_FIELDS)}, got {fields!r:.100}; correct it")
+            raise PromptError(
+                f"{path}: expected front matter with {', '.join(_FIELDS)}, got {fields!r:.100}; correct the front "
+                "matter"
+            )
         if variables != _SIDES:
             raise PromptError(
-                f"{path}: expected a template with premise and hypothesis, got {', '.join(sorted(variables)) or 'none'}"
+                f"{path}: expected a template with the variables premise and hypothesis, got "
+                f"{', '.join(sorted(variables)) or 'none'}"
                 "; write {{ premise }} and {{ hypothesis }}"
             )
         sha256 = hashlib.sha256(source.encode()).hexdigest()
@@ -108,7 +112,7 @@ class PromptFile:
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         return f"{self.system}\n\n{body}" if self.system else body
 
-    def messages(self, premise: str, hypothesis: str) -> Messages:
+    def build_messages(self, premise: str, hypothesis: str) -> Messages:
         """Render the prompt as a list of chat messages."""
         body = self.template.render(premise=premise, hypothesis=hypothesis).strip()
         system = [{"role": "system", "content": self.system}] if self.system else []
@@ -124,7 +128,10 @@ def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPromp
     if path is None:
         return DefaultPrompt(num_fewshot)
     if num_fewshot:
-        raise PromptError(f"--num-fewshot: expected none with --prompt, got {num_fewshot}; write examples in {path}")
+        raise PromptError(
+            f"--num-fewshot: expected no few-shot examples with --prompt, got {num_fewshot}; write the examples in "
+            f"{path}"
+        )
     return PromptFile.load(path)
 
 

@@ -1,4 +1,4 @@
-"""Parsing of a language model's response to a label, by the probabilities of its first token or by its words."""
+"""Parsing of a language model's response into a label, by first-token probabilities or by words."""
 
 import json
 import math
@@ -10,8 +10,8 @@ from unbag.data.labels import LabelError, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
 
 LEAST_MASS: Final = 0.5
-"""Minimum probability mass of the first token on tokens that begin a label's word. With less, the model is about to
-write something else, and the small probabilities of the words do not reflect its answer."""
+"""Minimum probability mass on first tokens that begin a label word. With less, the model is about to
+write something else, and the small probabilities of the label words do not reflect its answer."""
 
 _THOUGHTS: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*", re.IGNORECASE)
@@ -81,14 +81,16 @@ def _length(item: tuple[str, str]) -> int:
     return -len(item[0])
 
 
-def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS) -> list[float] | None:
+def compute_label_probabilities(
+    top_logprobs: Sequence[tuple[str, float]], words: Words = DEFAULT_WORDS
+) -> list[float] | None:
     """Compute label probabilities from the most likely first tokens of a response.
 
     A token counts for the label of which it begins a word, in any case and with spaces before it (` Yes`, `yes`, `Y`).
     Tokens outside the list count as 0. The probabilities are then normalized to sum to 1.
 
     Args:
-        top: Tokens and their log-probabilities.
+        top_logprobs: Tokens and their log-probabilities.
         words: Words for each label (default: Yes, Maybe, No).
 
     Returns:
@@ -99,7 +101,7 @@ def compute_label_probabilities(top: Sequence[tuple[str, float]], words: Words =
     [0.75, 0.0, 0.25]
     """
     mass: dict[str, list[float]] = {label: [] for label in words}
-    for token, log in top:
+    for token, log in top_logprobs:
         start = token.strip().casefold()
         candidates = [
             label for label, listed in words.items() if start and any(w.casefold().startswith(start) for w in listed)

@@ -31,7 +31,7 @@ NO_ANSWER = -1
 
 def _sample(name: str, row: Record) -> InspectSample:
     """Build the prompt of a row, with the columns of its metric."""
-    turns = DefaultPrompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
+    turns = DefaultPrompt(_WORKED_EXAMPLES).build_messages(row["premise"], row["hypothesis"])
     kinds = {{"user": ChatMessageUser, "assistant": ChatMessageAssistant}}
     return InspectSample(
         id=row["id"],
@@ -88,7 +88,7 @@ def build_files(tasks: Sequence[HarnessTask], prompt: DefaultPrompt) -> dict[str
     contents = {}
     for task in tasks:
         code += _PER_TASK.format(task=task.id, **task._asdict())
-        if task.config and task.described.is_accuracy:
+        if task.config and task.challenge_set.is_accuracy:
             contents[f"{task.name}/eval.yaml"] = _eval_yaml(task)
     return {**contents, "unbag_tasks.py": code}
 

@@ -48,7 +48,7 @@ class HarnessTask(NamedTuple):
         return f"unbag_{self.name}"
 
     @property
-    def described(self) -> ChallengeSet:
+    def challenge_set(self) -> ChallengeSet:
         """Description of the set."""
         return challenge_sets.get_challenge_set(self.name)
 
@@ -56,13 +56,14 @@ class HarnessTask(NamedTuple):
     def scores(self) -> dict[str, bool]:
         """Mapping from the name of each score to whether higher values are better."""
         return {
-            quantity.name: quantity.higher_is_better for quantity in self.described.list_quantities_with_role("harness")
+            quantity.name: quantity.higher_is_better
+            for quantity in self.challenge_set.list_quantities_with_role("harness")
         }
 
 
 def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
     """Build the source code of a scoring module with metrics and answer parsing, which needs only NumPy."""
-    described = {task.name: task.described for task in tasks}
+    described = {task.name: task.challenge_set for task in tasks}
     modules = [f"{each.package}.scores" for each in described.values()]
     tables = _TABLES.format(
         columns={name: each.columns for name, each in described.items()},

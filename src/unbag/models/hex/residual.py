@@ -43,7 +43,7 @@ def compute_hex_outputs(
     Args:
         branch: Superficial branch with g and W_g.
         logits: Logits of the network, W_h h + b, in float32, shape (b, k).
-        mean: Mean word embeddings of the batch from `branch.mean`, shape (b, dimensions).
+        mean: Mean word embeddings of the batch from `branch.compute_mean`, shape (b, dimensions).
         bias: Bias b of the last linear layer of the network, shape (k,); None for a layer without bias.
     """
     from_words = branch(mean)
@@ -72,7 +72,7 @@ class ResidualHead(nn.Module):
     @torch.no_grad()
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
         """Compute the residual logits F_L(x) of each pair from the network's logits, in float32, shape (b, k)."""
-        mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
+        mean = self.branch.compute_mean(encoded["input_ids"], encoded.get("attention_mask"))
         f_b, f_g = compute_hex_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega

@@ -61,7 +61,7 @@ class SuperficialBranch(nn.Module):
         return branch
 
     def forward(self, mean: Tensor) -> Tensor:
-        """Compute the logits W_g g from the output of `mean`, shape (b, k)."""
+        """Compute the logits W_g g from the output of `compute_mean`, shape (b, k)."""
         with torch.autocast(mean.device.type, enabled=False):
             g = relu(self.phi(mean))
             if self.normalise:
@@ -70,7 +70,7 @@ class SuperficialBranch(nn.Module):
             return logits
 
     @torch.no_grad()
-    def mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+    def compute_mean(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Compute the mean word embedding of each pair, shape (b, dimensions).
 
         Args:

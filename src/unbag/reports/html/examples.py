@@ -16,7 +16,7 @@ from unbag.scoring.bootstrap import Estimate
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
 MarkedText = tuple[str, str]
-"""Part of a sentence and the type of its mark; "" for no mark."""
+"""Part of a sentence with the type of mark; "" for no mark."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ExampleView:
     predictions: tuple[PredictionView, ...]
 
     @property
-    def gold(self) -> str:
+    def to_label_positions(self) -> str:
         """Gold label as text."""
         return _words(self.example.gold)
 
@@ -80,7 +80,7 @@ def view_example(example: ReportExample) -> ExampleView:
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks into tuples (text, type of mark). Unmarked text has the type "".
 
-    >>> from unbag.challenge_sets.views.examples import TextMark
+    >>> from unbag.challenge_sets.views.iter_examples import TextMark
     >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
@@ -156,7 +156,7 @@ SHORT: Final = 240
 """Maximum number of characters of a short pair."""
 
 _WORD_PENALTY: Final = 0.01
-"""Penalty per word in the rank of a pair, in units of probability, so that shorter pairs are preferred."""
+"""Rank penalty per word, in units of probability, which prefers shorter pairs."""
 
 
 class FeaturedPair(NamedTuple):

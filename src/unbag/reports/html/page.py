@@ -31,7 +31,7 @@ from unbag.challenge_sets.views.figures import (
 )
 from unbag.challenge_sets.views.tables import format_interval, summarize_exclusions
 from unbag.evaluation import verdict
-from unbag.evaluation.prompt_spread import spread_over_prompts
+from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import WIDE, draw_svg, draw_swatch
@@ -73,7 +73,11 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
         yield Figure(
             title=f"Comparison with papers: {quantity.label}",
             about=f"Bars are published results ({sources}).{other if len(full) < len(theirs) else ''} "
-            + ("Higher is better." if quantity.higher_is_better else "Lower is better; guessing may also score low."),
+            + (
+                "Higher is better."
+                if quantity.higher_is_better
+                else "Lower is better; random predictions may also score low."
+            ),
             x="model",
             y="value",
             kind="dots",
@@ -221,7 +225,7 @@ def build_skill_figure(stand: VerdictsByModel, report_data: ReportData) -> Figur
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
     """Build the table of metrics over several prompts of language models. Return None if no model has several."""
-    spreads = spread_over_prompts([scored.result for group in report_data.groups for scored in group.scored])
+    spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored])
     if not spreads:
         return None
     models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
@@ -231,7 +235,7 @@ def build_prompt_table(report_data: ReportData) -> TextTable | None:
         about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
         ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
         rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
-    caption = "Metrics over several prompts, with the standard deviation over the prompts (SD)"
+    caption = "Metrics over several prompts, with the standard deviation over prompts (SD)"
     return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
 
 

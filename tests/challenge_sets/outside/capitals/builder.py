@@ -1,4 +1,4 @@
-"""Builder of the pairs in capital letters."""
+"""Pairs in capitals."""
 
 from dataclasses import dataclass
 

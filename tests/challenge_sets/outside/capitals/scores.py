@@ -11,5 +11,5 @@ def compute_capitals_scores(
     columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the accuracy of predictions with `scoring.accuracy`."""
-    found = accuracy(predictions.predicted, predictions.gold(columns["label"]), resamples=resamples)
+    found = accuracy(predictions.predicted, predictions.to_label_positions(columns["label"]), resamples=resamples)
     return {**found, "letters": int(sum(columns["letters"]))}

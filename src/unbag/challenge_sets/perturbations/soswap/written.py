@@ -1,4 +1,4 @@
-"""Further exclusion criteria of SOSwap for written text, whose sentences are longer than captions.
+"""Additional exclusion criteria of SOSwap for written text, in which sentences are longer than captions.
 
 The parser misreads long sentences more often: it cuts coordinated phrases, and takes one of two objects for the only
 one. These criteria apply only to a user's own text, because the rules for captions were written and checked without
