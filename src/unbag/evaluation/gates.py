@@ -1,4 +1,4 @@
-"""Gates: bounds on a model's metrics, for a CI build that fails if the model misses one.
+"""Gates: bounds on a model's metrics. A CI build fails if a bound is violated.
 
 A gate tests the interval of a metric, not its point estimate. The estimate depends on the sample: a model exactly at
 the bound falls below it on half of all samples. There are three outcomes:

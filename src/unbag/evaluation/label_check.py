@@ -1,4 +1,4 @@
-"""Label check of an evaluation: whether the label order of a model or file is correct.
+"""Check of the label order of a model or predictions file during an evaluation.
 
 A model predicts pairs with obvious labels (`inference.label_probe`). A file of predictions has no model to run, so its
 labels are checked on the rows of the set. Only rows that are unchanged pairs of a corpus are used. On rows that were

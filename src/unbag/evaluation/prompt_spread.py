@@ -1,4 +1,4 @@
-"""Spread of a language model's numbers over several prompts."""
+"""Spread of a language model's metrics over several prompts."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

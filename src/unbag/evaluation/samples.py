@@ -124,7 +124,7 @@ def _file(run: Path, number: int, result: Result) -> Path:
 
 
 def _encode(result: Result) -> bytes | None:
-    """Encode the samples of a newly scored result as a Parquet file; None if it has none."""
+    """Encode the samples of a new result as a Parquet file. Return None if it has none."""
     samples = [(path, e.sample) for path, e in iter_estimates(result.scores) if e.sample is not None]
     if not samples:
         return None

@@ -217,7 +217,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
 
 
 def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
-    """Estimate the share of rows without an answer, with an interval over source examples."""
+    """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
     source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
     return estimate_share(unanswered, everything, source, int(source.max(initial=-1)) + 1)

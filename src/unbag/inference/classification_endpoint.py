@@ -296,6 +296,6 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
 
 
 def _prompt_tokens(response: Any) -> int:
-    """Read the number of tokens of a response; 0 for servers that do not count them."""
+    """Read the number of prompt tokens from a response. Return 0 if the server does not count them."""
     usage = response.get("usage") if isinstance(response, dict) else None
     return int((usage or {}).get("prompt_tokens") or 0)

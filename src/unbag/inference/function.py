@@ -1,4 +1,4 @@
-"""Predictor from a function of the user: an API, an ensemble, a rule, a model of another framework."""
+"""Predictor for user-defined functions, such as an API call, an ensemble or a model of another framework."""
 
 import inspect
 import sys
@@ -273,7 +273,7 @@ def _number(name: Any, value: Any) -> float:
 
 
 def _name(fn: Callable[..., Any]) -> str | None:
-    """Build the name by which the function can be imported, as `pickle` does; None if the name leads elsewhere.
+    """Build the import name of a function, like `pickle`. Return None if the name imports another object.
 
     Closures of one factory, lambdas and methods of objects share a name, and the rest of what determines their outputs
     is not in a file.
@@ -286,7 +286,7 @@ def _name(fn: Callable[..., Any]) -> str | None:
 
 
 def _in_numpy(answers: Any) -> Any:
-    """Convert a tensor of torch, or a list of tensors, to NumPy; anything else is returned unchanged."""
+    """Convert a torch tensor or a list of tensors to NumPy. Other values are returned unchanged."""
     if isinstance(answers, list) and answers and hasattr(answers[0], "detach"):
         return [_in_numpy(each) for each in answers]
     if not hasattr(answers, "detach"):
@@ -296,7 +296,7 @@ def _in_numpy(answers: Any) -> Any:
 
 
 def _output_count(answers: Any) -> int | None:
-    """Count the numbers per pair; None if the answers are not a table of numbers."""
+    """Count the outputs per pair. Return None if the outputs are not a table of numbers."""
     try:
         array = np.asarray(answers, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
@@ -305,7 +305,7 @@ def _output_count(answers: Any) -> int | None:
 
 
 def _ids(answers: Any) -> NDArray[np.int64] | None:
-    """Convert answers to label ids, shape (n,); None if they are anything else."""
+    """Convert outputs to label ids, shape (n,). Return None if they are not label ids."""
     try:
         array = np.asarray(answers)
     except ValueError:  # rows of unequal lengths

@@ -1,4 +1,4 @@
-"""Origin of a model (a folder, or a Hub repository at one commit), hashes of its files, and its custom code.
+"""Origin of a model (a folder, or a Hub repository at one commit), file hashes, and custom code.
 
 Code of a repository runs only if the user allows it, and its hash is recorded.
 """
@@ -197,7 +197,7 @@ def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = Fal
 
 
 def _folder(model: str | Path, revision: str | None) -> Path | None:
-    """Find the folder of a model; None if the name is a Hub id."""
+    """Find the folder of a model. Return None if the name is a Hub id."""
     path = Path(model).expanduser()
     if not path.is_dir():
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
@@ -217,7 +217,7 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
 
 
 def _commit(source: str, revision: str | None) -> str:
-    """Resolve a branch, a tag or None to a commit; from the cache if the Hub is unreachable."""
+    """Resolve a branch, a tag or None to a commit. If the Hub is unreachable, the cache is used."""
     try:
         with use_cache_if_unreachable() as unreachable:
             return read_from_hub(

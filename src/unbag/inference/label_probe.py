@@ -1,4 +1,4 @@
-"""The label probe: a check of a model's label order on twelve pairs with obvious labels per language.
+"""Label probe: a check of a model's label order on twelve pairs with obvious labels.
 
 The pairs are everyday sentences, written for the probe, that are easy for every trained model.
 """
@@ -284,7 +284,7 @@ def raise_output_count_error(predictor: CallablePredictor, error: OutputCountErr
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
-    """Count the pairs that are right if the outputs are in that order."""
+    """Count the correct predictions for a given label order."""
     space = find_label_space(order)
     return sum(order[output] == fold_label(gold, space) for output, gold in zip(outputs, golds, strict=True))
 

@@ -1,4 +1,4 @@
-"""Evaluation of a classifier during its training, without a change to its state."""
+"""Evaluation of a classifier during training, without changing its state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

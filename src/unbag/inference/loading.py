@@ -1,4 +1,4 @@
-"""Loading of models from the Hub or a folder, with validation that their predictions are meaningful.
+"""Loading of models from the Hub or a folder, with validation of weights, tokenizer and config.
 
 transformers reads config, network and tokenizer. The tokenizer must have a padding token, know ordinary words, and fit
 the model's embedding table.
@@ -160,7 +160,7 @@ def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
-    """Raise the error for a model that needs custom code which the user has not trusted; do nothing for others."""
+    """Raise an error if a model needs custom code that the user has not trusted."""
     if not origin.trust and has_custom_code(folder):
         raise ModelError(
             f"{origin} needs code of its own repository, which is not trusted; "
@@ -172,7 +172,7 @@ def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Build an error's first line, after its type if the message alone is not clear, as of a KeyError."""
+    """Build the first line of an error, with its type if the message alone is unclear (such as a KeyError)."""
     line = extract_first_line(error)
     return line if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {line}"
 
@@ -256,7 +256,7 @@ def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: 
 
 
 def _embedding_count(network: Any) -> int | None:
-    """Count the token embeddings of a model; None for a model of other inputs, such as characters."""
+    """Count the token embeddings of a model. Return None for models with other inputs, such as characters."""
     try:
         return len(network.get_input_embeddings().weight)
     except (AttributeError, NotImplementedError):
@@ -264,7 +264,7 @@ def _embedding_count(network: Any) -> int | None:
 
 
 def _known_share(tokenizer: "PreTrainedTokenizerBase", language: str) -> float:
-    """Compute the share of a language's words (in Chinese, characters) that have no unknown token."""
+    """Compute the fraction of a language's probe words (in Chinese, characters) without unknown tokens."""
     texts = [text for premise, hypothesis, _ in PAIRS[language] for text in (premise, hypothesis)]
     units = [unit for text in texts for unit in re.findall(r"\w" if language == "zh" else r"\w+", text)]
     tokens = [tokenizer.encode(unit, add_special_tokens=False) for unit in units]

@@ -1,4 +1,4 @@
-"""Base class of the predictors that run a sequence classifier on tokenized pairs."""
+"""Base class of predictors that run a sequence classifier on tokenized pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
 
     @abstractmethod
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
-        """Compute the logits of b of the pairs, shape (b, outputs), in the model's own order and as float32."""
+        """Compute the logits of the pairs at `rows`, shape (b, outputs), in the model's output order, float32."""
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         with torch.inference_mode():
@@ -88,7 +88,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
         return values
 
     def _log_odds(self, logits: torch.Tensor) -> torch.Tensor:
-        """Compute the log odds at one output, or of the positive label against the others, shape (b, 1)."""
+        """Compute the log odds of the positive label, or of the single output, shape (b, 1)."""
         if self._n_outputs == 1:
             return logits
         positive = self._positive_output()

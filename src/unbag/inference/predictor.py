@@ -1,4 +1,4 @@
-"""The interface of every predictor, from pairs to one probability per label, and the validation of its results."""
+"""Interface of predictors, which map pairs to label probabilities, and validation of the probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable

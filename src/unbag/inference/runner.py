@@ -1,4 +1,4 @@
-"""Prediction of every row of a data set, once, in any number of processes, resumable after a kill.
+"""Prediction of all rows of a data set in one or several processes. Interrupted runs can be resumed.
 
 A job is one predictor and one data set. It consists of chunk shards, which any process may predict.
 """
@@ -244,7 +244,7 @@ def compute_chunk_hashes(rows: "datasets.Dataset", store: PredictionStore) -> li
 
 
 def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
-    """Validate that no sentence is null, and return the table; `first` is the number of its first row."""
+    """Validate that no sentence is null, and return the table. `first` is the index of the first row."""
     for name in ("premise", "hypothesis"):
         if table.column(name).null_count:
             row = first + table.column(name).is_null().to_pylist().index(True)
@@ -255,7 +255,7 @@ def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
 def _predict_batches(
     predictor: Predictor, table: "pa.Table", done: NDArray[np.bool_], work: ChunkShard
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-    """Iterate over positions in a chunk and their probabilities, by batch for a `BatchPredictor`.
+    """Yield row positions in a chunk with their probabilities, one batch at a time for a `BatchPredictor`.
 
     Args:
         predictor: Predictor.

@@ -1,4 +1,4 @@
-"""Prediction of every row of a data set, once, by processes that share only the folder of the predictions.
+"""Prediction of a data set by independent processes that share only the predictions folder.
 
 Any number of machines take part, started at any time, each as shard i of n. A shard begins with every n-th chunk shard,
 from the i-th on, so that shards that start together do not compete. Then it takes over chunk shards without a lease. So
@@ -150,7 +150,7 @@ def predict_shard(
 
 
 def _agree_on_shards(store: PredictionStore, shards: int) -> int:
-    """Agree on the number of shards per chunk: the first process writes it, the others read it.
+    """Agree on the number of shards per chunk. The first process writes the number, the others read it.
 
     Processes may be started with different planned numbers of shards, and so propose different numbers.
     """
@@ -163,7 +163,7 @@ def _agree_on_shards(store: PredictionStore, shards: int) -> int:
 
 
 def _join_finished(job: PredictionJob, unfinished: Container[int]) -> None:
-    """Store the chunks whose shards are all stored: the process of the last shard may have died before it did so."""
+    """Store all chunks with complete shards, in case the process of the last shard died before this step."""
     for chunk in job.store.list_missing_chunks():
         if chunk not in unfinished:
             job.join_shards(chunk)

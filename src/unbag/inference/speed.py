@@ -1,4 +1,4 @@
-"""Measurement of a predictor's speed: pairs per second, and the time until a pair has its prediction."""
+"""Measurement of a predictor's throughput (pairs per second) and latency."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""Tokenization of pairs, with one rule for truncation for every tokenizer, and batches by length.
+"""Tokenization of pairs with the same truncation rule for all tokenizers, and batching by length.
 
 Batches of pairs with similar lengths need little padding, and are small enough for the processor's cache.
 """

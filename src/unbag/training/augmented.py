@@ -1,4 +1,4 @@
-"""Augmentation: the pairs that `--augment` adds to each epoch."""
+"""Data augmentation: pairs that `--augment` adds to each epoch."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Biased models: log-probabilities of the labels for each training pair, and weights of groups of pairs.
+"""Biased models for debiasing: log-probabilities for training pairs, and weights for groups of pairs.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
 words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural
@@ -63,7 +63,7 @@ def build_lexical_biased_model(name: str, examples: Sequence[Example], *, langua
 
 
 class ProductBiasedModel:
-    """Biased model that multiplies the probabilities of several models and normalises the product."""
+    """Biased model that multiplies the probabilities of several models and normalizes the product."""
 
     def __init__(self, models: Sequence[BiasedModel]) -> None:
         self._models = models
@@ -71,7 +71,7 @@ class ProductBiasedModel:
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        return _normalised(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
+        return _normalized(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
 
 
 class CachedBiasedModel:
@@ -233,7 +233,7 @@ def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     return logarithms
 
 
-def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalized(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
     # Subtracting the maximum keeps the exponentials from underflowing for all labels at once.
     shifted = logarithms - logarithms.max(axis=1, keepdims=True)
     total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Checkpoints of a run, on disk or in a Hub repository: atomic writes, keeping the last two and the best."""
+"""Checkpoints of a training run, on disk or in a Hub repository."""
 
 import json
 import logging
@@ -187,7 +187,7 @@ def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder; a half-removed folder never keeps the name of a complete one."""
+    """Remove a folder. It is renamed first, so that an incomplete folder cannot be mistaken for a checkpoint."""
     if folder.exists():
         going = folder.with_name(f".{folder.name.strip('.')}.gone.part")
         shutil.rmtree(going, ignore_errors=True)

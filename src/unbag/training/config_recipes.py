@@ -146,7 +146,7 @@ class FocalConfig(ReweightingConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceConfig(DebiasConfig):
-    """Training options of confidence regularisation."""
+    """Training options of confidence regularization."""
 
     teacher: str | None = option(
         "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None

@@ -1,4 +1,4 @@
-"""Data loading: token ids of all pairs in little memory, and each process's part of every batch (`batching`)."""
+"""Data loading: compact storage of token ids, and distribution of batches over processes."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Errors of the machine as one line each: out of memory, disk full, a data loading process that died."""
+"""One-line messages for out-of-memory errors, full disks, and data loading processes that died."""
 
 import errno
 import time
@@ -65,7 +65,7 @@ def _wait_for_signal(config: TrainConfig) -> Iterator[None]:
 
 
 def _worker_death(error: Exception, config: TrainConfig) -> Exception | None:
-    """Select the error that reports the death of a worker; None for other errors."""
+    """Find the error that reports the death of a worker. Return None for other errors."""
     if isinstance(error, RuntimeError):
         return error if "DataLoader worker" in str(error) else None
     return error if _is_broken_pipe(error, config) else None

@@ -173,7 +173,7 @@ class BiasHook:
 
 
 def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
-    """Copy a network's token embeddings, without position embeddings and before any normalisation.
+    """Copy a network's token embeddings, without position embeddings and before any normalization.
 
     Args:
         network: `PreTrainedModel`.
@@ -284,8 +284,8 @@ class HexObjective(Objective):
     f([h, 0]), for each pair alone.
 
     The authors advise three things. A *warm start* from normal fine-tuning: a fraction `warm_start` of the steps, the
-    first ones, minimise the cross-entropy of f([h, 0]). A *frozen embedding* for g: it is a fixed table, by default a
-    copy of the network's input embeddings before training. *Both representations normalised*: their code scales each
+    first ones, minimize the cross-entropy of f([h, 0]). A *frozen embedding* for g: it is a fixed table, by default a
+    copy of the network's input embeddings before training. *Both representations normalized*: their code scales each
     feature of h and g over the batch. Here g is scaled for each pair alone, so that the branch does not depend on the
     rest of the batch. h is unscaled; otherwise the published network would have another architecture.
 
@@ -335,7 +335,7 @@ class HexObjective(Objective):
             table,
             network.config.num_labels,
             width=options.width or table.vectors.shape[1],
-            normalise=not options.unscaled,
+            normalize=not options.unscaled,
         ).to(network.device)
         self._watch = BiasHook(network, self._layer)
         self.omega: Tensor | None = None
@@ -415,5 +415,5 @@ class HexObjective(Objective):
         branch_weights = {
             name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)
         }
-        branch = SuperficialBranch.from_weights(branch_weights, self.branch.table, normalise=self.branch.normalise)
+        branch = SuperficialBranch.from_weights(branch_weights, self.branch.table, normalize=self.branch.normalize)
         ResidualHead(self._layer, branch, self.omega).save(folder)

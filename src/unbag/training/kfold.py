@@ -1,4 +1,4 @@
-"""Cross-validation on SICCK: Akoju et al. (2023), section 4.2, Tables 9 and 18-24."""
+"""K-fold cross-validation on SICCK (Akoju et al. 2023, section 4.2, Tables 9 and 18-24)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -215,7 +215,7 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
         runs: Scores of each run.
     """
 
-    def summarise(select: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+    def summarize(select: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         before = select(zero_shot)
         summary: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
@@ -226,8 +226,8 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
         return lambda scores: scores["by"][name][value]
 
-    by = {name: {value: summarise(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
-    return {"all": summarise(lambda scores: scores), **by}
+    by = {name: {value: summarize(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
+    return {"all": summarize(lambda scores: scores), **by}
 
 
 def _zero_shot(
@@ -240,7 +240,7 @@ def _zero_shot(
     max_length: int | None,
     progress_callback: "OnProgress | None",
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
-    """Predict all rows with the model before training; return its identity and the probabilities."""
+    """Predict all rows with the model before training. Returns its identity and the probabilities."""
     mapping = parse_label_map(label_map) if label_map else None
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:

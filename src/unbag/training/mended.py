@@ -1,4 +1,4 @@
-"""Mending: a model trained by the recommended recipe, and its comparison with the original on each set."""
+"""Procedure of the `mend` recipe: training, and comparison with the original model on each set."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -113,7 +113,7 @@ def _as_json(comparison: Comparison) -> Record:
 def _evaluate(
     config: MendConfig, sets: Sequence[SetRequest], failures: dict[str, str], progress_callback: "OnProgress | None"
 ) -> str | None:
-    """Evaluate both models; return the reason if the original model cannot be evaluated, else None."""
+    """Evaluate both models. Returns the reason if the original model cannot be evaluated, otherwise None."""
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.inference.label_probe import MislabelledError, build_label_map_error
     from unbag.inference.predictor import ModelError

@@ -37,7 +37,7 @@ class WordNet:
     """
 
     def __init__(self, reader: Any, identity: str) -> None:
-        """Wrap an NLTK reader; use `open_wordnet` to create one."""
+        """Wrap an NLTK reader. Use `open_wordnet` to create one."""
         self._reader = reader
         self.identity = identity
         self._base_forms = lru_cache(maxsize=1 << 16)(self._look_up_base_forms)

@@ -1,4 +1,4 @@
-"""Connection to an endpoint: its address, its key, retries, and messages for what it refuses."""
+"""Connection to an LLM endpoint: URL, API key, retries, and error messages."""
 
 import os
 from collections.abc import Callable, Generator, Sequence

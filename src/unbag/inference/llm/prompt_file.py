@@ -1,4 +1,4 @@
-"""Prompts of a user's own: a Jinja template with premise and hypothesis, and the words that answer it.
+"""User-defined prompts: a Jinja template with premise and hypothesis, and the words for each label.
 
     ---
     words:

@@ -1,4 +1,4 @@
-"""Parsing of a language model's response to a label, by the probabilities of its first token or by its words."""
+"""Conversion of a language model's response to a label or to label probabilities."""
 
 import json
 import math
