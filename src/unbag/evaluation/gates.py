@@ -81,7 +81,7 @@ class GateResult:
         """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
         return self.outcome == "fails" or (strict and self.outcome != "passes")
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         return to_json(vars(self))  # type: ignore[no-any-return]
 

@@ -35,7 +35,7 @@ class ChangedLabels(NamedTuple):
     estimate: Estimate
     sources: int
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         return to_json(self._asdict())  # type: ignore[no-any-return]
 

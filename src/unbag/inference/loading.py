@@ -47,7 +47,7 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
             is in another repository.
     """
     folder = origin.download()
-    if origin.trust and (name := find_external_code(folder)):
+    if origin.trust_remote_code and (name := find_external_code(folder)):
         repository, _, module = name.partition("--")
         raise ModelError(
             f"{origin} runs code of another repository, {repository} ({module}), without a fixed commit; copy the code "
@@ -161,7 +161,7 @@ def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise an error if a model needs custom code that the user has not trusted."""
-    if not origin.trust and has_custom_code(folder):
+    if not origin.trust_remote_code and has_custom_code(folder):
         raise ModelError(
             f"{origin} needs code of its own repository, which is not trusted; "
             + choose_advice(
@@ -340,7 +340,7 @@ def load_classifier(
             threshold, or it needs code that is not trusted.
         labels.LabelError: If its config does not define the label of each output.
     """
-    origin = resolve_origin(model, revision, trust=trust_remote_code)
+    origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
     if is_causal_lm(config):
         raise ModelError(
@@ -415,7 +415,7 @@ def load_causal_lm(
     Raises:
         ModelError: If there is no such model, or it is not a causal language model.
     """
-    origin = resolve_origin(model, revision, trust=trust_remote_code)
+    origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
     if not is_causal_lm(config):
         raise ModelError(

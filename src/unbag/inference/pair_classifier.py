@@ -51,13 +51,13 @@ class PairClassifier(ThresholdedPredictor, ABC):
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
@@ -70,7 +70,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
-        for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, share):
+        for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
             for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 

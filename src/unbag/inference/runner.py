@@ -268,8 +268,8 @@ def _predict_batches(
         # A copy, since the caller marks rows as done while the predictor selects batches.
         options: dict[str, Any] = {"done": done.copy()} if done.any() else {}
         if work.shards > 1:
-            options["share"] = (work.shard, work.shards)
-        yield from predictor.batches(premises, hypotheses, **options)
+            options["shard"] = (work.shard, work.shards)
+        yield from predictor.iter_batches(premises, hypotheses, **options)
     elif work.shards == 1:
         if premises:
             yield np.arange(len(premises)), predictor.predict(premises, hypotheses)

@@ -90,26 +90,26 @@ def solve_coefficients(gram: Tensor, cross: Tensor) -> Tensor:
     return solution
 
 
-def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
-    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the residual of regressing `explained` on `explaining`.
+def project_out(targets: Tensor, regressors: Tensor) -> Tensor:
+    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the residual of regressing `targets` on `regressors`.
 
     With several processes the rows are the batches of all processes together: F_GᵀF_G and F_GᵀF_B are summed over the
     processes. Each process's gradient then has its part of the losses of all processes. The mean over processes, which
     DDP computes, is therefore the gradient of one process with all rows.
 
     Args:
-        explained: F_B, shape (b, m).
-        explaining: F_G, shape (b, k). The result is well defined for collinear or zero columns, and for more columns
+        targets: F_B, shape (b, m).
+        regressors: F_G, shape (b, k). The result is well defined for collinear or zero columns, and for more columns
             than rows.
 
     Returns:
-        F_L, shape (b, m), in the type of `explained`.
+        F_L, shape (b, m), in the type of `targets`.
     """
-    exact = select_exact_dtype(explained.device)
-    f_b, f_g = explained.to(exact), explaining.to(exact)
+    exact = select_exact_dtype(targets.device)
+    f_b, f_g = targets.to(exact), regressors.to(exact)
     products = sum_over_processes(f_g.T @ torch.cat([f_g, f_b], dim=1))  # (k, k + m), one all-reduce for both
     k = f_g.shape[1]
-    return (f_b - f_g @ solve_coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
+    return (f_b - f_g @ solve_coefficients(products[:, :k], products[:, k:])).to(targets.dtype)
 
 
 def sum_over_processes(value: Tensor) -> Tensor:

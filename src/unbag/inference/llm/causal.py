@@ -223,13 +223,13 @@ class CausalPredictor:
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
@@ -241,7 +241,7 @@ class CausalPredictor:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, share):
+        for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, shard):
             for subset, scores in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):

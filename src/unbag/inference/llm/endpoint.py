@@ -321,13 +321,13 @@ class EndpointPredictor:
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield row positions of b equal pairs, shape (b,), and their probabilities, as each response arrives.
 
@@ -335,7 +335,7 @@ class EndpointPredictor:
             EndpointError: As `predict`.
         """
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        number, of = share or (0, 1)
+        number, of = shard or (0, 1)
         asked = [
             pair
             for place, (pair, rows) in enumerate(rows_of.items())
