@@ -142,7 +142,7 @@ class CallablePredictor:
         return {} if self._order is None else {"label_order": ",".join(self._order)}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, shape (n, len(label_space)).
 
         Raises:
             ValueError: If the function does not return one valid output per pair. `UserCodeError` if the function

@@ -145,7 +145,7 @@ class MislabelledError(LabelError):
     """
 
     def __init__(self, report: ProbeReport, *, fix: str | None = None, override: str = "--trust-labels") -> None:
-        """Build the message.
+        """Build the error message.
 
         Args:
             report: Result of the probe.

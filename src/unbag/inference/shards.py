@@ -45,7 +45,7 @@ class Shard:
     lease: float = LEASE
 
     def __post_init__(self) -> None:
-        """Validate the numbers.
+        """Validate the index and the number of shards.
 
         Raises:
             ValueError: If the index is out of range.

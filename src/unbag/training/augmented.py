@@ -62,7 +62,7 @@ class PairAugmenter:
         self._first: dict[str, Any] | None = None
 
     def __call__(self, epoch: int) -> list[Example]:
-        """Build the added pairs of one epoch.
+        """Build the augmented pairs of one epoch.
 
         Raises:
             ValueError: If no pair of some kind can be built.

@@ -163,7 +163,7 @@ class PrecomputedBiasedModel:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the predictions.
+        """Read the stored predictions.
 
         Args:
             path: Folder with the prediction store of one model on one set, or file of probabilities.
@@ -287,7 +287,7 @@ class PairFeatures(Protocol):
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Compute features of the pairs of one epoch, by name: shape (n,), or (n, 3) in order of `labels.LABELS`."""
+        """Compute the features of n pairs, by name. Shape (n,), or (n, 3) in the order of `labels.LABELS`."""
         ...
 
 
@@ -314,7 +314,7 @@ class BiasFeatures:
         return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Compute the features of the pairs of one epoch."""
+        """Compute the features of the pairs in one epoch."""
         models = {BIAS: self.bias, TEACHER: self.teacher, ORIGINAL: self.original}
         features = {
             name: model.compute_log_probabilities(examples) for name, model in models.items() if model is not None

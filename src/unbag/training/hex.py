@@ -304,7 +304,7 @@ class HexObjective(Objective):
         *,
         gradient_accumulation_steps: int = 1,
     ) -> None:
-        """Widen the last layer of `network`.
+        """Find the last linear layer of `network`, and add the superficial branch.
 
         Args:
             network: `PreTrainedModel` for sequence classification.

@@ -43,7 +43,7 @@ class WordNet:
         self._base_forms = lru_cache(maxsize=1 << 16)(self._look_up_base_forms)
 
     def base_forms(self, phrase: str) -> frozenset[str]:
-        """Look up the base forms of a word or phrase by the rules of WordNet's morphy.
+        """Look up the base forms of a word or phrase with WordNet's lemmatizer (morphy).
 
         Multi-word phrases are looked up as a whole, then word by word ("dining rooms", "sat down").
         """
