@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from huggingface_hub import ModelCard
 
-from tests.hub.made import SNLI, model, plain, swapped
+from tests.hub.synthetic_results import SNLI, model, plain, swapped
 from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model

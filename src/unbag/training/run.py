@@ -1,4 +1,4 @@
-"""Training run: from a recipe and its config to the output folder."""
+"""Training of one model with a recipe and its config."""
 
 from collections.abc import Iterator
 from functools import partial
