@@ -119,7 +119,7 @@ class Comparison:
         """Get the name of a system by its letter."""
         return next(system.name for system in self.systems if system.letter == letter)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the comparison to a JSON object."""
         return {
             "level": self.level,

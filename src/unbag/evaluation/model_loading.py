@@ -1,4 +1,4 @@
-"""Model loading by name or object: model types, their options and their predictors."""
+"""Loading of models by name or from an object: model types, options and predictors."""
 
 import re
 import sys

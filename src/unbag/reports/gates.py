@@ -83,7 +83,7 @@ def export_gates(
     ]
     sentence = format_gate_verdict(checked, strict=strict)
     passed = not any(each.is_failure(strict=strict) for each in checked)
-    records = [each.as_json() for each in checked]
+    records = [each.to_json() for each in checked]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
@@ -94,7 +94,7 @@ def export_gates(
         "passed": passed,
         "strict": strict,
         "gates": records,
-        "changed_labels": [each.as_json() for each in compared],
+        "changed_labels": [each.to_json() for each in compared],
         "notes": list(notes),
         "verdict": sentence,
     }

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from tests.models.tiny import tiny_model
+from tests.models.tiny_models import tiny_model
 from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
 from unbag import scripts
 from unbag.baselines.lexical import embeddings
