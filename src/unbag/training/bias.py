@@ -108,7 +108,8 @@ class ClassifierBiasedModel:
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
             raise ValueError(
-                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}"
+                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}; use "
+                "another model"
             )
         self._store = store
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"

@@ -100,5 +100,5 @@ def find_recipe(name: str) -> Recipe:
         ValueError: If there is no such recipe.
     """
     if name not in load_recipes():
-        raise ValueError(f"expected a recipe of {', '.join(load_recipes())}, got {name!r}")
+        raise ValueError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
     return load_recipes()[name]

@@ -53,7 +53,7 @@ class ExampleView:
     predictions: tuple[PredictionView, ...]
 
     @property
-    def to_label_positions(self) -> str:
+    def gold(self) -> str:
         """Gold label as text."""
         return _words(self.example.gold)
 
