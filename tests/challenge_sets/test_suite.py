@@ -178,8 +178,8 @@ def test_unavailable_set_is_skipped_not_failed():
 def test_named_set_is_required_and_suite_set_optional(capsys):
     absent = Failure("sicck", MissingFileError("could not be downloaded"))
     broken = Failure("plain", ValueError("line 3: no label"))
-    assert [each.is_fatal(named=False) for each in (absent, broken)] == [False, True]
-    assert [each.is_fatal(named=True) for each in (absent, broken)] == [True, True]
+    assert [each.is_fatal(is_named=False) for each in (absent, broken)] == [False, True]
+    assert [each.is_fatal(is_named=True) for each in (absent, broken)] == [True, True]
     print_failures([absent, broken], with_model=False)
     assert capsys.readouterr().err.splitlines() == [
         "sicck: skipped: could not be downloaded",
