@@ -16,7 +16,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-res
 SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
 QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels utils/test_options test_scripts data/test_sources) \
 	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \
-	$(filter-out %/test_rerun.py,$(wildcard tests/reports/test_*.py))
+	$(filter-out %/test_reproduce.py,$(wildcard tests/reports/test_*.py))
 
 .PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs
 
@@ -41,7 +41,7 @@ lowest: $(VENV)/pip.installed  ## run all tests with the oldest packages that py
 # EXTRAS selects extras: `make extras EXTRAS="none zh"`. UV_TORCH_BACKEND=cpu avoids the large GPU version of torch.
 extras: $(VENV)/dev.installed  ## test the wheel with each extra in a fresh environment; minutes
 	$(BIN)/python -m pip install --quiet uv
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.installed $(EXTRAS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.wheel_extras $(EXTRAS)
 
 quick: $(VENV)/dev.installed  ## run the core tests in less than a minute: scores, labels, perturbations, sources, tables, imports
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" $(QUICK)

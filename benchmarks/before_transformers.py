@@ -142,7 +142,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
         numbers = {result.set: collect_metrics(result) for result in found}
         return {
             "parameters": network.num_parameters() - network.get_input_embeddings().weight.numel(),
-            "count_pairs_per_epoch": record["count_pairs_per_epoch"],
+            "pairs_per_epoch": record["pairs_per_epoch"],
             "steps": record["steps"],
             "measures": {key: numbers[of][path].estimate.value for key, (of, path) in MEASURES.items()},
             "n": {key: numbers[of][path].estimate.n for key, (of, path) in MEASURES.items()},

@@ -4,15 +4,15 @@ sets.
 
 import pytest
 
-from tools.portability import ENVIRONMENTS, finish, main, runs_here, start
+from tools.portability import ENVIRONMENTS, finish_build, is_supported, main, start_build
 
 
 def test_sets_and_report_are_identical_with_other_kernels(tmp_path):
     processes = []
     for number, name in enumerate(("no AVX2", "AVX2")):
         (folder := tmp_path / str(number)).mkdir()
-        processes.append(start(name, folder, "--quick"))
-    oldest, newer = map(finish, processes)
+        processes.append(start_build(name, folder, "--quick"))
+    oldest, newer = map(finish_build, processes)
     assert set(oldest) == {f"demo {name}" for name in ("cs_lambda", "resnli", "permuted", "report.txt", "report.html")}
     assert oldest == newer
 
@@ -40,5 +40,5 @@ def test_main_with_difference_names_it_and_returns_1(monkeypatch, capsys):
 def test_runs_here_is_false_for_unsupported_kernels(monkeypatch, flags, expected):
     monkeypatch.setattr("pathlib.Path.is_file", lambda path: True)
     monkeypatch.setattr("pathlib.Path.read_text", lambda path: flags)
-    assert runs_here(ENVIRONMENTS["AVX-512"]) is expected
-    assert runs_here(ENVIRONMENTS["AVX2"])
+    assert is_supported(ENVIRONMENTS["AVX-512"]) is expected
+    assert is_supported(ENVIRONMENTS["AVX2"])

@@ -1,1 +1,1 @@
-"""What makes files of the repository; none of it is in the package."""
+"""Scripts that generate or check files of the repository. They are not part of the package."""

@@ -1,7 +1,7 @@
-"""What a release says of its home: addresses of the project, and links of the README that work on a package index.
+"""Build hook that adds project URLs to a release, and makes the links in the README absolute.
 
-Neither is in pyproject.toml, since a fork's releases have another home: the variable `UNBAG_REPOSITORY_URL` says which
-(the release workflow sets it), and without it there are no addresses.
+The URLs are not in pyproject.toml, because forks have other URLs. The environment variable `UNBAG_REPOSITORY_URL`
+contains the URL of the repository. The release workflow sets it. Without it, a release has no URLs.
 """
 
 import os
@@ -16,13 +16,16 @@ _LINK = re.compile(r"(!?\[[^\]]*\])\((?!https?://|#|mailto:)([^)\s]+)\)")
 
 
 class Home(MetadataHookInterface):
-    """Readme and addresses of a release."""
+    """Metadata hook for the README and the URLs of a release."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Add them to a distribution's metadata."""
+        """Add the README and the URLs to the metadata of a distribution."""
         home = os.environ.get(VARIABLE, "").rstrip("/")
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": with_links(text, home, metadata["version"])}
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": make_links_absolute(text, home, metadata["version"]),
+        }
         if home:
             metadata["urls"] = {
                 "Homepage": home,
@@ -32,12 +35,13 @@ class Home(MetadataHookInterface):
             }
 
 
-def with_links(text: str, home: str, version: str) -> str:
-    """Return Markdown whose links into the repository are whole addresses, at the tag of a version.
+def make_links_absolute(text: str, home: str, version: str) -> str:
+    """Replace relative links in Markdown with absolute URLs at the tag of a version.
 
-    >>> with_links("[speed](docs/studies/speed.md) ![it](docs/a.png) [x](https://x.org)", "https://host/o/unbag", "1.2")
-    '[speed](https://host/o/unbag/blob/v1.2/docs/studies/speed.md) ![it](https://host/o/unbag/raw/v1.2/docs/a.png) [x](https://x.org)'
-    >>> with_links("[speed](docs/studies/speed.md)", "", "1.2")
+    >>> make_links_absolute("[speed](docs/studies/speed.md) ![it](docs/a.png) [x](https://x.org)",
+    "https://host/o/unbag", "1.2") '[speed](https://host/o/unbag/blob/v1.2/docs/studies/speed.md)
+    ![it](https://host/o/unbag/raw/v1.2/docs/a.png) [x](https://x.org)'
+    >>> make_links_absolute("[speed](docs/studies/speed.md)", "", "1.2")
     '[speed](docs/studies/speed.md)'
     """
     if not home:

@@ -1,6 +1,6 @@
-"""The file `llms.txt` (https://llmstxt.org): title, summary, and the pages of the documentation with a sentence each.
+"""Generation of `llms.txt` (https://llmstxt.org): title, summary, and one sentence per page of the documentation.
 
-`docs/conf.py` writes it beside the HTML pages. It needs no Sphinx.
+`docs/conf.py` writes the file next to the HTML pages. This module does not require Sphinx.
 """
 
 import re
@@ -21,7 +21,7 @@ _SECTIONS: Final = {
     "reference": "Reference",
     "home": "Project",
 }
-"""Heading of the pages in each folder, in their order in the file."""
+"""Headings of the folders, in the order of the file."""
 
 _BLOCK: Final = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
@@ -41,21 +41,21 @@ def build_llms_txt(folder: Path, pages: Iterable[str]) -> str:
     Raises:
         ValueError: If a page has no title.
     """
-    lines = [f"# {TITLE}", "", f"> {first_sentence(_read(folder, 'index'))}"]
+    lines = [f"# {TITLE}", "", f"> {extract_first_sentence(_read(folder, 'index'))}"]
     names = list(pages)
     for section, pages_of_section in _by_section(names).items():
         lines += ["", f"## {section}", ""]
         for name in pages_of_section:
             text = _read(folder, name)
-            about = first_sentence(text)
-            lines.append(f"- [{page_title(text, name)}]({name}.html)" + (f": {about}" if about else ""))
+            about = extract_first_sentence(text)
+            lines.append(f"- [{extract_title(text, name)}]({name}.html)" + (f": {about}" if about else ""))
     return "\n".join(lines) + "\n"
 
 
-def first_sentence(text: str) -> str:
-    r"""Find the first sentence of a Markdown page as plain text; "" for a page of tables and code only.
+def extract_first_sentence(text: str) -> str:
+    r"""Extract the first sentence of a Markdown page as plain text; empty for pages without prose.
 
-    >>> first_sentence("# Title\n\n| a |\n|---|\n\nIt has [links](x.md), e.g. this one. Then more.")
+    >>> extract_first_sentence("# Title\n\n| a |\n|---|\n\nIt has [links](x.md), e.g. this one. Then more.")
     'It has links, e.g. this one.'
     """
     for paragraph in re.split(r"\n\s*\n", _without_code(text)):
@@ -70,8 +70,8 @@ def first_sentence(text: str) -> str:
     return ""
 
 
-def page_title(text: str, name: str) -> str:
-    """Find the title of a Markdown page.
+def extract_title(text: str, name: str) -> str:
+    """Extract the title of a Markdown page.
 
     Raises:
         ValueError: If the page has no heading.
@@ -91,7 +91,7 @@ def _read(folder: Path, name: str) -> str:
 
 
 def _by_section(names: Sequence[str]) -> dict[str, list[str]]:
-    """Group pages by the heading of their folder; `index` comes first, and pages of other folders last."""
+    """Group pages by the heading of their folder. `index` is first, and pages of other folders are last."""
     sections: dict[str, list[str]] = {heading: [] for heading in (*_SECTIONS.values(), "Other")}
     for name in sorted(names, key=lambda each: (each != "index", each)):
         folder = name.partition("/")[0] if "/" in name else ""

@@ -1,4 +1,4 @@
-"""Write the quickstart as a notebook: `python -m tools.notebook`. A test compares the two."""
+"""Convert the quickstart page to a notebook: `python -m tools.notebook`. A test compares both."""
 
 import json
 import re
@@ -10,8 +10,8 @@ NOTEBOOK: Final = PAGE.with_suffix(".ipynb")
 BLOCK: Final = re.compile(r"^```(?:\{code-block\} )?(\w*)\n(?::caption: (\S+)\n)?(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
-def notebook(page: str) -> dict[str, Any]:
-    """Return a page of Markdown as a notebook: its Python and its commands are cells, all else is text."""
+def build_notebook(page: str) -> dict[str, Any]:
+    """Convert a Markdown page to a notebook. Python code and commands become code cells, the rest text cells."""
     page = re.sub(r"; also as a \{download\}`[^`]*`", "", page)
     cells, at = [], 0
     for block in BLOCK.finditer(page):
@@ -43,8 +43,8 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the notebook."""
-    made = notebook(PAGE.read_text(encoding="utf-8"))
+    """Write the notebook of the quickstart."""
+    made = build_notebook(PAGE.read_text(encoding="utf-8"))
     NOTEBOOK.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""Write the hashes of the official sets' sentences that `unbag.challenge_sets.perturbations.vocabulary_split` ships.
+"""Write the hashes of the official sets' sentences for `unbag.challenge_sets.perturbations.vocabulary_split`.
 
-`python -m tools.official_sentences breaking_nli_dataset.zip SICCK-Ground-Truth-apr24.csv`, with the authors' files.
+Usage: `python -m tools.official_sentences breaking_nli_dataset.zip SICCK-Ground-Truth-apr24.csv` (the authors' files).
 """
 
 import sys
@@ -13,8 +13,8 @@ from unbag.utils.files import atomic_write
 _SETS = ("breaking_nli", "sicck")
 
 
-def sentences(files: list[str]) -> Iterator[str]:
-    """Yield the sentences of the sets, each from its file."""
+def iter_sentences(files: list[str]) -> Iterator[str]:
+    """Iterate over the sentences in the files of the official sets."""
     for name, file in zip(_SETS, files, strict=True):
         rows = loading.load(name, "official", file=file)
         for side in ("premise", "hypothesis"):
@@ -22,9 +22,9 @@ def sentences(files: list[str]) -> Iterator[str]:
 
 
 def main(files: list[str]) -> None:
-    """Write them."""
+    """Write the hashes of all sentences."""
     with atomic_write(HASHES) as tmp:
-        tmp.write_bytes(hash_sentences(sentences(files)).tobytes())
+        tmp.write_bytes(hash_sentences(iter_sentences(files)).tobytes())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Build every set and evaluate the demonstration's models as on other processors, and compare the outputs.
+"""Build every set and evaluate the demonstration on simulated processors, and compare the outputs.
 
     python -m tools.portability [--shared ../shared] [--only "no AVX2" …]
 
@@ -29,7 +29,9 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 _NO_AVX512: Final = "X86_V4 AVX512_ICL AVX512_SPR"
-_UNSET: Final = ("OPENBLAS_L2_SIZE",)  # settings of this machine for its own processor, removed in all environments
+_UNSET: Final = (
+    "OPENBLAS_L2_SIZE",
+)  # variables that may be set for the current processor; removed in all environments
 
 ENVIRONMENTS: Final[Mapping[str, Mapping[str, str]]] = {
     "this processor": {},
@@ -75,16 +77,16 @@ Found = dict[str, str]
 """Hashes of the outputs, by name."""
 
 
-def runs_here(environment: Mapping[str, str]) -> bool:
-    """Check whether this processor has the instructions of an environment."""
+def is_supported(environment: Mapping[str, str]) -> bool:
+    """Check whether the current processor supports the instructions of an environment."""
     if "avx512" not in environment.values():
         return True
     cpu = Path("/proc/cpuinfo")
     return cpu.is_file() and "avx512f" in cpu.read_text()
 
 
-def start(name: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """Start a process that builds all outputs in an empty folder, in an environment. `finish` returns the hashes."""
+def start_build(name: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """Start a process that builds all outputs in an empty folder. `finish_build` returns the hashes."""
     chosen = {variable for each in ENVIRONMENTS.values() for variable in each} | set(_UNSET)
     environment = {variable: value for variable, value in os.environ.items() if variable not in chosen}
     environment |= {
@@ -101,8 +103,8 @@ def start(name: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     )
 
 
-def finish(process: "subprocess.Popen[str]") -> Found:
-    """Wait for a process of `start`, and return the hashes of its outputs."""
+def finish_build(process: "subprocess.Popen[str]") -> Found:
+    """Wait for a process of `start_build`, and return the hashes of the outputs."""
     out, err = process.communicate()
     if process.returncode:
         raise RuntimeError(f"building the sets failed with exit code {process.returncode}: {err[-2000:]}")
@@ -110,11 +112,11 @@ def finish(process: "subprocess.Popen[str]") -> Found:
     return found
 
 
-def make(shared: Path | None, *, quick: bool) -> Found:
+def build_outputs(shared: Path | None, *, quick: bool) -> Found:
     """Build all outputs in the current folder, and hash them.
 
     Args:
-        shared: Folder of real corpora and models; None for the demonstration's pairs only.
+        shared: Folder of real corpora and models; None for only the pairs of the demonstration.
         quick: Whether to build only the sets with fractions, with a few examples each.
     """
     from unbag.baselines.demo_reader import ReaderPredictor
@@ -170,7 +172,7 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _some(parquet: Path, n: int) -> str:
-    """Write the first labelled pairs of a Parquet file to a JSONL file in the current folder, and return its name."""
+    """Write the first n labelled pairs of a Parquet file to a JSONL file. Returns the file name."""
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
 
@@ -188,7 +190,7 @@ def _some(parquet: Path, n: int) -> str:
 
 
 def _labels(shared: Path) -> str:
-    """Hash the labels that a real model predicts for some pairs. Its float32 logits differ between processors."""
+    """Hash the labels that a real model predicts, because float32 logits differ between processors."""
     from unbag.evaluation.model_loading import load_predictor
 
     model, _ = load_predictor(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
@@ -225,26 +227,26 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, help="folder of real corpora and models")
     parser.add_argument("--only", nargs="*", default=list(ENVIRONMENTS), help="names of environments")
     parser.add_argument("--quick", action="store_true", help="only the sets with fractions, a few examples each")
-    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)  # internal: the mode of child processes
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)  # internal mode of child processes
     args = parser.parse_args()
     shared = args.shared.resolve() if args.shared else None
     if args.make:
-        print(json.dumps(make(shared, quick=args.quick)))
+        print(json.dumps(build_outputs(shared, quick=args.quick)))
         return 0
     options = [*(["--shared", str(shared)] if shared else []), *(["--quick"] if args.quick else [])]
     expected: Found | None = None
     same = True
     for name in args.only:
-        if not runs_here(ENVIRONMENTS[name]):
+        if not is_supported(ENVIRONMENTS[name]):
             print(f"{name:20} skipped: this processor lacks the instructions", flush=True)
             continue
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            found = finish(start(name, Path(folder), *options))
+            found = finish_build(start_build(name, Path(folder), *options))
         expected = expected or found
         differing = sorted(each for each in {*expected, *found} if expected.get(each) != found.get(each))
         same = same and not differing
-        outcome = f"differ: {', '.join(differing)}" if differing else f"all {len(found)} the same"
+        outcome = f"differ: {', '.join(differing)}" if differing else f"all {len(found)} outputs are equal"
         print(f"{name:20} {outcome} ({time.monotonic() - begun:.0f} s)", flush=True)
     return 0 if same else 1
 

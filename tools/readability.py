@@ -1,7 +1,7 @@
-"""Measure how the code reads: sizes of files and functions, and random samples of its prose for a reader to judge.
+"""Measure the readability of the code: sizes of files and functions, and random samples of prose for a review.
 
-python -m tools.readability                # sizes, one line each
-python -m tools.readability --sample 7     # samples, drawn with the seed 7
+python -m tools.readability                # sizes, one per line
+python -m tools.readability --sample 7     # samples with random seed 7
 """
 
 import argparse
@@ -18,16 +18,16 @@ SOURCE = ROOT / "src/unbag"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
+def iter_modules() -> Iterator[tuple[Path, ast.Module]]:
     """Parse every module of the library."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield path, ast.parse(path.read_text(encoding="utf-8"))
 
 
-def sizes() -> Iterator[str]:
-    """Describe the sizes of files and functions, one line each."""
+def describe_sizes() -> Iterator[str]:
+    """Iterate over descriptions of the sizes of files and functions."""
     lengths, long_functions, many_parameters, comments = [], 0, 0, 0
-    for path, tree in trees():
+    for path, tree in iter_modules():
         lengths.append(len(path.read_text(encoding="utf-8").splitlines()))
         with path.open("rb") as file:
             comments += sum(token.type == tokenize.COMMENT for token in tokenize.tokenize(file.readline))
@@ -46,26 +46,26 @@ def sizes() -> Iterator[str]:
     yield f"comments per 100 lines: {100 * comments / sum(lengths):.2f}"
 
 
-def docstrings() -> Iterator[str]:
+def iter_docstrings() -> Iterator[str]:
     """Iterate over the first lines of all docstrings."""
-    for _, tree in trees():
+    for _, tree in iter_modules():
         for node in ast.walk(tree):
             if isinstance(node, Function | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
                 name = getattr(node, "name", "module")
                 yield f"{name}: {text.splitlines()[0]}"
 
 
-def public_names() -> Iterator[str]:
+def iter_public_names() -> Iterator[str]:
     """Iterate over the public functions, methods and classes, with their modules."""
-    for path, tree in trees():
+    for path, tree in iter_modules():
         for node in ast.walk(tree):
             if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
                 yield f"{path.relative_to(SOURCE).with_suffix('')}: {node.name}"
 
 
-def error_messages() -> Iterator[str]:
+def iter_error_messages() -> Iterator[str]:
     """Iterate over the messages of exceptions raised in the library."""
-    for _, tree in trees():
+    for _, tree in iter_modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
                 message = node.exc.args[0]
@@ -73,9 +73,9 @@ def error_messages() -> Iterator[str]:
                     yield ast.unparse(message)
 
 
-def help_lines() -> Iterator[str]:
+def iter_help_lines() -> Iterator[str]:
     """Iterate over the help texts of options, as the commands declare them."""
-    for _, tree in trees():
+    for _, tree in iter_modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 yield from (ast.unparse(each.value) for each in node.keywords if each.arg == "help")
@@ -83,7 +83,7 @@ def help_lines() -> Iterator[str]:
                     yield ast.unparse(node.args[0])
 
 
-def paragraphs() -> Iterator[str]:
+def iter_paragraphs() -> Iterator[str]:
     """Iterate over the paragraphs of the README and the documentation: no headings, tables or code."""
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -95,18 +95,20 @@ def paragraphs() -> Iterator[str]:
 def main() -> None:
     """Print sizes, or samples of prose."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", type=int, metavar="SEED", help="Print samples of prose, drawn with this seed.")
+    parser.add_argument(
+        "--sample", type=int, metavar="SEED", help="Random seed; prints samples of prose instead of sizes."
+    )
     seed = parser.parse_args().sample
     if seed is None:
-        print("\n".join(sizes()))
+        print("\n".join(describe_sizes()))
         return
     rng = random.Random(seed)
     kinds = {
-        "docstring first lines": (docstrings, 60),
-        "help lines": (help_lines, 30),
-        "error messages": (error_messages, 30),
-        "documentation paragraphs": (paragraphs, 30),
-        "public names": (public_names, 30),
+        "docstring first lines": (iter_docstrings, 60),
+        "help lines": (iter_help_lines, 30),
+        "error messages": (iter_error_messages, 30),
+        "documentation paragraphs": (iter_paragraphs, 30),
+        "public names": (iter_public_names, 30),
     }
     for title, (found, n) in kinds.items():
         print(f"\n## {title} (seed {seed})\n")

@@ -33,7 +33,7 @@ class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
     """Common training options and options of max-entropy."""
 
     def iter_validation_errors(self) -> Iterator[str]:
-        """Iterate over the errors in the options, as messages."""
+        """Yield an error message for each invalid option."""
         yield from TrainConfig.iter_validation_errors(self)
         yield from MaxEntropyOptions.iter_validation_errors(self)
 

@@ -48,11 +48,11 @@ def test_probabilities_equal_torch(predictor):
 
 def test_weights_are_made_by_current_tool_and_pairs():
     pytest.importorskip("torch")
-    from tools.demo_reader.__main__ import made_by
+    from tools.demo_reader.__main__ import compute_training_hash
 
     with safe_open(demo_reader.WEIGHTS, framework="np") as file:
         record = json.loads(file.metadata()[demo_reader.RECORD])
-    assert record["made_by"] == made_by(), "run `python -m tools.demo_reader`"
+    assert record["made_by"] == compute_training_hash(), "run `python -m tools.demo_reader`"
 
 
 def test_reader_is_accurate_on_grammar_pairs(predictor):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.llms_txt import build_llms_txt, first_sentence, page_title
+from tools.llms_txt import build_llms_txt, extract_first_sentence, extract_title
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md") if "_build" not in page.parts]
@@ -57,10 +57,10 @@ def test_llms_txt_groups_pages_by_folder(tmp_path):
     ],
 )
 def test_first_sentence_is_plain_text(text, sentence):
-    assert first_sentence(text) == sentence
+    assert extract_first_sentence(text) == sentence
 
 
 def test_page_title_is_required_and_ignores_code():
-    assert page_title("```\n# no\n```\n\n# The `natlog` page\n", "x") == "The natlog page"
+    assert extract_title("```\n# no\n```\n\n# The `natlog` page\n", "x") == "The natlog page"
     with pytest.raises(ValueError, match=r"x\.md: expected a heading"):
-        page_title("Text.", "x")
+        extract_title("Text.", "x")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from tools.llms_txt import page_title
+from tools.llms_txt import extract_title
 from tools.notebook import BLOCK
 from unbag import cli
 
@@ -67,7 +67,7 @@ def test_relative_links_of_page_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_page_and_card_has_title(page):
-    assert page_title(page.read_text(encoding="utf-8"), page.stem)
+    assert extract_title(page.read_text(encoding="utf-8"), page.stem)
 
 
 def test_readme_has_at_most_1200_words():

@@ -81,7 +81,7 @@ def test_metric_without_value_stops_only_strict_build():
         ("plain:score", "min", "expected SET:METRIC=BOUND, such as permuted:score=.2, got 'plain:score'"),
         ("plain:score=high", "min", "expected SET:METRIC=BOUND"),
         ("plain:score=nan", "min", "expected SET:METRIC=BOUND"),
-        ("plane:score=.2", "min", "expected a challenge set of "),
+        ("plane:score=.2", "min", "expected one of the challenge sets "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? the metrics are score, accuracy_before, "),
         ("swapped:drop=.2", "min", "expected --max, since lower values of swapped:drop are better"),
         (

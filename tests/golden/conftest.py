@@ -6,7 +6,7 @@ from contextlib import redirect_stderr
 import pytest
 
 from tests.fake_llm import running_endpoint
-from tests.golden.made import make
+from tests.golden.outputs import make
 from tests.inference.conftest import make_model  # noqa: F401  (fixture)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.made import BYTES, SHARED, WORDNET
+from tests.golden.outputs import BYTES, SHARED, WORDNET
 
 EXPECTED = Path(__file__).parent / "expected"
 NAMES = sorted(path.relative_to(EXPECTED).as_posix() for path in EXPECTED.rglob("*") if path.is_file())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.made import SHARED, WORDNET
+from tests.golden.outputs import SHARED, WORDNET
 
 _EXPECTED = Path(__file__).parent / "expected"
 

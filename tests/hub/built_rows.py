@@ -1,9 +1,9 @@
-"""Print descriptions of the rows that the builders of sets produce; see `plain_reader`."""
+"""Print descriptions of the rows that the builders of sets produce; see `dataset_reader`."""
 
 import json
 import sys
 
-from tests.hub.plain_reader import described
+from tests.hub.dataset_reader import described
 from unbag.challenge_sets import loading
 
 _OPTIONS = {

@@ -83,7 +83,7 @@ class Commands:
     def together(self, *commands: list[object]) -> list[object]:
         """Run several commands in one process. Return the JSON values that they print."""
         asked = json.dumps([[str(argument) for argument in command] for command in commands])
-        return self.run("tests.hub.several_commands", asked)
+        return self.run("tests.hub.command_sequence", asked)
 
     def run(self, module: str, asked: str) -> list[object]:
         """Run a module in a process and parse the JSON lines that it prints."""

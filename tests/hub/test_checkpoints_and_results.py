@@ -14,7 +14,7 @@ from tests.fake_hub.accounts import ALICE, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON, Forked
-from tests.hub.made import SNLI, model, plain, swapped
+from tests.hub.synthetic_results import SNLI, model, plain, swapped
 from tests.test_fake_hub.callers import alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest

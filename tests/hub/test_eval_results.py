@@ -8,7 +8,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from tests.hub.made import SNLI, plain, swapped
+from tests.hub.synthetic_results import SNLI, plain, swapped
 from unbag.hub import cards, eval_results
 from unbag.hub.benchmark_file import FRAMEWORK, PublishedTask, merge_tasks
 from unbag.hub.benchmarks import (

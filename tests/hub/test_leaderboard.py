@@ -12,8 +12,8 @@ from unbag.hub.leaderboard import build_leaderboard_space
 from unbag.hub.leaderboard_page import ALL, build_overview, choose_defaults, list_filter_choices, rank_results
 
 from ..fork_server import PYTHON
-from .made import plain, swapped
 from .running_app import ask, running_app
+from .synthetic_results import plain, swapped
 
 _SHARED = {
     "model_revision": "sha256:0123456789abcdef",

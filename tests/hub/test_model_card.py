@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from huggingface_hub import ModelCard
 
-from tests.hub.made import SNLI, model, plain, swapped
+from tests.hub.synthetic_results import SNLI, model, plain, swapped
 from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model
@@ -44,7 +44,7 @@ def run(tmp_path):
             "model": {"name": base, "revision": "b" * 40},
             "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
             "label_order": LABELS,
-            **{"count_pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
+            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
             **{"evaluations": evaluations, "best_evaluation": evaluations[-1], "device": "cpu"},
             "environment": {"python": "3.11", "unbag": "0.1.0"},
         }

@@ -150,7 +150,7 @@ def test_summarize_counts_unchanged_predictions():
     assert "too short" in summarize_predictions(asked[:2], LABELS)
     shown = render_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
     assert "&lt;b&gt;" in shown
-    assert "speaks against its prediction, neutral" in shown
+    assert "contradicts its prediction, neutral" in shown
 
 
 def test_load_transformer_with_invalid_hub_id_raises():

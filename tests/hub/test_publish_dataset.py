@@ -12,7 +12,7 @@ from huggingface_hub import HfApi
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fork_server import PYTHON
-from tests.hub.plain_reader import described
+from tests.hub.dataset_reader import described
 from tests.timeouts import wait_until
 from unbag import challenge_sets
 from unbag.cli import app, run
@@ -85,7 +85,7 @@ def test_published_rows_equal_built_rows(published, commands, vectors):
     first, _ = published
     configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
     asked = [[f"org/{name}", config] for name, config in configs.items()] + [["org/swapped", None]]
-    read = commands.run("tests.hub.plain_reader", json.dumps(asked))
+    read = commands.run("tests.hub.dataset_reader", json.dumps(asked))
     by_set = {(said["repo"], said["config"], said["split"]): said for said in read}
     assert {split for repo, _, split in by_set if repo == "org/resnli"} == {"train", "validation", "test"}
     assert (

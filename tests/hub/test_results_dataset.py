@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.hub.made import SNLI, model, plain, swapped
+from tests.hub.synthetic_results import SNLI, model, plain, swapped
 from unbag.hub.cards import split_card
 from unbag.hub.results_dataset import FILE, SCHEMA, build_result_rows, build_results_publication, merge_result_rows
 

@@ -115,10 +115,10 @@ def test_predict_resumes_without_repeated_pairs(endpoint):
 def test_finished_batches_and_other_shards_are_not_sent(endpoint):
     predictor = load(endpoint, "predict")
     done = np.arange(len(PREMISES)) < 32  # the pairs of the first request
-    rows = np.concatenate([rows for rows, _ in predictor.batches(PREMISES, HYPOTHESES, done=done)])
+    rows = np.concatenate([rows for rows, _ in predictor.iter_batches(PREMISES, HYPOTHESES, done=done)])
     assert sorted(rows) == list(range(32, 50))
     parts = [
-        {row for rows, _ in predictor.batches(PREMISES, HYPOTHESES, share=(number, 2)) for row in rows.tolist()}
+        {row for rows, _ in predictor.iter_batches(PREMISES, HYPOTHESES, shard=(number, 2)) for row in rows.tolist()}
         for number in (0, 1)
     ]
     assert parts[0] | parts[1] == set(range(50))

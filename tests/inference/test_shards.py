@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.inference.test_run import ROWS, WHO, Counting
+from tests.inference.test_runner import ROWS, WHO, Counting
 from unbag.data.labels import LABELS
 from unbag.inference import CallablePredictor, predict_rows
 from unbag.inference.leases import LeaseManager, describe_lease

@@ -86,7 +86,7 @@ def test_no_pairs_give_no_rows(tiny_bert):
 
 def test_batches_cover_every_row_once(tiny_bert):
     predictor = TransformerPredictor.load(tiny_bert, batch_tokens=24)
-    rows = [batch.tolist() for batch, _ in predictor.batches(PREMISES, HYPOTHESES)]
+    rows = [batch.tolist() for batch, _ in predictor.iter_batches(PREMISES, HYPOTHESES)]
     assert len(rows) > 1
     assert sorted(row for batch in rows for row in batch) == list(range(len(PAIRS)))
 

@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag  # noqa: E402
 from tests.fork_server import PYTHON  # noqa: E402
-from tests.integrations.made import trainer_of  # noqa: E402
+from tests.integrations.tiny_trainer import trainer_of  # noqa: E402
 from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LabelError  # noqa: E402
 

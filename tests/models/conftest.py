@@ -8,6 +8,6 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 @pytest.fixture(autouse=True)
 def _without_a_parser(monkeypatch):
     """Use right-branching trees for S-TLSTM by default."""
-    from tests.models.tiny import NoParser
+    from tests.models.tiny_models import NoParser
 
     monkeypatch.setattr("unbag.models.s_tlstm.load_tree_parser", lambda pipeline: NoParser())

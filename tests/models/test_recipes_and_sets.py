@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.models.tiny import tiny_model, tiny_tokenizer
+from tests.models.tiny_models import tiny_model, tiny_tokenizer
 from tests.training.conftest import pairs_file  # noqa: F401  (fixture)
 from unbag import evaluate, scripts
 from unbag.data import demo

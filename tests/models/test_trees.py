@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from tests.models.tiny import PAIRS, NoParser, encode, right_branching, sides, tiny_model
+from tests.models.tiny_models import PAIRS, NoParser, encode, right_branching, sides, tiny_model
 from unbag.models.binary_trees import binarize_parse
 from unbag.models.layers import Alignment, build_comparison_features
 from unbag.models.tree_lstm import NodeStates, TreeBatch, TreeLstmCell
@@ -137,7 +137,7 @@ def test_parsed_words_are_in_vocabulary(monkeypatch):
 
 
 def test_parser_is_part_of_identity(tmp_path):
-    from tests.models.tiny import tiny_tokenizer
+    from tests.models.tiny_models import tiny_tokenizer
     from unbag.inference import TransformerPredictor
 
     for name, decided_by in (("s-tlstm", {"parser": "no parser"}), ("esim", {})):

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.fork_server import PYTHON
-from tests.models.tiny import tiny_tokenizer
+from tests.models.tiny_models import tiny_tokenizer
 from unbag.data.text.tokens import tokenize
 from unbag.models.word_tokenizer import SPECIAL, build_vocabulary, build_word_tokenizer, split_words
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.inference.test_run import ROWS, Counting, run
+from tests.inference.test_runner import ROWS, Counting, run
 from tests.robustness.command import some
 from tests.robustness.damage import DAMAGES, do
 from unbag.inference import StoredPredictions

@@ -4,8 +4,8 @@ import pytest
 
 from tests.fork_server import PYTHON
 from tests.robustness.fault_injection.cells import Broken, Cell, Unbroken
+from tests.robustness.fault_injection.command_runner import Lane
 from tests.robustness.fault_injection.commands import COMMANDS, WHERE
-from tests.robustness.fault_injection.lane import Lane
 from tests.robustness.fault_injection.table import COLUMNS, runs, table
 
 BUILD = COMMANDS[0]

@@ -11,7 +11,7 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.training.conftest import pairs_file, pretrained  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.slow
-SHORT = Path(__file__).with_name("short_of_memory.py")
+SHORT = Path(__file__).with_name("limited_memory.py")
 
 
 @pytest.fixture

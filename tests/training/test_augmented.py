@@ -131,7 +131,7 @@ def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, m
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds = ("swapped=0.5", "soswap=9")
     record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
-    assert record["count_pairs_per_epoch"] == len(PAIRS) + 7 + 9
+    assert record["pairs_per_epoch"] == len(PAIRS) + 7 + 9
     assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
     assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
     assert record["parser"] == parser.identity
@@ -143,7 +143,7 @@ def test_stratified_batches_are_recorded_with_whole_groups(finetune, parser, tmp
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds, batches = ("negation=7", "soswap=4"), "stratified"
     record, _ = finetune(corpus=(str(file),), max_steps=2, batch_size=8, augment=kinds, augment_batches=batches)
-    assert record["count_pairs_per_epoch"] == len(PAIRS) + 6 + 4
+    assert record["pairs_per_epoch"] == len(PAIRS) + 6 + 4
     assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
     assert record["config"]["augment_batches"] == "stratified"
 

@@ -55,7 +55,7 @@ def superficial(objective, encoded):
         words = [table[token] for token in ids if token > 3]
         rows.append(torch.relu(objective.branch.phi.weight @ (sum(words) / len(words))))
     g = torch.stack(rows).detach()
-    return g / g.square().mean(dim=1, keepdim=True).sqrt() if objective.branch.normalise else g
+    return g / g.square().mean(dim=1, keepdim=True).sqrt() if objective.branch.normalize else g
 
 
 def widened(objective, kind="bert"):
@@ -102,9 +102,9 @@ def test_g_equals_hand_computed_value():
         "decoder.weight": torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]]),
     }
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
-    branch = SuperficialBranch.from_weights(weights, table, normalise=False)
+    branch = SuperficialBranch.from_weights(weights, table, normalize=False)
     assert branch(branch.compute_mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
-    branch.normalise = True
+    branch.normalize = True
     torch.testing.assert_close(branch(branch.compute_mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
     assert branch(branch.compute_mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # without words, g is zero
 

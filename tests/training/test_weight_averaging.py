@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from tests.hub.made import model, plain
+from tests.hub.synthetic_results import model, plain
 from tests.inference.conftest import make_model  # noqa: F401  (fixture)
-from tests.models.tiny import tiny_model
-from tests.models.tiny import tiny_tokenizer as words
+from tests.models.tiny_models import tiny_model
+from tests.models.tiny_models import tiny_tokenizer as words
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.hub.cards import split_card

@@ -11,7 +11,7 @@ pytest.importorskip("moto.server", reason="needs moto[server]")
 import unbag
 from tests.cli.test_options import unbag as command
 from tests.evaluation.test_evaluator import reads_order, request_  # noqa: F401  a few pairs of ours
-from tests.inference.test_run import ROWS, Counting
+from tests.inference.test_runner import ROWS, Counting
 from tests.inference.test_shards import CHUNK, parts
 from unbag.inference import predict_rows
 from unbag.inference.shards import Shard, build_shared_job, predict_shard

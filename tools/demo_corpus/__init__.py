@@ -1,5 +1,6 @@
-"""The grammar that wrote the demonstration's pairs, and its own semantics: what `unbag.data.demo` ships is made here.
+"""Grammar with a semantics that generates the pairs of the demonstration (`unbag.data.demo`).
 
-`corpus.generate` draws captions-like NLI pairs whose labels are computed from the meanings behind the sentences;
-`vectors` counts word vectors in them. `python -m tools.demo_corpus`, in the repository's root, writes the files.
+`corpus.generate_pairs` samples caption-like NLI pairs. Their labels are computed from the meanings of the sentences.
+`vectors` computes word vectors from the pairs. Run `python -m tools.demo_corpus` in the root of the repository to write
+the files.
 """

@@ -1,7 +1,7 @@
-"""Build the sets that `unbag.data.demo` ships: `python -m tools.demo_corpus.built_sets [SET ...]` (default: all).
+"""Build the sets in `unbag.data.demo`: `python -m tools.demo_corpus.built_sets [SET ...]` (default: all).
 
-It needs the network, or the spaCy pipeline in the Hub's cache. Run it after `python -m tools.demo_corpus`, and after a
-change of what the sets' builders make.
+Requires network access, or the spaCy pipeline in the Hub cache. Run this script after `python -m tools.demo_corpus`,
+and after changes of the builders that affect the rows.
 """
 
 import sys
@@ -11,7 +11,7 @@ from unbag.challenge_sets.request import SetRequest, export_challenge_set
 from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
 
-# More rows would take most of the demonstration's minute.
+# More rows would dominate the run time of the demonstration.
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {"recombined": {"k": "1,4,16"}}  # no documents of 64 sentences
 _EXAMPLES: Final = {"negation": 60}  # claims of some two dozen rows each
 
@@ -28,7 +28,7 @@ def build_request(name: str, pipeline: str = PIPELINE) -> SetRequest:
 
 
 def main() -> None:
-    """Write the sets with the record of what they were built from."""
+    """Write the sets, with a record of the source pairs and options."""
     for name in sys.argv[1:] or demo.BUILT_SETS:
         export_challenge_set(build_request(name), demo.BUILT_SETS[name])
 

@@ -1,8 +1,8 @@
-"""One meaning to another: drawing scenes, and small random changes to them.
+"""Sampling of scenes, and small random edits of scenes.
 
-No edit knows the label it leads to. The groups below are only where to look first: `semantics.label` decides what a
-changed scene is to the one it came from (adding "young" to a boy adds nothing). An edit that does not apply, or makes
-something `is_sound` refuses, gives None.
+An edit does not determine the label. The groups below only make a label probable; `semantics.label` computes the label
+(adding "young" to a boy adds no information). An edit returns None if it does not apply or if `is_sound` rejects the
+result.
 """
 
 import random
@@ -25,7 +25,7 @@ from tools.demo_corpus.lexicon import (
     VERBS,
     nouns_under,
 )
-from tools.demo_corpus.scenes import Entity, Gear, Scene, gear_of, is_sound
+from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound, list_gear
 
 Edit = Callable[[Scene, random.Random], Scene | None]
 T = TypeVar("T")
@@ -33,7 +33,7 @@ T = TypeVar("T")
 _ANIMATE = frozenset(nouns_under(("person", "animal")))
 _TRANSITIVE = tuple(verb.concept for verb in VERB.values() if verb.words and verb.patients)
 _INTRANSITIVE = tuple(verb.concept for verb in VERB.values() if verb.words and not verb.patients)
-# Both roles can be the same kind of being: the scenes in which word order alone tells who does what.
+# Verbs whose two roles allow the same nouns, so that only the word order shows who does what.
 _REVERSIBLE = (
     *("chase", "chase", "follow", "follow", "photograph", "draw", "teach", "interview", "lift", "lick", "push"),
     *("splash", "rescue"),
@@ -43,27 +43,27 @@ _ALL_TIMES = tuple(TIME)
 _CONCRETE = tuple(place for place in PLACE if place not in VAGUE_PLACES)
 
 
-def draw(rng: random.Random) -> Scene:
-    """Return a random sound scene of the kind captions have: much said about few participants."""
+def draw_scene(rng: random.Random) -> Scene:
+    """Sample a sound scene like those of captions: few participants with many details."""
     while True:
-        # Two scenes of five can be turned round, and most that remain have an object as well.
+        # Two of five scenes are reversible, and most of the others have an object.
         verb = rng.choice(rng.choice((_REVERSIBLE, _REVERSIBLE, _TRANSITIVE, _TRANSITIVE, _INTRANSITIVE)))
         agents: tuple[Entity, ...] = (_draw_entity(rng, VERB[verb].agents),)
         patient = None
         if VERB[verb].patients:
             patient = _draw_entity(rng, VERB[verb].patients)
-            if NOUNS.related(agents[0].noun, patient.noun):
-                continue  # the commonest reason why a scene is unsound, seen before the rest of it is drawn
+            if NOUNS.are_related(agents[0].noun, patient.noun):
+                continue  # The most common reason for an unsound scene, checked before the rest is sampled.
         elif rng.random() < 0.45:
             agents = (*agents, _draw_entity(rng, VERB[verb].agents))
             agents = tuple(entity._replace(number="one") for entity in agents)
-        scene = elsewhere(Scene(agents, verb, patient), rng)
+        scene = change_setting(Scene(agents, verb, patient), rng)
         if is_sound(scene):
             return scene
 
 
-def elsewhere(scene: Scene, rng: random.Random) -> Scene:
-    """Return the same at a random place and time, either of which may be left unsaid; not always sound."""
+def change_setting(scene: Scene, rng: random.Random) -> Scene:
+    """Sample another place and time for a scene, or none. The result may be unsound."""
     place = rng.choice(_CONCRETE) if rng.random() < 0.8 else None
     time = rng.choice(_ALL_TIMES) if rng.random() < 0.3 else None
     return scene._replace(place=place, time=time)
@@ -71,9 +71,9 @@ def elsewhere(scene: Scene, rng: random.Random) -> Scene:
 
 @cache
 def _choices(roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the nouns to draw from: specific ones twice, as captions name what they see, and the commonest more."""
+    """List the nouns to sample from. Specific nouns occur twice, and common nouns more often, as in captions."""
     nouns = nouns_under(roots)
-    specific = [noun for noun in nouns if len(NOUNS.below(noun)) == 1]
+    specific = [noun for noun in nouns if len(NOUNS.list_descendants(noun)) == 1]
     common = [noun for noun in nouns if noun in _COMMON]
     return (*nouns, *specific, *common, *common)
 
@@ -87,8 +87,8 @@ def _draw_entity(rng: random.Random, roots: tuple[str, ...]) -> Entity:
     known = NOUN[noun].adjectives
     wanted = min(len(known), rng.choice((0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2)))
     gear = None
-    if animate and rng.random() < (0.45 if NOUNS.is_a(noun, "person") else 0.15) and gear_of(noun):
-        what = rng.choice(gear_of(noun))
+    if animate and rng.random() < (0.45 if NOUNS.is_a(noun, "person") else 0.15) and list_gear(noun):
+        what = rng.choice(list_gear(noun))
         gear = Gear(what, rng.choice(NOUN[what].adjectives) if rng.random() < 0.8 else None)
     return Entity(noun, count, (), gear).described(*rng.sample(known, wanted))
 
@@ -98,11 +98,11 @@ def _pick(rng: random.Random, options: Sequence[T]) -> T | None:
 
 
 def _someone(scene: Scene, rng: random.Random, having: Callable[[Entity], object]) -> tuple[int, Entity] | None:
-    """Return a random participant for which `having` is true, with its index."""
+    """Sample a participant for which `having` is true. Returns the index and the participant."""
     return _pick(rng, [(i, entity) for i, entity in enumerate(scene.participants) if having(entity)])
 
 
-# ---- less said
+# ---- deletions and generalizations
 
 
 def _drop_adjective(scene: Scene, rng: random.Random) -> Scene | None:
@@ -115,11 +115,11 @@ def _drop_adjective(scene: Scene, rng: random.Random) -> Scene | None:
 
 
 def _widen_adjective(scene: Scene, rng: random.Random) -> Scene | None:
-    found = _someone(scene, rng, lambda entity: any(ADJECTIVES.above(word) for word in entity.adjectives))
+    found = _someone(scene, rng, lambda entity: any(ADJECTIVES.list_ancestors(word) for word in entity.adjectives))
     if found is None:
         return None
     index, entity = found
-    wider = ((ADJECTIVES.above(word) or [word])[0] for word in entity.adjectives)
+    wider = ((ADJECTIVES.list_ancestors(word) or [word])[0] for word in entity.adjectives)
     return scene.with_participant(index, entity.described(*wider))
 
 
@@ -134,7 +134,7 @@ def _widen_gear(scene: Scene, rng: random.Random) -> Scene | None:
         return None
     index, entity = found
     assert entity.gear is not None
-    options = [entity.gear._replace(noun=noun) for noun in NOUNS.above(entity.gear.noun) if NOUN[noun].words]
+    options = [entity.gear._replace(noun=noun) for noun in NOUNS.list_ancestors(entity.gear.noun) if NOUN[noun].words]
     if entity.gear.colour is not None:
         options.append(entity.gear._replace(colour=None))
     return None if not options else scene.with_participant(index, entity._replace(gear=rng.choice(options)))
@@ -149,20 +149,20 @@ def _drop_time(scene: Scene, rng: random.Random) -> Scene | None:
 
 
 def _widen_place(scene: Scene, rng: random.Random) -> Scene | None:
-    wider = None if scene.place is None else _pick(rng, PLACES.above(scene.place))
+    wider = None if scene.place is None else _pick(rng, PLACES.list_ancestors(scene.place))
     return None if wider is None else scene._replace(place=wider)
 
 
 def _widen_time(scene: Scene, rng: random.Random) -> Scene | None:
-    wider = None if scene.time is None else _pick(rng, TIMES.above(scene.time))
+    wider = None if scene.time is None else _pick(rng, TIMES.list_ancestors(scene.time))
     return None if wider is None else scene._replace(time=wider)
 
 
 def _renamed(entity: Entity, noun: str) -> Entity:
-    """Return the entity under another noun, less the adjectives and the gear that do not go with it."""
+    """Replace the noun of an entity, and remove incompatible adjectives and gear."""
     if NOUN[noun].mass:
         return Entity(noun)
-    gear = entity.gear if entity.gear is not None and entity.gear.noun in gear_of(noun) else None
+    gear = entity.gear if entity.gear is not None and entity.gear.noun in list_gear(noun) else None
     kept = (word for word in entity.adjectives if word in NOUN[noun].adjectives)
     return entity._replace(noun=noun, gear=gear).described(*kept)
 
@@ -170,7 +170,7 @@ def _renamed(entity: Entity, noun: str) -> Entity:
 def _widen_noun(scene: Scene, rng: random.Random) -> Scene | None:
     index = rng.randrange(len(scene.participants))
     entity = scene.participants[index]
-    noun = _pick(rng, [noun for noun in NOUNS.above(entity.noun) if NOUN[noun].words])
+    noun = _pick(rng, [noun for noun in NOUNS.list_ancestors(entity.noun) if NOUN[noun].words])
     return None if noun is None else scene.with_participant(index, _renamed(entity, noun))
 
 
@@ -181,7 +181,7 @@ def _with_verb(scene: Scene, verb: str) -> Scene:
 def _widen_verb(scene: Scene, rng: random.Random) -> Scene | None:
     if scene.verb is None:
         return None
-    verb = _pick(rng, [verb for verb in VERBS.above(scene.verb) if VERB[verb].words])
+    verb = _pick(rng, [verb for verb in VERBS.list_ancestors(scene.verb) if VERB[verb].words])
     return None if verb is None else _with_verb(scene, verb)
 
 
@@ -214,7 +214,7 @@ def _leave_out_verb(scene: Scene, rng: random.Random) -> Scene | None:
     return None if found is None else Scene((found[1],), None, None, scene.place, scene.time)
 
 
-# ---- more said, or something else that may be true as well
+# ---- additions, specializations, and compatible replacements
 
 
 def _add_adjective(scene: Scene, rng: random.Random) -> Scene | None:
@@ -224,27 +224,35 @@ def _add_adjective(scene: Scene, rng: random.Random) -> Scene | None:
 
 
 def _add_gear(scene: Scene, rng: random.Random) -> Scene | None:
-    found = _someone(scene, rng, lambda entity: gear_of(entity.noun) and (not entity.gear or not entity.gear.colour))
+    found = _someone(scene, rng, lambda entity: list_gear(entity.noun) and (not entity.gear or not entity.gear.colour))
     if found is None:
         return None
     index, entity = found
-    what = rng.choice(gear_of(entity.noun)) if entity.gear is None else entity.gear.noun
+    what = rng.choice(list_gear(entity.noun)) if entity.gear is None else entity.gear.noun
     return scene.with_participant(index, entity._replace(gear=Gear(what, rng.choice(NOUN[what].adjectives))))
 
 
 def _add_place(scene: Scene, rng: random.Random) -> Scene | None:
-    below = _CONCRETE if scene.place is None else [place for place in PLACES.below(scene.place) if place != scene.place]
+    below = (
+        _CONCRETE
+        if scene.place is None
+        else [place for place in PLACES.list_descendants(scene.place) if place != scene.place]
+    )
     return None if not below else scene._replace(place=rng.choice(below))
 
 
 def _add_time(scene: Scene, rng: random.Random) -> Scene | None:
-    below = _ALL_TIMES if scene.time is None else [time for time in TIMES.below(scene.time) if time != scene.time]
+    below = (
+        _ALL_TIMES
+        if scene.time is None
+        else [time for time in TIMES.list_descendants(scene.time) if time != scene.time]
+    )
     return None if not below else scene._replace(time=rng.choice(below))
 
 
 def _narrow_noun(scene: Scene, rng: random.Random) -> Scene | None:
     index, entity = rng.choice(tuple(enumerate(scene.participants)))
-    noun = _pick(rng, [noun for noun in NOUNS.below(entity.noun) if noun != entity.noun])
+    noun = _pick(rng, [noun for noun in NOUNS.list_descendants(entity.noun) if noun != entity.noun])
     return None if noun is None else scene.with_participant(index, _renamed(entity, noun))
 
 
@@ -252,7 +260,9 @@ def _narrow_verb(scene: Scene, rng: random.Random) -> Scene | None:
     if scene.verb is None:
         return None
     takes = scene.patient is not None
-    below = [verb for verb in VERBS.below(scene.verb) if verb != scene.verb and bool(VERB[verb].patients) == takes]
+    below = [
+        verb for verb in VERBS.list_descendants(scene.verb) if verb != scene.verb and bool(VERB[verb].patients) == takes
+    ]
     return None if not below else scene._replace(verb=rng.choice(below))
 
 
@@ -283,7 +293,7 @@ def _companions(verb: str) -> tuple[str, ...]:
     return tuple(sorted(other for pair in INDEPENDENT if verb in pair for other in pair if other != verb))
 
 
-# ---- something that cannot be true as well
+# ---- incompatible replacements
 
 
 def _change_noun(scene: Scene, rng: random.Random) -> Scene | None:
@@ -294,11 +304,11 @@ def _change_noun(scene: Scene, rng: random.Random) -> Scene | None:
 
 @cache
 def _rivals(noun: str) -> tuple[str, ...]:
-    """Return the nouns that exclude this one and are of its kind, or share a parent with it."""
+    """List the nouns that exclude a noun and have the same type or a common parent."""
     parents = set(NOUN[noun].parents) - {"thing"}
     return tuple(
         other
-        for other in NOUNS.excluded(noun)
+        for other in NOUNS.list_exclusive(noun)
         if NOUN[other].words and ((noun in _ANIMATE and other in _ANIMATE) or parents & set(NOUN[other].parents))
     )
 
@@ -308,7 +318,7 @@ def _change_adjective(scene: Scene, rng: random.Random) -> Scene | None:
         return None
     index, entity = found
     gone = rng.choice(entity.adjectives)
-    word = _pick(rng, [word for word in ADJECTIVES.excluded(gone) if word in NOUN[entity.noun].adjectives])
+    word = _pick(rng, [word for word in ADJECTIVES.list_exclusive(gone) if word in NOUN[entity.noun].adjectives])
     if word is None:
         return None
     kept = (other for other in entity.adjectives if other != gone)
@@ -327,17 +337,17 @@ def _change_colour(scene: Scene, rng: random.Random) -> Scene | None:
 def _change_verb(scene: Scene, rng: random.Random) -> Scene | None:
     if scene.verb is None:
         return None
-    verb = _pick(rng, [verb for verb in VERBS.excluded(scene.verb) if VERB[verb].words])
+    verb = _pick(rng, [verb for verb in VERBS.list_exclusive(scene.verb) if VERB[verb].words])
     return None if verb is None else _with_verb(scene, verb)
 
 
 def _change_place(scene: Scene, rng: random.Random) -> Scene | None:
-    other = None if scene.place is None else _pick(rng, PLACES.excluded(scene.place))
+    other = None if scene.place is None else _pick(rng, PLACES.list_exclusive(scene.place))
     return None if other is None else scene._replace(place=other)
 
 
 def _change_time(scene: Scene, rng: random.Random) -> Scene | None:
-    other = None if scene.time is None else _pick(rng, TIMES.excluded(scene.time))
+    other = None if scene.time is None else _pick(rng, TIMES.list_exclusive(scene.time))
     return None if other is None else scene._replace(time=other)
 
 
@@ -349,10 +359,10 @@ def _change_count(scene: Scene, rng: random.Random) -> Scene | None:
 
 
 def _draw_anew(scene: Scene, rng: random.Random) -> Scene | None:
-    return draw(rng)
+    return draw_scene(rng)
 
 
-# ---- the same words in other places
+# ---- the same words in another order
 
 
 def _swap_roles(scene: Scene, rng: random.Random) -> Scene | None:
@@ -367,7 +377,7 @@ def _two(scene: Scene) -> tuple[Entity, Entity] | None:
 
 
 def _swap_adjectives(scene: Scene, rng: random.Random) -> Scene | None:
-    """Exchange one adjective of the one with one of the other, or give one away where the other has none."""
+    """Exchange an adjective of each of two participants, or move one if the other has none."""
     if (both := _two(scene)) is None:
         return None
     one, other = both
@@ -408,8 +418,8 @@ CHANGE: tuple[Edit, ...] = (
 SWAP: tuple[Edit, ...] = (_swap_roles, _swap_roles, _swap_adjectives, _swap_gear)
 
 
-def apply(edits: Sequence[Edit], scene: Scene, rng: random.Random) -> Scene | None:
-    """Return the scene after one of the edits, drawn at random; None if of three drawn none applies soundly."""
+def apply_random_edit(edits: Sequence[Edit], scene: Scene, rng: random.Random) -> Scene | None:
+    """Apply a random edit to a scene; None if three sampled edits do not apply or produce unsound scenes."""
     for _ in range(3):
         changed = rng.choice(edits)(scene, rng)
         if changed is not None and changed != scene and is_sound(changed):

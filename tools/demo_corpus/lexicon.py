@@ -1,7 +1,7 @@
-"""The words of the demonstration corpus: what each means, what it may go with, and how it is written.
+"""Lexicon of the demonstration corpus: meaning, selectional restrictions and spelling of each word.
 
-Meaning is kept apart from spelling. A *concept* ("child") has its place in a taxonomy; its *words* ("child", "kid")
-are synonyms, and no word belongs to two concepts of one kind. Everything a label depends on is stated here.
+A *concept* ("child") has a position in a taxonomy. The *words* of a concept ("child", "kid") are synonyms, and no word
+belongs to two concepts with the same part of speech. All lexical information that affects labels is in this module.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ STATE: Final = ("wet", "dirty")
 
 
 class Noun(NamedTuple):
-    """One noun.
+    """Noun of the lexicon.
 
     Attributes:
-        concept: its name in `NOUNS`.
-        parents: the concepts directly above it.
-        words: synonyms as (singular, plural); none for a concept that only orders others.
-        adjectives: the concepts of `ADJECTIVES` that may describe it.
-        implies: adjectives that are true of all it names, itself included ("young" of a puppy).
-        outdoor: kept out of the house (a cow, a bus).
-        mass: uncounted, singular and without article ("coffee").
+        concept: Name in `NOUNS`.
+        parents: Direct hypernyms.
+        words: Synonyms as (singular, plural); empty for abstract concepts.
+        adjectives: Concepts in `ADJECTIVES` that may modify the noun.
+        implies: Adjectives that the noun implies ("young" for a puppy).
+        outdoor: Whether the noun occurs only outdoors (a cow, a bus).
+        mass: Whether the noun is a mass noun: singular, without article ("coffee").
     """
 
     concept: str
@@ -42,7 +42,7 @@ class Noun(NamedTuple):
 
 
 def _regular(words: str, parents: str = "", adjectives: tuple[str, ...] = (), outdoor: bool = False) -> list[Noun]:
-    """Make nouns, each named by its word, with the plural in -s or -es."""
+    """Build nouns with regular plurals, named after their words."""
     return [
         Noun(
             word, tuple(parents.split()), ((word, word + ("es" if word[-1] in "xh" else "s")),), adjectives, (), outdoor
@@ -59,7 +59,7 @@ _ADULT: Final = AGE + HEIGHT + MOOD
 _CHILD: Final = SIZE[:2] + MOOD
 _ANIMAL: Final = AGE + SIZE[:2] + FUR + STATE
 _PET: Final = AGE + SIZE + FUR + STATE
-_INFANT: Final = SIZE + FUR + STATE  # its age is in its name
+_INFANT: Final = SIZE + FUR + STATE  # The noun implies the age.
 _THING: Final = SIZE[:2] + COLOUR
 
 _NOUNS: Final = (
@@ -110,7 +110,7 @@ _NOUNS: Final = (
     *_regular("plant", "thing", SIZE[:2]),
     *_regular("flower", "plant", ("big", "small", "red", "yellow", "white", "blue")),
     *_regular("rose tulip", "flower", ("red", "yellow", "white")),
-    # what people and pets have on or with them
+    # clothes and carried objects of people and pets
     *_regular("coat", "thing", COLOUR),
     *_regular("raincoat", "coat", COLOUR),
     *_regular("hat", "thing", COLOUR),
@@ -130,7 +130,12 @@ NOUNS: Final = Taxonomy(
         ("person", "animal", "thing"),
         ("adult", "child"),
         ("male", "female"),
-        ("chef", "farmer", "nurse", "teacher"),  # one may be two of them, but not in one caption and its paraphrase
+        (
+            "chef",
+            "farmer",
+            "nurse",
+            "teacher",
+        ),  # A person may have two of these roles, but not in a caption and its paraphrase.
         ("dog", "cat", "horse", "cow", "goat", "sheep"),
         ("poodle", "terrier"),
         ("book", "newspaper", "magazine"),
@@ -153,7 +158,7 @@ PET_GEAR: Final = ("collar",)
 
 
 class Adjective(NamedTuple):
-    """One adjective: its concept, its synonyms, what lies directly above, and its place before the noun."""
+    """Adjective: concept, synonyms, direct hypernyms, and position before the noun."""
 
     concept: str
     words: tuple[str, ...]
@@ -181,33 +186,34 @@ RELATIVE: Final = frozenset(SIZE + HEIGHT)
 """Adjectives that depend on the noun: a big puppy need not be a big animal."""
 
 
-def traits_of(noun: str) -> frozenset[str]:
-    """Return the adjectives that the noun alone implies, its own and those of all above it.
+def get_implied_adjectives(noun: str) -> frozenset[str]:
+    """Look up the adjectives that a noun implies, including those of its hypernyms.
 
-    >>> sorted(traits_of("girl"))
+    >>> sorted(get_implied_adjectives("girl"))
     ['young']
     """
     return _TRAITS[noun]
 
 
 _TRAITS: Final = {
-    name: frozenset(trait for above in (name, *NOUNS.above(name)) for trait in NOUN[above].implies) for name in NOUN
+    name: frozenset(trait for above in (name, *NOUNS.list_ancestors(name)) for trait in NOUN[above].implies)
+    for name in NOUN
 }
 
 
 class Verb(NamedTuple):
-    """One verb.
+    """Verb of the lexicon.
 
     Attributes:
-        concept: its name in `VERBS`.
-        parents: the concepts directly above it.
-        words: synonyms as (present participle, past participle); the latter empty where a passive would be odd.
-        agents: the nouns under which whoever does it falls.
-        patients: the nouns under which whatever it is done to falls; empty for an intransitive verb.
-        optional: the object may be left unsaid ("is reading").
-        where: the places under which its place falls; empty for any.
-        together: takes two or more ("are chatting").
-        joined: of two that do it one may do it "with" the other; of sleep that would say something else.
+        concept: Name in `VERBS`.
+        parents: Direct hypernyms.
+        words: Synonyms as (present participle, past participle); without the latter, the verb has no passive.
+        agents: Hypernyms of possible agents.
+        patients: Hypernyms of possible patients; empty for an intransitive verb.
+        optional: Whether the object is optional ("is reading").
+        where: Hypernyms of possible places; empty for any place.
+        together: Whether the verb needs two or more agents ("are chatting").
+        joined: Whether "A does it with B" means that both do it, which is false for "sleep".
     """
 
     concept: str
@@ -225,11 +231,11 @@ _BEINGS: Final = ("person", "animal")
 _SMALL_PETS: Final = ("puppy", "kitten", "cat")
 
 _VERBS: Final = (
-    # these three are no words, they only say what cannot go together
+    # These three concepts have no words. They only exclude each other's hyponyms.
     Verb("active"),
     Verb("work", ("active",)),
     Verb("upright"),
-    # what one does alone
+    # intransitive verbs
     Verb("rest", (), (("resting", ""),), _BEINGS, joined=False),
     Verb("sleep", ("rest",), (("sleeping", ""),), _BEINGS, joined=False),
     Verb("nap", ("sleep",), (("napping", ""), ("taking a nap", "")), _BEINGS, joined=False),
@@ -249,7 +255,7 @@ _VERBS: Final = (
     Verb("sing", ("make_music",), (("singing", ""),), ("person",)),
     Verb("talk", ("active",), (("talking", ""),), ("person",), together=True),
     Verb("chat", ("talk",), (("chatting", ""),), ("person",), together=True),
-    # what one being does to another; where both may be either, the swapped sentence is as fluent
+    # Transitive verbs between beings. If both roles allow the same nouns, the swapped sentence is fluent too.
     Verb("follow", ("move",), (("following", "followed"),), _BEINGS, _BEINGS),
     Verb("chase", ("follow",), (("chasing", "chased"), ("running after", "")), _BEINGS, _BEINGS),
     Verb(
@@ -281,7 +287,7 @@ _VERBS: Final = (
         ("adult",),
         (*_SMALL_PETS, "toddler", "box", "basket", "ladder"),
     ),
-    # what one does with a thing
+    # transitive verbs with things
     Verb(
         "read", ("active",), (("reading", "read"),), ("adult", "girl", "boy"), ("book", "newspaper", "magazine"), True
     ),
@@ -375,11 +381,11 @@ INDEPENDENT: Final = frozenset(
         *product(("play",), ("run", "jump", "sing")),
     )
 )
-"""Pairs of verbs of which either may be true or false beside the other, whoever reads it: safe to call neutral."""
+"""Pairs of verbs that are clearly independent, so that the label is neutral."""
 
 
 class Phrase(NamedTuple):
-    """A place or a time: its concept, the phrases that say it, what lies directly above it."""
+    """Place or time: concept, synonymous phrases, and direct hypernyms."""
 
     concept: str
     words: tuple[str, ...]
@@ -397,7 +403,7 @@ _PLACES: Final = (
     Phrase("field", ("in the field",), ("outdoors",)),
     Phrase("forest", ("in the forest", "in the woods"), ("outdoors",)),
     Phrase("market", ("at the market",), ("outdoors",)),
-    Phrase("farm", ("on the farm",)),  # a barn is on the farm too, hence not under outdoors
+    Phrase("farm", ("on the farm",)),  # A barn is on a farm too, so a farm is not always outdoors.
     Phrase("river", ("near the river", "by the river"), ("outdoors", "near_water")),
     Phrase("lake", ("near the lake", "by the lake"), ("outdoors", "near_water")),
     Phrase("kitchen", ("in the kitchen",), ("indoors",)),
@@ -423,7 +429,7 @@ PLACES: Final = Taxonomy(
     ],
 )
 VAGUE_PLACES: Final = frozenset({"outdoors", "indoors", "near_water", "farm", "school"})
-"""Places that follow from others. What one does may hint at them, so they are said only where something named them."""
+"""Places that other places imply. An action may suggest them, so they occur only if the premise implies them."""
 
 _TIMES: Final = (
     Phrase("day", ("during the day",)),
@@ -440,16 +446,16 @@ TIMES: Final = Taxonomy(
 
 
 class Count(NamedTuple):
-    """How many: at least `low`, at most `high`; `word` stands before the noun."""
+    """Number of entities: at least `low`, at most `high`, with the determiner `word`."""
 
     low: int
     high: int
     word: str
 
 
-_MANY: Final = 10**6  # more than any picture holds
+_MANY: Final = 10**6  # more than in any picture
 COUNTS: Final = {
-    "one": Count(1, _MANY, "a"),  # "a dog" is at least one: two dogs in the picture make it true
+    "one": Count(1, _MANY, "a"),  # "A dog" means at least one dog, so it is also true of two dogs.
     "some": Count(2, _MANY, "some"),
     "two": Count(2, 2, "two"),
     "three": Count(3, 3, "three"),
@@ -459,5 +465,5 @@ COUNTS: Final = {
 
 
 def nouns_under(roots: Sequence[str]) -> list[str]:
-    """Return the nouns that have a word and fall under one of the roots, in the order of declaration."""
+    """List the nouns with words that are hyponyms of the roots, in the order of declaration."""
     return [noun.concept for noun in _NOUNS if noun.words and any(NOUNS.is_a(noun.concept, root) for root in roots)]

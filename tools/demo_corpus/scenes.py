@@ -1,4 +1,4 @@
-"""What a caption says, apart from its words: who does what to whom, where and when."""
+"""Scenes, which represent the meanings of captions: who does what to whom, where and when."""
 
 from functools import cache
 from typing import NamedTuple
@@ -14,25 +14,25 @@ from tools.demo_corpus.lexicon import (
     PLACES,
     VERB,
     WORN,
-    traits_of,
+    get_implied_adjectives,
 )
 
 
 class Gear(NamedTuple):
-    """Something worn or carried: a noun and perhaps a colour."""
+    """Worn or carried object: a noun with an optional color."""
 
     noun: str
     colour: str | None = None
 
 
 class Entity(NamedTuple):
-    """One participant, or a group of the same kind.
+    """Participant of a scene, or a group of equal participants.
 
     Attributes:
-        noun: a concept of `lexicon.NOUNS`.
-        number: a key of `lexicon.COUNTS`.
-        adjectives: concepts of `lexicon.ADJECTIVES`, sorted by `described`.
-        gear: what each of them wears or carries.
+        noun: Concept in `lexicon.NOUNS`.
+        number: Key of `lexicon.COUNTS`.
+        adjectives: Concepts in `lexicon.ADJECTIVES`, sorted by `described`.
+        gear: Object that each participant wears or carries; None if there is none.
     """
 
     noun: str
@@ -41,19 +41,19 @@ class Entity(NamedTuple):
     gear: Gear | None = None
 
     def described(self, *adjectives: str) -> "Entity":
-        """Return the same with exactly these adjectives, in one fixed order, so that equal meanings are equal."""
+        """Copy the entity with the given adjectives, in canonical order, so that equal meanings are equal."""
         return self._replace(adjectives=tuple(sorted(set(adjectives), key=lambda word: (ADJECTIVE[word].place, word))))
 
 
 class Scene(NamedTuple):
-    """The meaning of one caption. What is None or empty is left unsaid.
+    """Meaning of a caption. Details that are not mentioned are None or empty.
 
     Attributes:
-        agents: who does it: none (an agentless passive), one, or two that do it together.
-        verb: a concept of `lexicon.VERBS`; None says only that the one agent is there.
-        patient: whom or what it is done to.
-        place: a concept of `lexicon.PLACES`.
-        time: a concept of `lexicon.TIMES`.
+        agents: Agents: none (an agentless passive), one, or two that act together.
+        verb: Concept in `lexicon.VERBS`; None for a scene that only mentions one agent.
+        patient: Patient of the verb; None if there is none.
+        place: Concept in `lexicon.PLACES`.
+        time: Concept in `lexicon.TIMES`.
     """
 
     agents: tuple[Entity, ...]
@@ -64,53 +64,53 @@ class Scene(NamedTuple):
 
     @property
     def participants(self) -> tuple[Entity, ...]:
-        """The agents, then the patient where there is one."""
+        """Agents, followed by the patient if there is one."""
         return self.agents if self.patient is None else (*self.agents, self.patient)
 
     def with_participant(self, index: int, entity: Entity) -> "Scene":
-        """Return the same scene with another entity at that index of `participants`."""
+        """Copy the scene with another entity at an index of `participants`."""
         if index == len(self.agents):
             return self._replace(patient=entity)
         return self._replace(agents=(*self.agents[:index], entity, *self.agents[index + 1 :]))
 
 
-def gear_of(noun: str) -> tuple[str, ...]:
-    """Return what the noun may wear or carry, as nouns; nothing for a thing."""
+def list_gear(noun: str) -> tuple[str, ...]:
+    """List the objects that a noun may wear or carry; empty for things."""
     if NOUNS.is_a(noun, "person"):
         return WORN if NOUNS.is_a(noun, "toddler") else WORN + CARRIED
-    return PET_GEAR if NOUNS.related(noun, "dog") or NOUNS.related(noun, "cat") else ()
+    return PET_GEAR if NOUNS.are_related(noun, "dog") or NOUNS.are_related(noun, "cat") else ()
 
 
 def _sound_entity(entity: Entity) -> bool:
-    noun, traits = NOUN[entity.noun], traits_of(entity.noun)
+    noun, traits = NOUN[entity.noun], get_implied_adjectives(entity.noun)
     if noun.mass and entity != Entity(entity.noun):
         return False
     for adjective in entity.adjectives:
-        # "a young puppy" says young twice, "an old puppy" says what cannot be
+        # "A young puppy" is redundant, and "an old puppy" is contradictory.
         if adjective not in noun.adjectives or adjective in traits:
             return False
         if any(ADJECTIVES.excludes(adjective, other) for other in (*entity.adjectives, *traits)):
             return False
         if any(other != adjective and ADJECTIVES.is_a(other, adjective) for other in entity.adjectives):
             return False  # "a small tiny dog"
-    return entity.gear is None or entity.gear.noun in gear_of(entity.noun)
+    return entity.gear is None or entity.gear.noun in list_gear(entity.noun)
 
 
 def is_sound(scene: Scene) -> bool:
-    """Tell whether the scene is one that a fluent sentence of the grammar can say: no clash, nothing said twice."""
+    """Check whether the grammar has a fluent sentence for a scene: no contradiction and no redundancy."""
     people = scene.participants
     if not people or not all(_sound_entity(entity) for entity in people):
         return False
     for index, one in enumerate(people):
-        # "a man … a man" would need "another man", which says more
-        if any(NOUNS.related(one.noun, other.noun) for other in people[:index]):
+        # "A man … a man" would need "another man", which adds information.
+        if any(NOUNS.are_related(one.noun, other.noun) for other in people[:index]):
             return False
         if scene.place is not None and NOUN[one.noun].outdoor and not _fits(scene.place, ("outdoors", "barn")):
             return False
     if len(scene.agents) == 2 and any(entity.number != "one" for entity in scene.agents):
-        return False  # whose red coats are those of "two boys and three girls in red coats"?
+        return False  # "Two boys and three girls in red coats" is ambiguous.
     if scene.verb is None:
-        # "There is a dog." alone says too little to be a caption
+        # "There is a dog." has too few details for a caption.
         return len(people) == 1 and scene.patient is None and (scene.place is not None or people[0].gear is not None)
     verb = VERB[scene.verb]
     if scene.patient is None:
@@ -118,7 +118,7 @@ def is_sound(scene: Scene) -> bool:
             return False
     elif not _under(scene.patient.noun, verb.patients):
         return False
-    if not scene.agents and (scene.patient is None or not passive_of(scene)):
+    if not scene.agents and (scene.patient is None or not has_passive(scene)):
         return False
     if not all(_under(entity.noun, verb.agents) for entity in scene.agents):
         return False
@@ -127,19 +127,19 @@ def is_sound(scene: Scene) -> bool:
     return scene.place is None or not verb.where or _fits(scene.place, verb.where)
 
 
-def passive_of(scene: Scene) -> bool:
-    """Tell whether the scene has a passive sentence: a participle, and an object that one can count."""
+def has_passive(scene: Scene) -> bool:
+    """Check whether a scene has a passive sentence: a past participle and a countable patient."""
     if scene.verb is None or scene.patient is None:
         return False
     return any(past for _, past in VERB[scene.verb].words) and not NOUN[scene.patient.noun].mass
 
 
-@cache  # of few arguments, and asked for every scene drawn
+@cache  # Cached, because there are few arguments and each sampled scene calls this function.
 def _under(noun: str, roots: tuple[str, ...]) -> bool:
-    """Tell whether the noun is what a verb takes, or a more general word for some of it."""
-    return any(NOUNS.related(noun, root) for root in roots)
+    """Check whether a noun satisfies the selectional restriction of a verb, or is a hypernym of a noun that does."""
+    return any(NOUNS.are_related(noun, root) for root in roots)
 
 
 @cache
 def _fits(place: str, roots: tuple[str, ...]) -> bool:
-    return any(PLACES.related(place, root) for root in roots)
+    return any(PLACES.are_related(place, root) for root in roots)

@@ -1,14 +1,14 @@
-"""What follows from what: the labels of the demonstration corpus, computed from meanings.
+"""Semantics of the demonstration corpus: labels computed from the meanings of sentences.
 
 A scene is a set of constraints on a picture. The conventions, after those of SNLI:
 
 - Entailment: every constraint of the hypothesis follows from one of the premise's. "A dog" is at least one dog, "two
-  dogs" exactly two, and each of several that do something does it.
-- Both sentences describe **the same picture and the same event**: its participants are the same whoever names them.
-  Contradiction: under that reading a constraint of one side is incompatible with one of the other. So "a woman is
+  dogs" exactly two, and each member of a group performs the action.
+- Both sentences describe **the same picture and the same event**, with the same participants. Contradiction: under
+  this assumption, a constraint of one sentence is incompatible with a constraint of the other. So "a woman is
   reading" contradicts "a man is reading", and "the girl is chasing the dog" contradicts "the dog is chasing the girl"
-  (one chase has one chaser). A passive says what its active says.
-- Neutral: neither.
+  (one chase has one chaser). A passive sentence has the meaning of the active sentence.
+- Neutral: all other pairs.
 - Size is relative to the noun: "a big puppy" says nothing about "a big animal".
 """
 
@@ -25,7 +25,7 @@ from tools.demo_corpus.lexicon import (
     TIMES,
     VAGUE_PLACES,
     VERBS,
-    traits_of,
+    get_implied_adjectives,
 )
 from tools.demo_corpus.scenes import Entity, Gear, Scene
 from tools.demo_corpus.taxonomy import Taxonomy
@@ -33,10 +33,10 @@ from unbag.data import labels
 
 
 def entails(premise: Scene, hypothesis: Scene) -> bool:
-    """Tell whether the hypothesis is true of every picture of which the premise is. Reflexive and transitive."""
+    """Check whether the hypothesis is true of every picture of which the premise is true. Reflexive and transitive."""
     if not (_covers(PLACES, premise.place, hypothesis.place) and _covers(TIMES, premise.time, hypothesis.time)):
         return False
-    if hypothesis.verb is None:  # it says only that somebody is there, in whatever role
+    if hypothesis.verb is None:  # The hypothesis only mentions a participant, in any role.
         return _match(hypothesis.agents, premise.participants, _entity_follows)
     if premise.verb is None or not VERBS.is_a(premise.verb, hypothesis.verb):
         return False
@@ -46,38 +46,37 @@ def entails(premise: Scene, hypothesis: Scene) -> bool:
 
 
 def contradicts(one: Scene, other: Scene) -> bool:
-    """Tell whether no picture, read as one event with the same participants, is described by both. Symmetric."""
+    """Check whether no picture of a single event with the same participants satisfies both sentences. Symmetric."""
     if _clash_in_setting(one, other):
         return True
     if one.verb is None or other.verb is None:
         return not _can_be_same(one.participants, other.participants)
     if VERBS.excludes(one.verb, other.verb) or not _can_be_same(one.agents, other.agents):
         return True
-    # Two verbs that have nothing to do with each other may each have an object of its own.
-    return VERBS.related(one.verb, other.verb) and not _can_be_same(_patients(one), _patients(other))
+    # Two unrelated verbs may have different objects.
+    return VERBS.are_related(one.verb, other.verb) and not _can_be_same(_patients(one), _patients(other))
 
 
 def label(premise: Scene, hypothesis: Scene) -> str:
-    """Return the pair's label, one of `data.labels.LABELS`."""
+    """Compute the label of a pair, one of `data.labels.LABELS`."""
     if entails(premise, hypothesis):
         return labels.ENTAILMENT
     return labels.CONTRADICTION if contradicts(premise, hypothesis) else labels.NEUTRAL
 
 
 def is_clear(premise: Scene, hypothesis: Scene) -> bool:
-    """Tell whether the label is beyond reasonable dispute, so that the pair may enter the corpus.
+    """Check whether the label of a pair is undisputed, as required for the corpus.
 
-    The conventions decide every pair; careful readers would still quarrel with some of their verdicts. Those are:
-    "a dog" beside "two dogs" as hypothesis; two named participants beside a group that may be the two of them; size
-    beside a changed noun; a young adult beside a child; a bystander that the premise does not mention; who is whom
-    when the verbs differ and the roles seem crossed; other participants doing something unrelated; verbs that often but
-    not always go together; a vague place that the action suggests; two places that may or may not be one, as a river
-    and a lake.
+    The conventions determine a label for every pair, but annotators may disagree with some labels. The following pairs
+    are excluded: "a dog" as premise of "two dogs"; two participants and a group that may consist of them; size with a
+    changed noun; a young adult and a child; a bystander that the premise does not mention; different verbs with
+    apparently crossed roles; other participants with an unrelated action; verbs that often but not always co-occur; a
+    vague place that the action suggests; and two places that may be the same, such as a river and a lake.
     """
     if premise.place is None:
         if hypothesis.place in VAGUE_PLACES:
             return False
-    elif hypothesis.place is not None and not PLACES.related(premise.place, hypothesis.place):
+    elif hypothesis.place is not None and not PLACES.are_related(premise.place, hypothesis.place):
         if not PLACES.excludes(premise.place, hypothesis.place):
             return False
     if (len(premise.agents) == 2 and _has_group(hypothesis)) or (len(hypothesis.agents) == 2 and _has_group(premise)):
@@ -86,7 +85,7 @@ def is_clear(premise: Scene, hypothesis: Scene) -> bool:
         return False
     if premise.verb is None or hypothesis.verb is None:
         return all(any(not NOUNS.excludes(p.noun, h.noun) for p in premise.participants) for h in hypothesis.agents)
-    related = VERBS.related(premise.verb, hypothesis.verb)
+    related = VERBS.are_related(premise.verb, hypothesis.verb)
     if related and (premise.patient is None) == (hypothesis.patient is None):
         return not _half_swapped(premise, hypothesis)
     if not premise.agents or not hypothesis.agents:
@@ -95,7 +94,7 @@ def is_clear(premise: Scene, hypothesis: Scene) -> bool:
         return False
     if related or VERBS.excludes(premise.verb, hypothesis.verb) or _clash_in_setting(premise, hypothesis):
         return True
-    # A woman reads, a man eats: one picture may well hold both, whatever the convention says of its participants.
+    # "A woman reads", "a man eats": both may be in one picture, contrary to the convention on participants.
     return frozenset((premise.verb, hypothesis.verb)) in INDEPENDENT and not contradicts(premise, hypothesis)
 
 
@@ -116,7 +115,7 @@ def _clash_in_setting(one: Scene, other: Scene) -> bool:
 
 
 def _match(few: Sequence[Entity], many: Sequence[Entity], holds: Callable[[Entity, Entity], bool]) -> bool:
-    """Tell whether each of `few` can be given one of `many`, no two the same, such that `holds(of many, of few)`."""
+    """Check whether there is an injective map from `few` to `many` whose pairs satisfy `holds(of_many, of_few)`."""
     return any(
         all(holds(theirs, ours) for theirs, ours in zip(chosen, few, strict=True))
         for chosen in permutations(many, len(few))
@@ -124,13 +123,13 @@ def _match(few: Sequence[Entity], many: Sequence[Entity], holds: Callable[[Entit
 
 
 def _can_be_same(one: Sequence[Entity], other: Sequence[Entity]) -> bool:
-    """Tell whether the side that names fewer participants may be naming some of those of the other side."""
+    """Check whether the participants of the shorter list may be among those of the longer list."""
     few, many = sorted((one, other), key=len)
     return _match(few, many, lambda theirs, ours: not _entities_clash(theirs, ours))
 
 
 def _adjectives(entity: Entity) -> tuple[str, ...]:
-    return (*entity.adjectives, *traits_of(entity.noun))
+    return (*entity.adjectives, *get_implied_adjectives(entity.noun))
 
 
 def _entity_follows(premise: Entity, hypothesis: Entity) -> bool:
@@ -160,7 +159,7 @@ def _entities_clash(one: Entity, other: Entity) -> bool:
             continue
         if any(ADJECTIVES.excludes(adjective, theirs) for theirs in _adjectives(other)):
             return True
-    if one.gear is None or other.gear is None or not NOUNS.related(one.gear.noun, other.gear.noun):
+    if one.gear is None or other.gear is None or not NOUNS.are_related(one.gear.noun, other.gear.noun):
         return False
     return one.gear.colour is not None and other.gear.colour is not None and one.gear.colour != other.gear.colour
 
@@ -183,20 +182,20 @@ def _entities_clear(premise: Entity, hypothesis: Entity) -> bool:
 
 
 def _half_swapped(one: Scene, other: Scene) -> bool:
-    """Tell whether each names as agent what the other names as patient, and neither noun rules out the other.
+    """Check whether agent and patient are exchanged between the scenes, with compatible nouns.
 
-    "A boy is pushing a toddler" and "a toddler is pushing a boy": the roles are exchanged, and yet the boy may be
+    "A boy is pushing a toddler" and "a toddler is pushing a boy": the roles are exchanged, but the boy may be
     the toddler.
     """
     if one.patient is None or other.patient is None or not one.agents or not other.agents:
         return False
     first, second = one.agents[0].noun, one.patient.noun
-    crossed = NOUNS.related(first, other.patient.noun) and NOUNS.related(second, other.agents[0].noun)
-    return crossed and not NOUNS.related(first, other.agents[0].noun) and not NOUNS.excludes(first, second)
+    crossed = NOUNS.are_related(first, other.patient.noun) and NOUNS.are_related(second, other.agents[0].noun)
+    return crossed and not NOUNS.are_related(first, other.agents[0].noun) and not NOUNS.excludes(first, second)
 
 
 def _crossed(one: Scene, other: Scene) -> bool:
-    """Tell whether who acts in `other` may be whom it is done to in `one`, and is none of those who act there."""
+    """Check whether an agent of `other` may be the patient of `one` and cannot be an agent of `one`."""
     if one.patient is None:
         return False
     patient = one.patient

@@ -1,16 +1,16 @@
-"""Meanings to English: several fluent sentences for one scene.
+"""Generation of English sentences from scenes. A scene has several fluent sentences.
 
-Every sentence begins with a capital and ends with a full stop; words are joined by single spaces. No contractions and
-no hyphens, so that any tokenizer finds the same words.
+Each sentence begins with a capital letter and ends with a period. Single spaces separate the words. There are no
+contractions or hyphens, so that all tokenizers find the same words.
 """
 
 import random
 
 from tools.demo_corpus.lexicon import ADJECTIVE, COUNTS, NOUN, PLACE, TIME, VERB, WORN, nouns_under
-from tools.demo_corpus.scenes import Entity, Gear, Scene, passive_of
+from tools.demo_corpus.scenes import Entity, Gear, Scene, has_passive
 
 FORMS = ("active", "fronted", "passive", "there", "relative", "with", "located")
-"""The surface forms: "A boy is feeding a dog in the park." "In the park, a boy …" "A dog is being fed by a boy …"
+"""Surface forms: "A boy is feeding a dog in the park." "In the park, a boy …" "A dog is being fed by a boy …"
 "There is a boy feeding a dog …" "The boy who is feeding a dog … is wearing a red coat." "A boy is running with a dog …"
 "A boy in a red coat is in the park." (the last where no action is said)."""
 
@@ -18,8 +18,8 @@ _COMMON = ("active", "active", "fronted", "passive", "passive", "there", "relati
 _ANIMATE = frozenset(nouns_under(("person", "animal")))
 
 
-def forms_of(scene: Scene) -> tuple[str, ...]:
-    """Return the surface forms that can say the scene, never none for a sound one; in the order of `FORMS`."""
+def list_forms(scene: Scene) -> tuple[str, ...]:
+    """List the possible surface forms of a scene, in the order of `FORMS`. A sound scene has at least one."""
     if scene.verb is None:
         return ("there",) if scene.place is None else ("there", "located")
     if not scene.agents:
@@ -27,7 +27,7 @@ def forms_of(scene: Scene) -> tuple[str, ...]:
     forms = ["active"]
     if scene.place is not None or scene.time is not None:
         forms.append("fronted")
-    if passive_of(scene):
+    if has_passive(scene):
         forms.append("passive")
     if len(scene.agents) == 1:
         forms.append("there")
@@ -39,23 +39,23 @@ def forms_of(scene: Scene) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def say(scene: Scene, rng: random.Random, form: str | None = None, definite: bool | None = None) -> str:
-    """Return one sentence that means the scene.
+def write_sentence(scene: Scene, rng: random.Random, form: str | None = None, definite: bool | None = None) -> str:
+    """Generate a sentence for a scene.
 
     Args:
-        scene: a sound scene.
-        rng: draws the form, the synonyms and the article.
-        form: one of `forms_of(scene)`; drawn where None.
-        definite: "the dog" rather than "a dog" (never after "there is", which would point); drawn where None.
+        scene: Sound scene.
+        rng: Random generator for the form, the synonyms and the article.
+        form: One of `list_forms(scene)` (default: random).
+        definite: Whether to use "the dog" instead of "a dog", except after "there is" (default: random).
 
     Raises:
-        ValueError: if the form cannot say this scene.
+        ValueError: If the scene does not have this form.
     """
-    possible = forms_of(scene)
+    possible = list_forms(scene)
     if form is None:
         form = rng.choice([one for one in _COMMON if one in possible])
     elif form not in possible:
-        raise ValueError(f"expected one of the forms {list(possible)} for this scene, got {form!r}")
+        raise ValueError(f"form: expected one of {list(possible)} for this scene, got {form!r}; use one of these")
     if definite is None:
         definite = rng.random() < 0.25
     words = _arrange(scene, form, definite and form != "there", rng)
@@ -109,14 +109,14 @@ def _together(scene: Scene, definite: bool, rng: random.Random, subject: bool = 
 
 
 def _phrase(entity: Entity, definite: bool, rng: random.Random, subject: bool = False, participle: bool = True) -> str:
-    """Return the noun phrase.
+    """Generate the noun phrase of an entity.
 
     Args:
-        entity: what it names.
-        definite: "the dog" rather than "a dog"; things and "several" stay indefinite.
-        rng: draws the synonyms.
-        subject: it stands where a bare plural would sound generic: "some books" rather than "books".
-        participle: "wearing a red coat" may stand for "in a red coat".
+        entity: Entity of the noun phrase.
+        definite: Whether to use "the dog" instead of "a dog"; things and "several" are always indefinite.
+        rng: Random generator for the synonyms.
+        subject: Whether a bare plural would sound generic in this position, so that "some books" replaces "books".
+        participle: Whether "wearing a red coat" may replace "in a red coat".
     """
     noun = NOUN[entity.noun]
     singular, plural = rng.choice(noun.words)
@@ -146,7 +146,7 @@ def _how_had(gear: Gear, participle: bool, rng: random.Random) -> str:
 
 
 def _gear(gear: Gear, count: str) -> str:
-    """Return what is worn as a noun phrase; each of several has one, so theirs is a bare plural."""
+    """Generate the noun phrase of worn or carried objects; a bare plural for groups, whose members have one each."""
     singular, plural = NOUN[gear.noun].words[0]
     many = count != "one"
     words = [plural if many else singular]
@@ -156,5 +156,5 @@ def _gear(gear: Gear, count: str) -> str:
 
 
 def _article(word: str) -> str:
-    # By spelling: the lexicon has no "hour" or "unicorn", whose first letter and first sound disagree.
+    # By spelling, because the lexicon has no words such as "hour" or "unicorn".
     return "an" if word[0] in "aeiou" else "a"

@@ -1,21 +1,20 @@
-"""Concepts under concepts, and which of them nothing can be at once."""
+"""Taxonomy of concepts with hypernymy and mutual exclusion."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 
 class Taxonomy:
-    """A finite set of concepts with two relations: `is_a` (a partial order) and `excludes` (symmetric).
+    """Finite set of concepts with two relations: `is_a` (a partial order) and `excludes` (symmetric).
 
-    Exclusion is declared for groups of concepts and holds for all that lies below: where dog and cat exclude each
-    other, so do puppy and kitten. The laws that make labels safe hold by construction: nothing is two things that
-    exclude each other, hence no concept both falls under another and excludes it.
+    Exclusion is declared for groups of concepts and is inherited: if dog and cat exclude each other, so do puppy and
+    kitten. By construction, no concept has two hypernyms that exclude each other, and no concept excludes a hypernym.
 
     Args:
-        parents: the concepts directly above each concept; every concept has an entry.
-        exclusive: groups whose members exclude each other pairwise.
+        parents: Direct hypernyms of each concept. Every concept has an entry.
+        exclusive: Groups of concepts that exclude each other pairwise.
 
     Raises:
-        ValueError: if a name has no entry, a concept lies above itself, or falls under two that exclude each other.
+        ValueError: If a name has no entry, the hypernyms contain a cycle, or a concept has two exclusive hypernyms.
 
     >>> animals = Taxonomy({"dog": (), "cat": (), "puppy": ("dog",)}, [("dog", "cat")])
     >>> animals.is_a("puppy", "dog"), animals.is_a("dog", "puppy"), animals.excludes("puppy", "cat")
@@ -30,42 +29,44 @@ class Taxonomy:
         self._excluded: dict[str, set[str]] = {name: set() for name in self._parents}
         for group in exclusive:
             if unknown := [name for name in group if name not in self._parents]:
-                raise ValueError(f"an exclusive group names {unknown}, which have no entry")
-            below = [(name, self.below(name)) for name in group]
+                raise ValueError(f"exclusive: expected concepts with an entry, got {unknown}; add entries")
+            below = [(name, self.list_descendants(name)) for name in group]
             for name, members in below:
                 others = {other for theirs, others in below if theirs != name for other in others}
                 if both := sorted(others.intersection(members)):
-                    raise ValueError(f"{both} fall under {name!r} and under another of the exclusive group {group}")
+                    raise ValueError(
+                        f"exclusive: expected disjoint concepts, got {both} below two of {group}; remove one"
+                    )
                 for member in members:
                     self._excluded[member] |= others
 
     def _climb(self, name: str, path: tuple[str, ...]) -> frozenset[str]:
         if name not in self._parents:
-            raise ValueError(f"{path[-1]!r} has the parent {name!r}, which has no entry")
+            raise ValueError(f"parents: expected an entry for {name!r}, the parent of {path[-1]!r}, got none; add it")
         if name in path:
-            raise ValueError(f"{name!r} lies above itself: {' < '.join((*path, name))}")
+            raise ValueError(f"parents: expected no cycle, got {' < '.join((*path, name))}; remove a parent")
         return frozenset({name}).union(*(self._climb(above, (*path, name)) for above in self._parents[name]))
 
     def is_a(self, narrow: str, wide: str) -> bool:
-        """Tell whether whatever is `narrow` is `wide`; true of a concept and itself."""
+        """Check whether `wide` equals `narrow` or is a hypernym of `narrow`."""
         return wide in self._ancestors[narrow]
 
     def excludes(self, one: str, other: str) -> bool:
-        """Tell whether nothing can be both."""
+        """Check whether two concepts exclude each other."""
         return other in self._excluded[one]
 
-    def related(self, one: str, other: str) -> bool:
-        """Tell whether one of the two falls under the other."""
+    def are_related(self, one: str, other: str) -> bool:
+        """Check whether one of two concepts is a hyponym of the other, or both are equal."""
         return self.is_a(one, other) or self.is_a(other, one)
 
-    def above(self, name: str) -> list[str]:
-        """Return what lies strictly above, sorted by name."""
+    def list_ancestors(self, name: str) -> list[str]:
+        """List the hypernyms of a concept, sorted by name."""
         return sorted(self._ancestors[name] - {name})
 
-    def below(self, name: str) -> list[str]:
-        """Return the concept itself and what lies below it, in the order of declaration."""
+    def list_descendants(self, name: str) -> list[str]:
+        """List a concept and its hyponyms, in the order of declaration."""
         return [other for other, above in self._ancestors.items() if name in above]
 
-    def excluded(self, name: str) -> list[str]:
-        """Return what cannot be together with `name`, sorted by name."""
+    def list_exclusive(self, name: str) -> list[str]:
+        """List the concepts that exclude a concept, sorted by name."""
         return sorted(self._excluded[name])

@@ -1,4 +1,4 @@
-"""Word vectors out of sentences: which frequent words a word is met with more often than by chance."""
+"""Word vectors computed from sentences: positive pointwise mutual information with frequent words."""
 
 import math
 from collections import Counter
@@ -8,18 +8,18 @@ from typing import Final
 from unbag.data.text.tokens import tokenize
 
 DIMENSIONS: Final = 200
-"""The most frequent words, beside which all words are counted. ReSNLI's model of words alone, fitted to the validation
-pairs, then tells 59 % of their labels; with 64 dimensions 47 %, with one for every word 63 %."""
+"""Number of context words, the most frequent ones. With ReSNLI's bag-of-words model fitted to the validation pairs, the
+accuracy on these pairs is 59 %. It is 47 % with 64 dimensions, and 63 % with one dimension per word."""
 
 
-def lines(sentences: Iterable[str]) -> list[str]:
-    """Return the vectors as lines of text as GloVe writes them, the most frequent word's first.
+def build_vector_lines(sentences: Iterable[str]) -> list[str]:
+    """Compute word vectors as lines in GloVe's text format, sorted by descending word frequency.
 
-    A number is the positive pointwise mutual information of two words, max(0, ln p(w, c) / p(w) p(c)), where p is the
-    share of the sentences that have the words; of a word with itself it is 0. Counts and a logarithm to two decimals
-    are the same on every machine, which a decomposition would not be.
+    A component is the positive pointwise mutual information of two words, max(0, ln p(w, c) / p(w) p(c)). The
+    probability p is the share of sentences that contain the words. The value for a word and itself is 0. Counts and
+    logarithms with two decimals are equal on all machines, unlike the results of a matrix factorization.
 
-    >>> lines(["A dog runs.", "A cat sits.", "A dog barks."])[2]
+    >>> build_vector_lines(["A dog runs.", "A cat sits.", "A dog barks."])[2]
     'dog 0.00 0.00 0.00 0.41 0.00 0.41 0.00'
     """
     having: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Trains the network that `unbag demo` puts beside a bag of words: `python -m tools.demo_reader` writes its weights.
+"""Training of the network that `unbag demo` compares with a bag of words (`python -m tools.demo_reader`).
 
-`network` is the network in torch, `training` how it learns.
+`network` defines the network in PyTorch, and `training` the training loop.
 """

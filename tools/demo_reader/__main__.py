@@ -1,4 +1,4 @@
-"""Train the demonstration's reader and write its weights: `python -m tools.demo_reader`, some minutes on one core."""
+"""Train the network of the demonstration and write the weights: `python -m tools.demo_reader` (minutes on one core)."""
 
 import hashlib
 import json
@@ -17,27 +17,28 @@ from unbag.utils.hashing import hash_file
 _MADE_BY: Final = (demo.get_demo_file("train"), Path(network.__file__), Path(training.__file__))
 
 
-def made_by() -> str:
-    """Return a hash of all that decides the weights, but for torch and the machine: the pairs, and how they are learnt.
+def compute_training_hash() -> str:
+    """Compute the hash of the training pairs and the training code, which determine the weights.
 
-    Training again on other processors gives other last bits, so the weights are known by what they were made by.
+    The last bits of the weights also depend on PyTorch and the processor. Weights are therefore identified by this
+    hash.
     """
     return hashlib.sha256("".join(map(hash_file, _MADE_BY)).encode()).hexdigest()
 
 
 def main() -> None:
-    """Train and write."""
-    torch.set_num_threads(1)  # as many as every machine has
+    """Train the network, and write the weights."""
+    torch.set_num_threads(1)  # for results that do not depend on the number of cores
     pairs = list(demo.iter_demo_pairs("train"))
     record = {
         "words": training.vocabulary(pairs),
         "reach": network.REACH,
         "heads": network.HEADS,
         "training": demo.get_demo_file("train").name,
-        "made_by": made_by(),
+        "made_by": compute_training_hash(),
     }
     trained = training.train(pairs)
-    # Half precision is half the size; the answers are the same to three digits.
+    # Half precision halves the file size. The predictions are equal to three digits.
     weights = {name: tensor.to(torch.float16).contiguous() for name, tensor in trained.state_dict().items()}
     with atomic_write(demo_reader.WEIGHTS) as tmp:
         tmp.write_bytes(save(weights, metadata={demo_reader.RECORD: json.dumps(record)}))

@@ -1,8 +1,8 @@
-"""Monotonicity pairs of our own making: contexts of many shapes, and in each a phrase made more general or specific.
+"""Synthetic monotonicity pairs: sentence templates in which a phrase becomes more general or more specific.
 
-A context is a sentence with a place in it, and what its place does to inclusions; its label follows. A third of the
-contexts and some of the ways to make a phrase specific are held out: they were written before the labeller's rules
-were tuned, and no rule was made for them.
+A template is a sentence with a slot, whose monotonicity determines the label. A third of the templates and some of the
+phrase types are held out. All pairs were written before the rules of the labeler were tuned, and no rule was added for
+held-out pairs.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from unbag.data.text.grammar import adapt_article
 Polarity = Literal["up", "down", "neither"]
 
 
-class Context(NamedTuple):
-    """A sentence with a place, and what it does to inclusions.
+class ContextTemplate(NamedTuple):
+    """Sentence template with a slot, and the monotonicity of the slot.
 
-    The place is `{n}` (plural noun), `{s}` (singular) or `{v}`, `{z}`, `{g}`, `{d}` (sing, sings, singing, sang).
+    The slot is `{n}` (plural noun), `{s}` (singular) or `{v}`, `{z}`, `{g}`, `{d}` (sing, sings, singing, sang).
     """
 
     text: str
@@ -25,8 +25,8 @@ class Context(NamedTuple):
     held_out: bool = False
 
 
-class Phrase(NamedTuple):
-    """A general phrase and a specific one, for places of some letters; verbs in the order of their four forms."""
+class PhrasePair(NamedTuple):
+    """General and specific phrase for slots with the given letters. Verbs have four forms, in slot order."""
 
     places: str
     general: tuple[str, ...]
@@ -35,17 +35,17 @@ class Phrase(NamedTuple):
     held_out: bool = False
 
 
-class Made(NamedTuple):
-    """A pair with its label.
+class MonotonicityPair(NamedTuple):
+    """Pair with a label, a template and a phrase type.
 
     Attributes:
-        premise: the sentence.
-        hypothesis: the sentence.
-        label: entailment or neutral, which is "not entailed" here.
-        context: the context's text.
-        way: how the specific phrase differs from the general one.
-        polarity: that of the context.
-        held_out: whether the context or the way was held out.
+        premise: First sentence.
+        hypothesis: Second sentence.
+        label: `entailment` or `neutral`, which means "not entailed" here.
+        context: Text of the template.
+        way: Type of the difference between the specific and the general phrase.
+        polarity: Polarity of the template.
+        held_out: Whether the template or the phrase type is held out.
     """
 
     premise: str
@@ -58,95 +58,95 @@ class Made(NamedTuple):
 
 
 CONTEXTS: Final = (
-    # Determiners, inside the noun phrase and outside.
-    Context("Some {n} arrived at noon.", "up"),
-    Context("The farmer bought some {n} yesterday.", "up"),
-    Context("Several {n} were waiting at the station.", "up", True),
-    Context("Many {n} came to the party.", "up"),
-    Context("A few {n} were left in the room.", "up", True),
-    Context("Two {n} crossed the road.", "up"),
-    Context("At least five {n} took part.", "up"),
-    Context("More than three {n} were found near the lake.", "up", True),
-    Context("Tom has seen {n} in the garden.", "up"),
-    Context("There are {n} behind the house.", "up"),
-    Context("A {s} was standing near the gate.", "up"),
-    Context("My uncle works for a {s} in Boston.", "up", True),
-    Context("The letter was written by a {s}.", "up"),
-    Context("Every {s} needs some rest.", "down"),
-    Context("All {n} need water.", "down"),
-    Context("Each {s} in the village got a letter.", "down", True),
-    Context("No {s} has ever reached the island.", "down"),
-    Context("No {n} were allowed inside.", "down"),
-    Context("None of the {n} answered the question.", "down"),
-    Context("Few {n} can stay awake all night.", "down"),
-    Context("At most ten {n} survived the winter.", "down"),
-    Context("Fewer than six {n} were invited.", "down", True),
-    Context("Not every {s} is welcome here.", "up"),
-    Context("Not all {n} like the rain.", "up", True),
-    Context("Most {n} sleep at night.", "neither"),
-    Context("Exactly four {n} were sold.", "neither"),
-    Context("All but two {n} went home.", "neither", True),
-    Context("Half of the {n} were lost.", "neither", True),
-    Context("Everyone who saw a {s} was afraid.", "down"),
-    Context("Every child who owns {n} is proud of them.", "down", True),
-    Context("Some guests {v}.", "up"),
-    Context("Every guest {z}.", "up"),
-    Context("No guests {v}.", "down"),
-    Context("None of the guests {d}.", "down", True),
-    Context("Nobody {d} that evening.", "down"),
-    Context("Few guests {d}.", "down"),
-    Context("At most seven guests {d}.", "down"),
-    Context("Less than five guests {d}.", "down", True),
-    Context("Most of the guests {d}.", "up"),
-    Context("Many of the guests {v}.", "up", True),
-    Context("Exactly three guests {d}.", "neither"),
-    Context("Between four and nine guests {d}.", "neither", True),
-    Context("Not every guest {d}.", "down"),
-    Context("Each of the guests {d}.", "up"),
-    Context("Only Mary {d}.", "down"),
-    Context("Neither of the guests {d}.", "down", True),
-    # Negations, and words like them.
-    Context("The old man does not {v}.", "down"),
-    Context("My sister didn't {v} last week.", "down"),
-    Context("They have never met a {s} before.", "down"),
-    Context("She is not looking for {n}.", "down"),
-    Context("There isn't a {s} in this town.", "down"),
-    Context("It is not true that a {s} stole the money.", "down", True),
-    Context("The boy isn't {g}.", "down"),
-    Context("He rarely {z}.", "down"),
-    Context("She hardly ever talks to {n}.", "down", True),
-    Context("I don't think that he {z}.", "down"),
-    Context("Ann refused to {v}.", "down"),
-    Context("The king forbade his servants to {v}.", "down", True),
-    Context("He failed to {v}.", "down"),
-    Context("They avoided {g}.", "down"),
-    Context("I doubt that she {z}.", "down"),
-    Context("The police denied that a {s} had escaped.", "down", True),
-    Context("He lives without {n}.", "down"),
-    Context("She left the room without {g}.", "down", True),
-    Context("It is impossible to {v} here.", "down"),
-    Context("Grandpa is too tired to {v}.", "down"),
-    Context("The prisoners are unable to {v}.", "down", True),
+    # Determiners, with the slot inside or outside the noun phrase.
+    ContextTemplate("Some {n} arrived at noon.", "up"),
+    ContextTemplate("The farmer bought some {n} yesterday.", "up"),
+    ContextTemplate("Several {n} were waiting at the station.", "up", True),
+    ContextTemplate("Many {n} came to the party.", "up"),
+    ContextTemplate("A few {n} were left in the room.", "up", True),
+    ContextTemplate("Two {n} crossed the road.", "up"),
+    ContextTemplate("At least five {n} took part.", "up"),
+    ContextTemplate("More than three {n} were found near the lake.", "up", True),
+    ContextTemplate("Tom has seen {n} in the garden.", "up"),
+    ContextTemplate("There are {n} behind the house.", "up"),
+    ContextTemplate("A {s} was standing near the gate.", "up"),
+    ContextTemplate("My uncle works for a {s} in Boston.", "up", True),
+    ContextTemplate("The letter was written by a {s}.", "up"),
+    ContextTemplate("Every {s} needs some rest.", "down"),
+    ContextTemplate("All {n} need water.", "down"),
+    ContextTemplate("Each {s} in the village got a letter.", "down", True),
+    ContextTemplate("No {s} has ever reached the island.", "down"),
+    ContextTemplate("No {n} were allowed inside.", "down"),
+    ContextTemplate("None of the {n} answered the question.", "down"),
+    ContextTemplate("Few {n} can stay awake all night.", "down"),
+    ContextTemplate("At most ten {n} survived the winter.", "down"),
+    ContextTemplate("Fewer than six {n} were invited.", "down", True),
+    ContextTemplate("Not every {s} is welcome here.", "up"),
+    ContextTemplate("Not all {n} like the rain.", "up", True),
+    ContextTemplate("Most {n} sleep at night.", "neither"),
+    ContextTemplate("Exactly four {n} were sold.", "neither"),
+    ContextTemplate("All but two {n} went home.", "neither", True),
+    ContextTemplate("Half of the {n} were lost.", "neither", True),
+    ContextTemplate("Everyone who saw a {s} was afraid.", "down"),
+    ContextTemplate("Every child who owns {n} is proud of them.", "down", True),
+    ContextTemplate("Some guests {v}.", "up"),
+    ContextTemplate("Every guest {z}.", "up"),
+    ContextTemplate("No guests {v}.", "down"),
+    ContextTemplate("None of the guests {d}.", "down", True),
+    ContextTemplate("Nobody {d} that evening.", "down"),
+    ContextTemplate("Few guests {d}.", "down"),
+    ContextTemplate("At most seven guests {d}.", "down"),
+    ContextTemplate("Less than five guests {d}.", "down", True),
+    ContextTemplate("Most of the guests {d}.", "up"),
+    ContextTemplate("Many of the guests {v}.", "up", True),
+    ContextTemplate("Exactly three guests {d}.", "neither"),
+    ContextTemplate("Between four and nine guests {d}.", "neither", True),
+    ContextTemplate("Not every guest {d}.", "down"),
+    ContextTemplate("Each of the guests {d}.", "up"),
+    ContextTemplate("Only Mary {d}.", "down"),
+    ContextTemplate("Neither of the guests {d}.", "down", True),
+    # Negations and similar words.
+    ContextTemplate("The old man does not {v}.", "down"),
+    ContextTemplate("My sister didn't {v} last week.", "down"),
+    ContextTemplate("They have never met a {s} before.", "down"),
+    ContextTemplate("She is not looking for {n}.", "down"),
+    ContextTemplate("There isn't a {s} in this town.", "down"),
+    ContextTemplate("It is not true that a {s} stole the money.", "down", True),
+    ContextTemplate("The boy isn't {g}.", "down"),
+    ContextTemplate("He rarely {z}.", "down"),
+    ContextTemplate("She hardly ever talks to {n}.", "down", True),
+    ContextTemplate("I don't think that he {z}.", "down"),
+    ContextTemplate("Ann refused to {v}.", "down"),
+    ContextTemplate("The king forbade his servants to {v}.", "down", True),
+    ContextTemplate("He failed to {v}.", "down"),
+    ContextTemplate("They avoided {g}.", "down"),
+    ContextTemplate("I doubt that she {z}.", "down"),
+    ContextTemplate("The police denied that a {s} had escaped.", "down", True),
+    ContextTemplate("He lives without {n}.", "down"),
+    ContextTemplate("She left the room without {g}.", "down", True),
+    ContextTemplate("It is impossible to {v} here.", "down"),
+    ContextTemplate("Grandpa is too tired to {v}.", "down"),
+    ContextTemplate("The prisoners are unable to {v}.", "down", True),
     # Clauses.
-    Context("If you {v}, the neighbours will wake up.", "down"),
-    Context("If a {s} comes in, call me at once.", "down"),
-    Context("If it rains, we will {v}.", "up"),
-    Context("Whenever a {s} passes, the dog barks.", "down", True),
-    Context("He said that a {s} was at the door.", "up"),
-    Context("I know that they {v}.", "up", True),
-    Context("She smiled because the children {d}.", "up"),
-    Context("The woman who is {g} is my aunt.", "up"),
-    Context("Peter wants to {v}.", "up"),
-    Context("They managed to {v} in time.", "up", True),
-    Context("It was raining and the guests {d}.", "up"),
-    Context("He went to bed before the guests {d}.", "down"),
-    Context("You can {v} in the hall.", "up"),
-    Context("The tallest {s} in the class won the race.", "neither"),
-    Context("The first {s} to arrive got a prize.", "neither", True),
-    Context("No one believes that a {s} lives here.", "down"),
-    Context("Nobody who has a {s} complained.", "down"),
-    Context("She didn't refuse to {v}.", "up", True),
-    Context("Every house without a {s} was sold.", "up", True),
+    ContextTemplate("If you {v}, the neighbours will wake up.", "down"),
+    ContextTemplate("If a {s} comes in, call me at once.", "down"),
+    ContextTemplate("If it rains, we will {v}.", "up"),
+    ContextTemplate("Whenever a {s} passes, the dog barks.", "down", True),
+    ContextTemplate("He said that a {s} was at the door.", "up"),
+    ContextTemplate("I know that they {v}.", "up", True),
+    ContextTemplate("She smiled because the children {d}.", "up"),
+    ContextTemplate("The woman who is {g} is my aunt.", "up"),
+    ContextTemplate("Peter wants to {v}.", "up"),
+    ContextTemplate("They managed to {v} in time.", "up", True),
+    ContextTemplate("It was raining and the guests {d}.", "up"),
+    ContextTemplate("He went to bed before the guests {d}.", "down"),
+    ContextTemplate("You can {v} in the hall.", "up"),
+    ContextTemplate("The tallest {s} in the class won the race.", "neither"),
+    ContextTemplate("The first {s} to arrive got a prize.", "neither", True),
+    ContextTemplate("No one believes that a {s} lives here.", "down"),
+    ContextTemplate("Nobody who has a {s} complained.", "down"),
+    ContextTemplate("She didn't refuse to {v}.", "up", True),
+    ContextTemplate("Every house without a {s} was sold.", "up", True),
 )
 
 _VERBS: Final = {
@@ -163,30 +163,30 @@ _VERBS: Final = {
 }
 
 
-def _verb(general: str, specific: str, way: str, held_out: bool = False) -> Phrase:
+def _verb(general: str, specific: str, way: str, held_out: bool = False) -> PhrasePair:
     forms = []
     for phrase in (general, specific):
         words = phrase.split()
         forms.append(tuple(" ".join(_VERBS[word][i] if word in _VERBS else word for word in words) for i in range(4)))
-    return Phrase("vzgd", forms[0], forms[1], way, held_out)
+    return PhrasePair("vzgd", forms[0], forms[1], way, held_out)
 
 
 PHRASES: Final = (
-    Phrase("n", ("dogs",), ("poodles",), "hyponym"),
-    Phrase("n", ("birds",), ("young eagles",), "hyponym and adjective"),
-    Phrase("n", ("women",), ("tall women",), "adjective"),
-    Phrase("n", ("people",), ("people from Spain",), "preposition"),
-    Phrase("n", ("children",), ("children who speak French",), "relative clause"),
-    Phrase("n", ("students",), ("students carrying bags",), "participle", True),
-    Phrase("n", ("animals",), ("horses",), "hyponym"),
-    Phrase("n", ("workers",), ("factory workers",), "compound", True),
-    Phrase("s", ("dog",), ("poodle",), "hyponym"),
-    Phrase("s", ("woman",), ("tall woman",), "adjective"),
-    Phrase("s", ("doctor",), ("doctor from Spain",), "preposition"),
-    Phrase("s", ("soldier",), ("soldier who speaks French",), "relative clause"),
-    Phrase("s", ("boy",), ("boy wearing a red hat",), "participle", True),
-    Phrase("s", ("musician",), ("violinist",), "hyponym"),
-    Phrase("s", ("person",), ("very old sailor",), "hyponym and adjective", True),
+    PhrasePair("n", ("dogs",), ("poodles",), "hyponym"),
+    PhrasePair("n", ("birds",), ("young eagles",), "hyponym and adjective"),
+    PhrasePair("n", ("women",), ("tall women",), "adjective"),
+    PhrasePair("n", ("people",), ("people from Spain",), "preposition"),
+    PhrasePair("n", ("children",), ("children who speak French",), "relative clause"),
+    PhrasePair("n", ("students",), ("students carrying bags",), "participle", True),
+    PhrasePair("n", ("animals",), ("horses",), "hyponym"),
+    PhrasePair("n", ("workers",), ("factory workers",), "compound", True),
+    PhrasePair("s", ("dog",), ("poodle",), "hyponym"),
+    PhrasePair("s", ("woman",), ("tall woman",), "adjective"),
+    PhrasePair("s", ("doctor",), ("doctor from Spain",), "preposition"),
+    PhrasePair("s", ("soldier",), ("soldier who speaks French",), "relative clause"),
+    PhrasePair("s", ("boy",), ("boy wearing a red hat",), "participle", True),
+    PhrasePair("s", ("musician",), ("violinist",), "hyponym"),
+    PhrasePair("s", ("person",), ("very old sailor",), "hyponym and adjective", True),
     _verb("walk", "stroll", "hyponym"),
     _verb("talk", "whisper", "hyponym"),
     _verb("sing", "sing loudly", "adverb"),
@@ -201,8 +201,8 @@ PHRASES: Final = (
 )
 
 
-def made() -> Iterator[Made]:
-    """Yield the pairs of all contexts with all phrases that fit, in both directions."""
+def iter_pairs() -> Iterator[MonotonicityPair]:
+    """Iterate over the pairs of all templates with all matching phrases, in both directions."""
     for context in CONTEXTS:
         place = context.text[context.text.index("{") + 1]
         for phrase in PHRASES:
@@ -216,7 +216,7 @@ def made() -> Iterator[Made]:
             for up, (premise, hypothesis) in ((True, (specific, general)), (False, (general, specific))):
                 entailed = context.polarity == ("up" if up else "down")
                 label = ENTAILMENT if entailed else NEUTRAL
-                yield Made(premise, hypothesis, label, context.text, phrase.way, context.polarity, held_out)
+                yield MonotonicityPair(premise, hypothesis, label, context.text, phrase.way, context.polarity, held_out)
 
 
 def _with_article(sentence: str) -> str:

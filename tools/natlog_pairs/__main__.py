@@ -1,4 +1,4 @@
-"""Say how many of the pairs the labeller reads, and how many of these are right.
+"""Measure the coverage and the accuracy of the natural-logic labeler on the monotonicity pairs.
 
 python -m tools.natlog_pairs [--pipeline FOLDER] [--wrong]
 """
@@ -7,26 +7,26 @@ import argparse
 import sys
 from collections import Counter
 
-from tools.natlog_pairs import made
+from tools.natlog_pairs import iter_pairs
 from unbag.baselines.natlog.labeler import NatlogLabeler
 from unbag.data.labels import ENTAILMENT, NEUTRAL
 from unbag.data.text.tagging import PIPELINE
 
 
 def main() -> None:
-    """Print a table; with `--wrong` also the development pairs that are wrong or not read."""
+    """Print a table; with `--wrong` also the development pairs with a wrong label or without a label."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pipeline", default=PIPELINE)
     options.add_argument("--wrong", action="store_true")
     arguments = options.parse_args()
     labeler = NatlogLabeler.load(arguments.pipeline)
-    pairs = list(made())
+    pairs = list(iter_pairs())
     verdicts = labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     counts: Counter[tuple[str, str, str]] = Counter()
     for pair, verdict in zip(pairs, verdicts, strict=True):
-        # Neutral is "not entailed" here.
+        # In these pairs, neutral means "not entailed".
         said = verdict.label and (ENTAILMENT if verdict.label == ENTAILMENT else NEUTRAL)
-        outcome = "not read" if said is None else "right" if said == pair.label else "wrong"
+        outcome = "no label" if said is None else "right" if said == pair.label else "wrong"
         part = "held out" if pair.held_out else "development"
         counts[part, pair.polarity, outcome] += 1
         counts[part, "all", outcome] += 1
@@ -34,9 +34,9 @@ def main() -> None:
             sys.stdout.write(f"{outcome}: {pair.label}: {pair.premise} => {pair.hypothesis} {verdict.unsupported}\n")
     for part in ("development", "held out"):
         for polarity in ("up", "down", "neither", "all"):
-            right, wrong, unsupported = (counts[part, polarity, name] for name in ("right", "wrong", "not read"))
+            right, wrong, unsupported = (counts[part, polarity, name] for name in ("right", "wrong", "no label"))
             read = right + wrong
-            shares = f"read {read / (read + unsupported):6.1%}, right of those {right / max(read, 1):6.1%}"
+            shares = f"coverage {read / (read + unsupported):6.1%}, accuracy {right / max(read, 1):6.1%}"
             sys.stdout.write(f"{part:12} {polarity:8} {read + unsupported:5} pairs, {shares}\n")
 
 

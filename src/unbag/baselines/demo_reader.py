@@ -131,7 +131,7 @@ class ReaderPredictor:
 
 
 def _softmax(scores: Floats, counts: NDArray[np.bool_] | bool = True) -> Floats:
-    """Compute the softmax along the last axis; masked positions get 0."""
+    """Compute the softmax along the last axis. Masked positions get 0."""
     counted = np.where(counts, scores, -np.inf)
     powers = np.exp(counted - counted.max(axis=-1, keepdims=True))
     probabilities: Floats = powers / powers.sum(axis=-1, keepdims=True)

@@ -253,8 +253,9 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
         counts[dataset_builder.EXCLUSION_REASON] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
-        rejected = Counter({key: n for key, n in dataset_builder.load_build_counts().items() if ": " in key})
-        reasons = ", ".join(f"{key.partition(': ')[2]} ({n:,})" for key, n in rejected.most_common(_MOST_REASONS))
+        details = {key.partition(": ")[2]: n for key, n in dataset_builder.load_build_counts().items()}
+        rejected = Counter({reason: n for reason, n in details.items() if reason and reason not in counts})
+        reasons = ", ".join(f"{reason} ({n:,})" for reason, n in rejected.most_common(_MOST_REASONS))
         own_data = dataset_builder.config.data and not dataset_builder.config.text
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text

@@ -228,7 +228,7 @@ def read_record(path: Path, schema: type, what: str) -> dict[str, Any]:
     Raises:
         ValueError: If the file does not match the schema. The message names the file and the fields.
     """
-    return validate_record(read_json_object(path, what=what), schema, f"{path}: expected {what}")
+    return validate_record(read_json_object(path, expected=what), schema, f"{path}: expected {what}")
 
 
 def validate_record(record: Mapping[str, Any], schema: type, expected: str) -> dict[str, Any]:
@@ -421,7 +421,7 @@ def read_results_with_skipped(path: Path) -> tuple[list[Result], list[SkippedSet
 
 def _record(path: Path) -> dict[str, Any]:
     what = "a results file of unbag"
-    record = read_json_object(path, what=what)
+    record = read_json_object(path, expected=what)
     if record.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, got schema {record['schema']!r:.40}")
     return validate_record(record, ResultsRecord, f"{path}: expected {what}")

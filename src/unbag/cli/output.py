@@ -212,7 +212,7 @@ def show_results(
 
         file = folder / FILE
         everything = read_results(file)
-        spreads = [each.as_json() for each in compute_prompt_spreads(everything)]
+        spreads = [each.to_json() for each in compute_prompt_spreads(everything)]
         more = summarize_verdicts(compute_verdicts(everything)) | ({"over_prompts": spreads} if spreads else {})
         print_json(json.loads(file.read_text(encoding="utf-8")) | more)
         return

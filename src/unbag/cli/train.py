@@ -326,7 +326,7 @@ def _show(done: Any, out: Path) -> None:
         console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
-    echo(f"{first['count_pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
+    echo(f"{first['pairs_per_epoch']:,} pairs per epoch, {steps} steps; in {out}")
     if "bias_accuracy" in first:
         echo(_bias_note(first["bias_accuracy"], first["best_evaluation"]))
 

@@ -119,7 +119,7 @@ class Comparison:
         """Get the name of a system by its letter."""
         return next(system.name for system in self.systems if system.letter == letter)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the comparison to a JSON object."""
         return {
             "level": self.level,
@@ -173,7 +173,7 @@ def compare(
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
-        raise ValueError(f"expected at least two models to compare, got {only}; pass another run; pass another run")
+        raise ValueError(f"expected at least two models to compare, got {only}; pass another run")
     return _compare_systems(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
 
 
@@ -199,13 +199,9 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
         ValueError: If an option is invalid; the message names the first one.
     """
     if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
-        raise ValueError(
-            f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}; pass a list; pass a list"
-        )
+        raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}; pass a list")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
-        raise ValueError(
-            f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05; pass a value such as 0.05"
-        )
+        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05")
     validate_int("resamples", resamples, minimum=1)
 
 

@@ -1,4 +1,4 @@
-"""`unbag demo`: an offline evaluation on bundled pairs, and a pair on which the models disagree."""
+"""Evaluation of `unbag demo`: it runs offline on bundled pairs and shows a pair on which two models disagree."""
 
 import json
 import shutil

@@ -371,7 +371,7 @@ def evaluate_file(
 
 
 def _build_main_process_first(item: SetRequest | BuiltSet) -> BuiltSet:
-    """Build a set in the main process first; the other processes then load the cached set."""
+    """Build a set in the main process first. The other processes then load it from the cache."""
     return (
         item
         if isinstance(item, BuiltSet)

@@ -1,4 +1,4 @@
-"""Gates: bounds on a model's metrics, for a CI build that fails if the model misses one.
+"""Gates: bounds on a model's metrics. A CI build fails if a bound is violated.
 
 A gate tests the interval of a metric, not its point estimate. The estimate depends on the sample: a model exactly at
 the bound falls below it on half of all samples. There are three outcomes:
@@ -81,7 +81,7 @@ class GateResult:
         """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
         return self.outcome == "fails" or (strict and self.outcome != "passes")
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         return to_json(vars(self))  # type: ignore[no-any-return]
 

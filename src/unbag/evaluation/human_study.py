@@ -1,4 +1,4 @@
-"""Human study: annotators label permuted pairs that a model accepts.
+"""Human study: annotators label permuted pairs that a model predicts correctly.
 
 Sinha et al. (2021), section 7: two experts labelled 200 permuted pairs, to all of which RoBERTa assigns the gold label
 of the original pair. Half are from examples that RoBERTa predicts correctly in the original order (D^c), half from the

@@ -1,4 +1,4 @@
-"""Label check of an evaluation: whether the label order of a model or file is correct.
+"""Check of the label order of a model or predictions file during an evaluation.
 
 A model predicts pairs with obvious labels (`inference.label_probe`). A file of predictions has no model to run, so its
 labels are checked on the rows of the set. Only rows that are unchanged pairs of a corpus are used. On rows that were
@@ -167,18 +167,18 @@ class LabelOrderCheck(NamedTuple):
     warning: str | None
 
 
-def check_corpus_rows(built: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
+def check_corpus_rows(built_set: BuiltSet, predictions: SetPredictions) -> LabelOrderCheck | None:
     """Check the label order of predictions on the rows of a set that are unchanged corpus pairs.
 
     Returns None for sets without such rows, for two-way gold labels, or if a label has fewer than `LEAST_ROWS` rows.
     """
-    wanted = challenge_sets.get_challenge_set(built.request.name).corpus_pairs
-    if wanted is None or NOT_ENTAILMENT in built.rows.features["label"].names:
+    wanted = challenge_sets.get_challenge_set(built_set.request.name).corpus_pairs
+    if wanted is None or NOT_ENTAILMENT in built_set.rows.features["label"].names:
         return None
-    chosen = np.ones(len(built.rows), dtype=np.bool_)
+    chosen = np.ones(len(built_set.rows), dtype=np.bool_)
     for name, value in wanted.items():
-        chosen &= read_numbers(built.rows, name) == value
-    labels = read_column(built.rows, "label").to_numpy()[chosen]
+        chosen &= read_numbers(built_set.rows, name) == value
+    labels = read_column(built_set.rows, "label").to_numpy()[chosen]
     if min(np.bincount(labels, minlength=len(LABELS))) < LEAST_ROWS:
         return None
     return compare_label_orders(

@@ -63,20 +63,20 @@ class LexicalBaseline:
         """Whether a background process is still fitting the model. If so, `predict` blocks."""
         return self.background is not None and self.background.is_fitting
 
-    def predict(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
+    def predict(self, built_set: BuiltSet, store: Path | str) -> BaselinePredictions:
         """Predict a set. If the model cannot be fitted, a warning is logged once and no predictions are returned.
 
         Args:
-            built: Set to predict.
+            built_set: Set to predict.
             store: Folder or URL of stored predictions.
         """
-        if built.language not in self._by_language:
-            self._by_language[built.language] = self._fit(built.language)
-        predictor = self._by_language[built.language]
+        if built_set.language not in self._by_language:
+            self._by_language[built_set.language] = self._fit(built_set.language)
+        predictor = self._by_language[built_set.language]
         if predictor is None:
             return BaselinePredictions()
-        progress = self._progress(f"{built.request.name}, lexical")
-        predicted = predict_rows(built.rows, predictor, store, progress=progress)
+        progress = self._progress(f"{built_set.request.name}, lexical")
+        predicted = predict_rows(built_set.rows, predictor, store, progress=progress)
         if connect_process_group().rank:  # the first process scores
             return BaselinePredictions()
         answers = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)

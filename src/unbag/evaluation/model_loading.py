@@ -1,4 +1,4 @@
-"""Model loading by name or object: model types, their options and their predictors."""
+"""Loading of models by name or from an object: model types, options and predictors."""
 
 import re
 import sys
@@ -134,8 +134,7 @@ def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[Mod
         files = [prompts] if isinstance(prompts, str | Path) else prompts or ()
         if not (isinstance(files, list | tuple) and all(isinstance(file, str | Path) for file in files)):
             raise ValueError(
-                f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}; pass a "
-                "path; pass a path"
+                f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}; pass a path"
             )
         stems = [Path(file).stem for file in files]
         if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
@@ -282,8 +281,7 @@ def validate_model(model: Model) -> None:
         validate_file(path / "config.json")
     elif path.exists() or not is_model_name(name):
         raise ValueError(
-            f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name; check "
-            "the name"
+            f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name"
         )
 
 

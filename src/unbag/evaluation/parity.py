@@ -35,7 +35,7 @@ class ChangedLabels(NamedTuple):
     estimate: Estimate
     sources: int
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         return to_json(self._asdict())  # type: ignore[no-any-return]
 
@@ -81,7 +81,7 @@ def _read(run: LocatedResult) -> RowLabels | None:
 
 
 def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, int]:
-    """Count the changed labels of the same n rows: their number, their share and the number of sources."""
+    """Count the labels that changed on the same n rows. Returns the count, the fraction and the number of sources."""
     changed = ours.find_differences(theirs)
     n_sources = len(np.unique(ours.source))
     everything = np.ones(len(changed), dtype=np.bool_)

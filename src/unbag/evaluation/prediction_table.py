@@ -42,7 +42,7 @@ class PredictionTable:
         return sum(len(part.rows) for part in self._parts)
 
     def add(self, result: Result, rows: Any, predictions: SetPredictions) -> None:
-        """Add the predictions of one model on one set.
+        """Add the predictions of a model on a challenge set.
 
         Args:
             result: Result of the model on the set.

@@ -1,4 +1,4 @@
-"""Network files of a run: downloads in advance, and checks before an offline run."""
+"""Downloads that a run requires: in advance, or as a check before an offline run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -162,7 +162,7 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
 
 
 def _parser_of(folder: Path) -> str | None:
-    """Read the name of the spaCy parser of a tree-based `unbag.models` model; None for other models."""
+    """Read the name of the spaCy parser of a tree-based `unbag.models` model. Return None for other models."""
     config = read_json_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
     return config.get("parser") if str(config.get("model_type")).startswith("unbag-") else None
 

@@ -44,7 +44,7 @@ class PromptSpread(NamedTuple):
         """Name of the prompt with the highest value. Ties go to the first prompt."""
         return max(self.values, key=self.values.__getitem__)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         return {**self._asdict(), "lowest": self.lowest, "highest": self.highest}
 

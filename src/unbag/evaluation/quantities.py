@@ -1,4 +1,4 @@
-"""Metrics of a result by name, with their directions, for gates and exports."""
+"""Metrics of a result by name, for gates and exports."""
 
 import json
 from collections.abc import Mapping, Sequence

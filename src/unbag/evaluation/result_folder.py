@@ -1,4 +1,4 @@
-"""Results folders: which runs may write to a folder, and its contents after another run.
+"""Results folders: validation before a run, and combination with earlier results.
 
 A folder belongs to the models of its first run. A later run of these models adds its results, and replaces earlier
 results on the same set and corpus. A run of another model is rejected before it starts, so that no results are lost.

@@ -36,7 +36,7 @@ _CLOSE: Final = 1e-9  # sums in another order differ only in their last bits; sa
 
 def write_samples(
     results: Sequence[Result],
-    run: Path,
+    folder: Path,
     earlier: Mapping[int, int] = MappingProxyType({}),
     labels: Mapping[int, RowLabels] = MappingProxyType({}),
 ) -> None:
@@ -46,43 +46,43 @@ def write_samples(
 
     Args:
         results: All results of the folder.
-        run: Folder of the run.
+        folder: Folder of the run.
         earlier: For results that were not scored now but stay in the folder, the previous index by the new index.
         labels: Predicted labels of the newly scored results, by index (default: none).
     """
     contents: dict[Path, bytes] = {}
     for new, old in earlier.items():
         for file_of in (_file, get_labels_file):
-            if (file := file_of(run, old, results[new])).is_file():
-                contents[file_of(run, new, results[new])] = file.read_bytes()
+            if (file := file_of(folder, old, results[new])).is_file():
+                contents[file_of(folder, new, results[new])] = file.read_bytes()
     for number, result in enumerate(results):
-        if number in earlier and _file(run, number, result) in contents:
+        if number in earlier and _file(folder, number, result) in contents:
             continue
         if content := _encode(result):
-            contents[_file(run, number, result)] = content
+            contents[_file(folder, number, result)] = content
         if number in labels:
-            contents[get_labels_file(run, number, result)] = row_labels.encode_row_labels(labels[number], result)
+            contents[get_labels_file(folder, number, result)] = row_labels.encode_row_labels(labels[number], result)
     for file, content in contents.items():
         if not file.is_file() or file.read_bytes() != content:
             with atomic_write(file) as tmp:
                 tmp.write_bytes(content)
-    for old_file in (run / FOLDER).glob("*.parquet"):
+    for old_file in (folder / FOLDER).glob("*.parquet"):
         if old_file not in contents:
             old_file.unlink()
 
 
-def read_samples(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
+def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, Sample] | None:
     """Read the samples of a result, by metric path. Return None if the run stored none.
 
     Args:
-        run: Folder with results.json.
-        number: Index of the result in that file.
+        folder: Folder with results.json.
+        result_index: Index of the result in that file.
         result: The result.
 
     Raises:
         ValueError: If the file is corrupted, has another version, or belongs to another result.
     """
-    file = _file(run, number, result)
+    file = _file(folder, result_index, result)
     if not file.is_file():
         return None
     try:
@@ -115,9 +115,9 @@ def _checksum(table: pa.Table) -> int:
     return checksums.compute_cells_checksum(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
-def get_labels_file(run: Path, number: int, result: Result) -> Path:
+def get_labels_file(folder: Path, result_index: int, result: Result) -> Path:
     """Build the path of the file with a result's predicted labels (`evaluation.row_labels`)."""
-    return run / FOLDER / f"{number:02}-{result.set}{row_labels.SUFFIX}"
+    return folder / FOLDER / f"{result_index:02}-{result.set}{row_labels.SUFFIX}"
 
 
 def _file(run: Path, number: int, result: Result) -> Path:
@@ -125,7 +125,7 @@ def _file(run: Path, number: int, result: Result) -> Path:
 
 
 def _encode(result: Result) -> bytes | None:
-    """Encode the samples of a newly scored result as a Parquet file; None if it has none."""
+    """Encode the samples of a new result as a Parquet file. Return None if it has none."""
     samples = [(path, e.sample) for path, e in iter_estimates(result.scores) if e.sample is not None]
     if not samples:
         return None

@@ -54,8 +54,8 @@ class ScoredResult(NamedTuple):
 
 
 def score_predictions(
-    built: BuiltSet,
-    predicted: StoredPredictions,
+    built_set: BuiltSet,
+    stored_predictions: StoredPredictions,
     model: Mapping[str, Any],
     *,
     threshold: Threshold | None = None,
@@ -67,13 +67,13 @@ def score_predictions(
     """Score the predictions for all rows of a set.
 
     Args:
-        built: Set that was predicted.
-        predicted: Predictions of all rows.
+        built_set: Set that was predicted.
+        stored_predictions: Predictions of all rows.
         model: Record of the model.
         threshold: Minimum probability at which a model predicts entailment; None for the most probable label.
         baseline: Predictions of the lexical baseline; None if it was not evaluated.
-        control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `predicted` for a model
-            that is invariant to word order; None without the control.
+        control: Predictions for the rows with shuffled words (`BuiltSet.control`). Equal to `stored_predictions` for a
+            model that is invariant to word order; None without the control.
         table: Table to which the predictions are added.
         is_preview: Whether the set will be scored again, so that warnings come later.
 
@@ -81,23 +81,23 @@ def score_predictions(
         ValueError: If predictions are missing or corrupted, or there is nothing to score.
     """
     may_not_answer = model.get("kind") in _MAY_NOT_ANSWER
-    answers = _answers(predicted, slice(None), may_not_answer)
+    answers = _answers(stored_predictions, slice(None), may_not_answer)
     if answers.unanswered is not None:
-        abstained_share = _unanswered_share(answers.unanswered, built)
+        abstained_share = _unanswered_share(answers.unanswered, built_set)
         if not is_preview:
-            _report_unanswered(abstained_share, answers.unanswered, built.request.name)
-    counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
-    if predicted.truncated:
-        counts["truncated_share"] = predicted.truncated / len(predicted)
+            _report_unanswered(abstained_share, answers.unanswered, built_set.request.name)
+    counts: dict[str, Any] = {"truncated_pairs": stored_predictions.truncated}
+    if stored_predictions.truncated:
+        counts["truncated_share"] = stored_predictions.truncated / len(stored_predictions)
     draws: list[SetPredictions] = []
-    if control is not None and control is not predicted:
-        n = int(built.decisive.sum())
+    if control is not None and control is not stored_predictions:
+        n = int(built_set.decisive.sum())
         parts = range(0, n * shuffled.compute_num_draws(n), n)
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
     entailment: NDArray[np.float64] | None = None
     if threshold is not None:
         entailment = compute_entailment_probabilities(answers, threshold)
-        labels = read_column(built.rows, "label").to_numpy()
+        labels = read_column(built_set.rows, "label").to_numpy()
         if threshold == BREAK_EVEN:
             least = compute_break_even_score(answers, labels)
             draws = [predict_by_score(each, least) for each in draws]
@@ -105,20 +105,24 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
-    answers = answers.align_to_gold(built.rows.features["label"].names)
-    draws = [answers] if control is predicted else [scatter_predictions(each, built.decisive) for each in draws]
-    result = score_set_predictions(built, answers, {**model, **counts}, baseline, draws, entailment)
+    answers = answers.align_to_gold(built_set.rows.features["label"].names)
+    draws = (
+        [answers]
+        if control is stored_predictions
+        else [scatter_predictions(each, built_set.decisive) for each in draws]
+    )
+    result = score_set_predictions(built_set, answers, {**model, **counts}, baseline, draws, entailment)
     if table is not None:
-        table.add(result, built.rows, answers)
-    return build_scored_result(result, built, answers)
+        table.add(result, built_set.rows, answers)
+    return build_scored_result(result, built_set, answers)
 
 
-def build_scored_result(result: Result, built: BuiltSet, predictions: SetPredictions) -> ScoredResult:
+def build_scored_result(result: Result, built_set: BuiltSet, predictions: SetPredictions) -> ScoredResult:
     """Add the example selection and predicted labels to a result."""
     return ScoredResult(
         result,
-        report_examples.select_examples(result, built.rows, predictions),
-        row_labels.collect_row_labels(built.rows, predictions),
+        report_examples.select_examples(result, built_set.rows, predictions),
+        row_labels.collect_row_labels(built_set.rows, predictions),
     )
 
 
@@ -130,7 +134,7 @@ def _answers(predicted: StoredPredictions, rows: slice, may_not_answer: bool) ->
 
 
 def score_set_predictions(
-    built: BuiltSet,
+    built_set: BuiltSet,
     predictions: SetPredictions,
     model: Mapping[str, Any],
     baseline: BaselinePredictions | None = None,
@@ -140,7 +144,7 @@ def score_set_predictions(
     """Score the predictions of a model and build the result.
 
     Args:
-        built: Set that was predicted.
+        built_set: Set that was predicted.
         predictions: Predictions of the model.
         model: Record of the model.
         baseline: Predictions of the lexical baseline; None if it was not evaluated.
@@ -149,12 +153,12 @@ def score_set_predictions(
     """
     baseline = baseline or BaselinePredictions()
     return Result(
-        set=built.request.name,
-        config=built.config,
+        set=built_set.request.name,
+        config=built_set.config,
         model=model,
-        data=built.data,
-        scores=challenge_sets.get_challenge_set(built.request.name).score_rows(
-            built.rows,
+        data=built_set.data,
+        scores=challenge_sets.get_challenge_set(built_set.request.name).score_rows(
+            built_set.rows,
             predictions,
             baseline.answers,
             shuffled_predictions,
@@ -217,7 +221,7 @@ def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
 
 
 def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:
-    """Estimate the share of rows without an answer, with an interval over source examples."""
+    """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
     source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
     return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)

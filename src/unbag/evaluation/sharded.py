@@ -74,8 +74,8 @@ class ShardedEvaluation:
 
     def begin(
         self,
-        place: tuple[int, int],
-        item: BuiltSet,
+        position: tuple[int, int],
+        built_set: BuiltSet,
         model: LabelCheckedModel,
         record: Mapping[str, Any],
         progress: Callable[[int, int], None] | None,
@@ -88,8 +88,8 @@ class ShardedEvaluation:
         Does not wait for other processes.
 
         Args:
-            place: Indices of model and set.
-            item: The set.
+            position: Indices of model and set.
+            built_set: The set.
             model: The model.
             record: Record of the model.
             progress: Called after each chunk shard with (rows done, total rows).
@@ -99,21 +99,21 @@ class ShardedEvaluation:
         Raises:
             ValueError: If the outputs are not probabilities, or the model has no identity.
         """
-        tables = (item.rows,) if control is None else (item.rows, control)
+        tables = (built_set.rows,) if control is None else (built_set.rows, control)
         jobs = tuple(build_shared_job(rows, model.predictor, str(self._folder)) for rows in tables)
         task = StoredTask(
-            request=_to_json(asdict(item.request)),
+            request=_to_json(asdict(built_set.request)),
             model=dict(record),
             threshold=getattr(model.predictor, "threshold", None),
             key=jobs[0].store.key,
             control_key=jobs[-1].store.key if control is not None or is_own_control else None,
             fitted_to=_to_json(self._fitted_to),
         )
-        self._built[_request_key(task)] = item
-        (self._folder / _TASKS).write(_file(place), (json.dumps(asdict(task), ensure_ascii=False) + "\n").encode())
+        self._built[_request_key(task)] = built_set
+        (self._folder / _TASKS).write(_file(position), (json.dumps(asdict(task), ensure_ascii=False) + "\n").encode())
         for job in jobs:
             predict_shard(job, self._shard, wait=False, progress=progress)
-        self._turns.append(_Turn(_file(place), item.request.name, model.name, jobs, progress))
+        self._turns.append(_Turn(_file(position), built_set.request.name, model.name, jobs, progress))
 
     def finish(
         self,

@@ -66,7 +66,7 @@ class SetVerdict(NamedTuple):
     min_detectable: float | None
 
     def __str__(self) -> str:
-        """Format the standing as a phrase."""
+        """Format the standing as text, such as "better than the baseline"."""
         return self.standing if self.standing == "inconclusive" else f"{self.standing} than the baseline"
 
     @property

@@ -251,7 +251,7 @@ def _training(content: ModelCardContent) -> str:
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
     several = f", {record['processes']} processes" if record["processes"] > 1 else ""
-    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['count_pairs_per_epoch']:,} pairs"
+    steps = f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['pairs_per_epoch']:,} pairs"
     rows = {
         "steps": steps,
         "device": f"{record['device']}{several}",

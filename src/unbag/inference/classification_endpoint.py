@@ -167,13 +167,13 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield row positions, shape (b,), and probabilities, shape (b, len(label_space)), as each response arrives.
 
@@ -181,7 +181,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             EndpointError: As `predict`.
         """
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        number, of = share or (0, 1)
+        number, of = shard or (0, 1)
         asked = [
             batch
             for place, batch in enumerate(self._split(list(rows_of)))
@@ -300,6 +300,6 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
 
 
 def _prompt_tokens(response: Any) -> int:
-    """Read the number of tokens of a response; 0 for servers that do not count them."""
+    """Read the number of prompt tokens from a response. Return 0 if the server does not count them."""
     usage = response.get("usage") if isinstance(response, dict) else None
     return int((usage or {}).get("prompt_tokens") or 0)

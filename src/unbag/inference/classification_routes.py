@@ -1,4 +1,4 @@
-"""Request and response formats of the endpoint routes that classify or score pairs.
+"""Request and response formats of endpoint endpoint routes that classify or score pairs.
 
 | server | route | request | response |
 |---|---|---|---|
@@ -78,7 +78,7 @@ def _build_predict(_: str, pairs: Sequence[Pair], __: str) -> dict[str, Any]:
 
 
 def _parse_predict(response: Any, n: int) -> list[PairOutputs]:
-    """Parse one list of labels per pair. The server sorts labels by probability; here, names are in a fixed order."""
+    """Parse one list of labels per pair. The server sorts labels by probability, this function by name."""
     rows = []
     for labels in _list(response, n):
         scores = {str(each["label"]): float(each["score"]) for each in labels}

@@ -1,4 +1,4 @@
-"""The process group of a launcher, and the collective operations that inference needs.
+"""Process group of a launcher such as `torchrun`, with collective operations for inference.
 
 `torchrun` and `accelerate launch` start the processes and set their environment; accelerate connects them. (On CPUs use
 `torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a launcher,

@@ -152,7 +152,7 @@ def is_dynamically_quantized(path: Path) -> bool:
 
 
 def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
-    """Open an ONNX file; returns its function, the names of its inputs, and the identity of the engine."""
+    """Open an ONNX file. Returns a function that runs it, the input names, and the identity of the engine."""
     try:
         import onnxruntime
     except ImportError as error:

@@ -126,7 +126,7 @@ def _list_folder(folder: Path) -> list[str]:
 
 
 def _list_hub(repo: str, revision: str | None) -> list[str]:
-    """List the files of a Hub repository; offline, from the listing that the client stored with the download."""
+    """List the files of a Hub repository. In offline mode, the listing comes from the client's cache."""
     with use_cache_if_unreachable():
         if not is_offline_mode():
             return read_from_hub(f"the model {repo}", lambda: HfApi().list_repo_files(repo, revision=revision))

@@ -142,7 +142,7 @@ class CallablePredictor:
         return {} if self._order is None else {"label_order": ",".join(self._order)}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the probabilities of n pairs, shape (n, len(label_space)).
+        """Predict the label probabilities of n pairs, shape (n, len(label_space)).
 
         Raises:
             ValueError: If the function does not return one valid output per pair. `UserCodeError` if the function
@@ -279,7 +279,7 @@ def _number(name: Any, value: Any) -> float:
 
 
 def _name(fn: Callable[..., Any]) -> str | None:
-    """Build the name by which the function can be imported, as `pickle` does; None if the name leads elsewhere.
+    """Build the import name of a function, like `pickle`. Return None if the name imports another object.
 
     Closures of one factory, lambdas and methods of objects share a name, and the rest of what determines their outputs
     is not in a file.
@@ -292,7 +292,7 @@ def _name(fn: Callable[..., Any]) -> str | None:
 
 
 def _in_numpy(answers: Any) -> Any:
-    """Convert a tensor of torch, or a list of tensors, to NumPy; anything else is returned unchanged."""
+    """Convert a torch tensor or a list of tensors to NumPy. Other values are returned unchanged."""
     if isinstance(answers, list) and answers and hasattr(answers[0], "detach"):
         return [_in_numpy(each) for each in answers]
     if not hasattr(answers, "detach"):
@@ -302,7 +302,7 @@ def _in_numpy(answers: Any) -> Any:
 
 
 def _output_count(answers: Any) -> int | None:
-    """Count the numbers per pair; None if the answers are not a table of numbers."""
+    """Count the outputs per pair. Return None if the outputs are not a table of numbers."""
     try:
         array = np.asarray(answers, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
@@ -311,7 +311,7 @@ def _output_count(answers: Any) -> int | None:
 
 
 def _ids(answers: Any) -> NDArray[np.int64] | None:
-    """Convert answers to label ids, shape (n,); None if they are anything else."""
+    """Convert outputs to label ids, shape (n,). Return None if they are not label ids."""
     try:
         array = np.asarray(answers)
     except ValueError:  # rows of unequal lengths

@@ -114,12 +114,12 @@ class ModelOrigin:
     Attributes:
         source: Hub id or folder, for transformers and for messages.
         commit: Commit on the Hub; None for a folder.
-        trust: Whether code of the repository is run (default: no).
+        trust_remote_code: Whether code of the repository is run (default: no).
     """
 
     source: str
     commit: str | None
-    trust: bool = False
+    trust_remote_code: bool = False
 
     def __str__(self) -> str:
         return self.source
@@ -143,7 +143,9 @@ class ModelOrigin:
                             self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
                         )
                     )
-                folder = hub_files.download_model_files(self.source, self.commit, weights=weights, code=self.trust)
+                folder = hub_files.download_model_files(
+                    self.source, self.commit, weights=weights, code=self.trust_remote_code
+                )
         except HubReadError as error:
             raise ModelError(str(error)) from error
         except (HfHubHTTPError, OSError) as error:
@@ -162,7 +164,7 @@ class ModelOrigin:
         return {
             "revision": self.commit,
             "local_files_only": self.commit is not None,
-            "trust_remote_code": self.trust,
+            "trust_remote_code": self.trust_remote_code,
         }
 
     def get_identity(self) -> tuple[str, str]:
@@ -175,28 +177,28 @@ class ModelOrigin:
 
     def compute_code_hash(self) -> str | None:
         """Compute a hash of the repository's custom code. Return None if the code is not trusted."""
-        return compute_code_revision(self.download(weights=True)) if self.trust else None
+        return compute_code_revision(self.download(weights=True)) if self.trust_remote_code else None
 
 
-def resolve_origin(model: str | Path, revision: str | None, *, trust: bool = False) -> ModelOrigin:
+def resolve_origin(model: str | Path, revision: str | None, *, trust_remote_code: bool = False) -> ModelOrigin:
     """Locate a model and resolve its revision to a commit.
 
     Args:
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
         revision: Branch, tag or commit of a Hub model (default: the main branch).
-        trust: Whether code of the repository is run (default: no).
+        trust_remote_code: Whether code of the repository is run (default: no).
 
     Raises:
         ModelError: If there is no such model or revision.
     """
     folder = _folder(model, revision)
     if folder is not None:
-        return ModelOrigin(str(folder), None, trust)
-    return ModelOrigin(str(model), _commit(str(model), revision), trust)
+        return ModelOrigin(str(folder), None, trust_remote_code)
+    return ModelOrigin(str(model), _commit(str(model), revision), trust_remote_code)
 
 
 def _folder(model: str | Path, revision: str | None) -> Path | None:
-    """Find the folder of a model; None if the name is a Hub id."""
+    """Find the folder of a model. Return None if the name is a Hub id."""
     path = Path(model).expanduser()
     if not path.is_dir():
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
@@ -219,7 +221,7 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
 
 
 def _commit(source: str, revision: str | None) -> str:
-    """Resolve a branch, a tag or None to a commit; from the cache if the Hub is unreachable."""
+    """Resolve a branch, a tag or None to a commit. If the Hub is unreachable, the cache is used."""
     try:
         with use_cache_if_unreachable() as unreachable:
             return read_from_hub(

@@ -146,7 +146,7 @@ class MislabelledError(LabelError):
     """
 
     def __init__(self, report: ProbeReport, *, fix: str | None = None, override: str = "--trust-labels") -> None:
-        """Build the message.
+        """Build the error message.
 
         Args:
             report: Result of the probe.
@@ -285,7 +285,7 @@ def raise_output_count_error(predictor: CallablePredictor, error: OutputCountErr
 
 
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
-    """Count the pairs that are right if the outputs are in that order."""
+    """Count the correct predictions for a given label order."""
     space = find_label_space(order)
     return sum(order[output] == fold_label(gold, space) for output, gold in zip(outputs, golds, strict=True))
 

@@ -133,7 +133,7 @@ def describe_lease(content: bytes) -> str:
 
 
 def _parse(claim: bytes) -> dict[str, Any]:
-    """Parse a lease file; empty if it is not completely written yet."""
+    """Parse a lease file. Return an empty dict if the file is incomplete."""
     try:
         record = json.loads(claim)
         return {

@@ -47,7 +47,7 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
             is in another repository.
     """
     folder = origin.download()
-    if origin.trust and (name := find_external_code(folder)):
+    if origin.trust_remote_code and (name := find_external_code(folder)):
         repository, _, module = name.partition("--")
         raise ModelError(
             f"{origin} runs code from another repository, {repository} ({module}), without a fixed commit; copy "
@@ -163,8 +163,8 @@ def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
-    """Raise the error for a model that needs custom code which the user has not trusted; do nothing for others."""
-    if not origin.trust and has_custom_code(folder):
+    """Raise an error if a model needs custom code that the user has not trusted."""
+    if not origin.trust_remote_code and has_custom_code(folder):
         raise ModelError(
             f"{origin} requires code from its own repository, which is not trusted; "
             + choose_advice(
@@ -175,7 +175,7 @@ def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Build an error's first line, after its type if the message alone is not clear, as of a KeyError."""
+    """Build the first line of an error, with its type if the message alone is unclear (such as a KeyError)."""
     line = extract_first_line(error)
     return line if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {line}"
 
@@ -260,7 +260,7 @@ def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: 
 
 
 def _embedding_count(network: Any) -> int | None:
-    """Count the token embeddings of a model; None for a model of other inputs, such as characters."""
+    """Count the token embeddings of a model. Return None for models with other inputs, such as characters."""
     try:
         return len(network.get_input_embeddings().weight)
     except (AttributeError, NotImplementedError):
@@ -268,7 +268,7 @@ def _embedding_count(network: Any) -> int | None:
 
 
 def _known_share(tokenizer: "PreTrainedTokenizerBase", language: str) -> float:
-    """Compute the share of a language's words (in Chinese, characters) that have no unknown token."""
+    """Compute the fraction of a language's probe words (in Chinese, characters) without unknown tokens."""
     texts = [text for premise, hypothesis, _ in PAIRS[language] for text in (premise, hypothesis)]
     units = [unit for text in texts for unit in re.findall(r"\w" if language == "zh" else r"\w+", text)]
     tokens = [tokenizer.encode(unit, add_special_tokens=False) for unit in units]
@@ -344,7 +344,7 @@ def load_classifier(
             threshold, or it needs code that is not trusted.
         labels.LabelError: If its config does not define the label of each output.
     """
-    origin = resolve_origin(model, revision, trust=trust_remote_code)
+    origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
     if is_causal_lm(config):
         raise ModelError(
@@ -418,7 +418,7 @@ def load_causal_lm(
     Raises:
         ModelError: If there is no such model, or it is not a causal language model.
     """
-    origin = resolve_origin(model, revision, trust=trust_remote_code)
+    origin = resolve_origin(model, revision, trust_remote_code=trust_remote_code)
     config = load_config(origin)
     if not is_causal_lm(config):
         raise ModelError(

@@ -41,7 +41,7 @@ _DISTILBERT_LAYOUT: Final = frozenset({"distilbert"})
 
 
 def _attend(layer_input: Tensor, query: Any, key: Any, value: Any, size: int, mask: Tensor | None) -> Tensor:
-    """Compute the attention output of position 0, shape (b, 1, hidden); heads are `size` wide."""
+    """Compute the attention output of the first token, shape (b, 1, hidden), with heads of width `size`."""
 
     def heads(projected: Tensor) -> Tensor:  # (b, t, hidden) → (b, heads, t, size)
         return projected.view(*projected.shape[:-1], -1, size).transpose(1, 2)
@@ -157,7 +157,7 @@ class PackedLinear(nn.Linear):
 
 
 def _packed(weight: Tensor, rows: int) -> Tensor:
-    """Convert a weight to oneDNN's layout; raises RuntimeError if the processor has no instructions for its dtype."""
+    """Convert a weight to oneDNN's layout. Raises RuntimeError if the processor does not support the dtype."""
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
     return packed
 

@@ -51,13 +51,13 @@ class PairClassifier(ThresholdedPredictor, ABC):
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
@@ -70,13 +70,13 @@ class PairClassifier(ThresholdedPredictor, ABC):
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
-        for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, share):
+        for rows in select_batches(build_token_batches(pairs.lengths, self.batch_tokens), done, shard):
             for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
                 yield subset, validate_probabilities(values, len(subset), self.label_space)
 
     @abstractmethod
     def _logits(self, pairs: EncodedPairs, rows: Sequence[int]) -> torch.Tensor:
-        """Compute the logits of b of the pairs, shape (b, outputs), in the model's own order and as float32."""
+        """Compute the logits of the pairs at `rows`, shape (b, outputs), in the model's output order, float32."""
 
     def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         with torch.inference_mode():
@@ -88,7 +88,7 @@ class PairClassifier(ThresholdedPredictor, ABC):
         return values
 
     def _log_odds(self, logits: torch.Tensor) -> torch.Tensor:
-        """Compute the log odds at one output, or of the positive label against the others, shape (b, 1)."""
+        """Compute the log odds of the positive label, or of the single output, shape (b, 1)."""
         if self._n_outputs == 1:
             return logits
         positive = self._positive_output()

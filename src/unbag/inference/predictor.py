@@ -43,17 +43,17 @@ class Predictor(Protocol):
 class BatchPredictor(Predictor, Protocol):
     """Interface of a predictor that yields predictions in batches, so that progress can be displayed and saved."""
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
-        The split into batches must depend neither on `done` nor on `share`, so that a resumed or distributed run gives
+        The split into batches must depend neither on `done` nor on `shard`, so that a resumed or distributed run gives
         the same predictions to the last bit.
 
         Args:
@@ -61,7 +61,7 @@ class BatchPredictor(Predictor, Protocol):
             hypotheses: Hypotheses of the n pairs.
             done: Which pairs have predictions already, shape (n,) (default: none). A batch is skipped if all its pairs
                 have one.
-            share: `(j, s)` for every s-th batch, starting with batch j (default: all batches). Passed only if s > 1.
+            shard: `(j, s)` for every s-th batch, starting with batch j (default: all batches). Passed only if s > 1.
         """
         ...
 
@@ -71,7 +71,7 @@ def collect_batches(
 ) -> NDArray[np.float32]:
     """Run a predictor on all batches, and collect the probabilities in input order, shape (n, len(label_space))."""
     probabilities = np.empty((len(premises), len(predictor.label_space)), dtype=np.float32)
-    for rows, values in predictor.batches(premises, hypotheses):
+    for rows, values in predictor.iter_batches(premises, hypotheses):
         probabilities[rows] = values
     return probabilities
 

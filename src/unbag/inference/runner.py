@@ -244,7 +244,7 @@ def compute_chunk_hashes(rows: "datasets.Dataset", store: PredictionStore) -> li
 
 
 def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
-    """Validate that no sentence is null, and return the table; `first` is the number of its first row."""
+    """Validate that no sentence is null, and return the table. `first` is the index of the first row."""
     for name in ("premise", "hypothesis"):
         if table.column(name).null_count:
             row = first + table.column(name).is_null().to_pylist().index(True)
@@ -255,7 +255,7 @@ def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
 def _predict_batches(
     predictor: Predictor, table: "pa.Table", done: NDArray[np.bool_], work: ChunkShard
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-    """Iterate over positions in a chunk and their probabilities, by batch for a `BatchPredictor`.
+    """Yield row positions in a chunk with their probabilities, one batch at a time for a `BatchPredictor`.
 
     Args:
         predictor: Predictor.
@@ -268,8 +268,8 @@ def _predict_batches(
         # A copy, since the caller marks rows as done while the predictor selects batches.
         options: dict[str, Any] = {"done": done.copy()} if done.any() else {}
         if work.shards > 1:
-            options["share"] = (work.shard, work.shards)
-        yield from predictor.batches(premises, hypotheses, **options)
+            options["shard"] = (work.shard, work.shards)
+        yield from predictor.iter_batches(premises, hypotheses, **options)
     elif work.shards == 1:
         if premises:
             yield np.arange(len(premises)), predictor.predict(premises, hypotheses)

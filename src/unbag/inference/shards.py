@@ -45,7 +45,7 @@ class Shard:
     lease: float = LEASE
 
     def __post_init__(self) -> None:
-        """Validate the numbers.
+        """Validate the index and the number of shards.
 
         Raises:
             ValueError: If the index is out of range.
@@ -153,7 +153,7 @@ def predict_shard(
 
 
 def _agree_on_shards(store: PredictionStore, shards: int) -> int:
-    """Agree on the number of shards per chunk: the first process writes it, the others read it.
+    """Agree on the number of shards per chunk. The first process writes the number, the others read it.
 
     Processes may be started with different planned numbers of shards, and so propose different numbers.
     """
@@ -166,7 +166,7 @@ def _agree_on_shards(store: PredictionStore, shards: int) -> int:
 
 
 def _join_finished(job: PredictionJob, unfinished: Container[int]) -> None:
-    """Store the chunks whose shards are all stored: the process of the last shard may have died before it did so."""
+    """Store all chunks with complete shards, in case the process of the last shard died before this step."""
     for chunk in job.store.list_missing_chunks():
         if chunk not in unfinished:
             job.join_shards(chunk)

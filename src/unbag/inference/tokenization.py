@@ -1,4 +1,4 @@
-"""Tokenization of pairs, with one rule for truncation for every tokenizer, and batches by length.
+"""Tokenization of pairs with the same truncation rule for all tokenizers, and batching by length.
 
 Batches of pairs with similar lengths need little padding, and are small enough for the processor's cache.
 """
@@ -25,7 +25,7 @@ GPU_BATCH_TOKENS: Final = 16_384
 model."""
 
 
-def build_token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.intp]]:
+def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDArray[np.intp]]:
     """Split rows into batches of similar length, longest first.
 
     Deterministic: rows of equal length keep their order. The longest come first, so that a batch too large for the
@@ -33,7 +33,7 @@ def build_token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray
 
     Args:
         lengths: Tokens of each row, shape (n,).
-        budget: Maximum tokens per batch, padding included. A longer row is a batch of its own.
+        max_tokens: Maximum tokens per batch, padding included. A longer row is a batch of its own.
 
     Yields:
         Positions of a batch's rows; every row is in exactly one batch.
@@ -41,28 +41,28 @@ def build_token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray
     >>> [batch.tolist() for batch in build_token_batches([3, 9, 3, 4], budget=9)]
     [[1], [3, 0], [2]]
     """
-    if budget < 1:
-        raise ValueError(f"expected a budget of at least 1 token per batch, got {budget}")
+    if max_tokens < 1:
+        raise ValueError(f"expected a budget of at least 1 token per batch, got {max_tokens}")
     sizes = np.asarray(lengths, dtype=np.intp)
     order = np.argsort(-sizes, kind="stable")  # an unstable sort may order equal lengths by platform
     start = 0
     while start < len(order):
         longest = max(1, int(sizes[order[start]]))
-        stop = start + max(1, budget // longest)
+        stop = start + max(1, max_tokens // longest)
         yield order[start:stop]
         start = stop
 
 
 def select_batches(
-    batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, share: tuple[int, int] | None
+    batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, shard: tuple[int, int] | None
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield the batches that are not done and belong to the given share. See `predictor.BatchPredictor.batches`.
+    """Yield the batches that are not done and belong to the given shard. See `predictor.BatchPredictor.iter_batches`.
 
     >>> batches = [np.array([0, 1]), np.array([2]), np.array([3])]
     >>> [batch.tolist() for batch in select_batches(iter(batches), np.array([True, False, True, False]), (0, 2))]
     [[0, 1], [3]]
     """
-    number, of = share or (0, 1)
+    number, of = shard or (0, 1)
     # A batch with one missing pair is run as a whole, so that its padding and rounding stay the same.
     for place, rows in enumerate(batches):
         if place % of == number and (done is None or not done[rows].all()):
@@ -145,9 +145,9 @@ def compute_length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTraine
 
 
 def encode_pairs(
-    tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], limit: int | None
+    tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], max_length: int | None
 ) -> EncodedPairs:
-    """Tokenize pairs. If a pair has more than `limit` tokens, its longer sentence is truncated.
+    """Tokenize pairs. If a pair has more than `max_length` tokens, its longer sentence is truncated.
 
     A saved tokenizer may have truncation settings left over from training (`max_length` in its config, a `truncation`
     section in tokenizer.json), which would silently truncate pairs that the model can read. So all pairs are first
@@ -163,14 +163,14 @@ def encode_pairs(
     )
     input_ids: list[list[int]] = whole["input_ids"]
     token_type_ids: list[list[int]] | None = whole.get("token_type_ids")
-    long = [] if limit is None else [row for row, ids in enumerate(input_ids) if len(ids) > limit]
+    long = [] if max_length is None else [row for row, ids in enumerate(input_ids) if len(ids) > max_length]
     if long:
         cut = tokenizer(
             [premises[row] for row in long],
             [hypotheses[row] for row in long],
             padding=False,
             truncation="longest_first",
-            max_length=limit,
+            max_length=max_length,
             stride=0,
             return_attention_mask=False,
         )

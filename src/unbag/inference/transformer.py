@@ -174,7 +174,7 @@ class TransformerPredictor(PairClassifier):
         return self.model(**self._inputs(pairs, rows)).logits.float()  # type: ignore[no-any-return]
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
-        """Build the model's arguments for b of the pairs, each of shape (b, longest of them), on its device."""
+        """Build the padded model inputs for the pairs at `rows`, shape (b, longest), on the model's device."""
         arrays = self._padding.build_pair_arrays(pairs, rows)
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
 

@@ -1,4 +1,4 @@
-"""Challenge sets for training loops, which are built once and scored as a dictionary of metrics."""
+"""Challenge sets for training loops: built once, then scored repeatedly."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -158,7 +158,7 @@ def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[Bui
 
 
 def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
-    """Rebuild a set with the maximum number of source examples for at most `share` rows."""
+    """Rebuild a set with as many source examples as give at most `share` rows."""
     examples = count_distinct(
         built.rows, challenge_sets.get_challenge_set(request.name).import_builder_class().EXAMPLE_ID
     )

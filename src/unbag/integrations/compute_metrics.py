@@ -46,7 +46,6 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     if missing := [column for column in ("label", *built.challenge_set.columns) if column not in rows.column_names]:
         raise ValueError(
             f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}; pass the rows of "
-            "unbag.load; pass the rows of "
             "unbag.load"
         )
     order = resolve_label_names(id2label)

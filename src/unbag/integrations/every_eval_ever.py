@@ -276,7 +276,7 @@ def _source_data(result: Result, hub: str | None) -> dict[str, Any]:
 
 
 def _generation_config(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe the sampling parameters of a language model behind an endpoint; empty for other models."""
+    """Describe the sampling parameters of a language model behind an endpoint. Empty for other models."""
     try:
         parameters = json.loads(model.get("parameters") or "{}")
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Catalog of the architectures: name, paper, and the input information that each one uses."""
+"""Catalog of all model architectures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -56,7 +56,7 @@ class IntraAttention(CustomInitModule):
 
 
 class DamForSequenceClassification(PairNetwork):
-    """Decomposable attention: compares each word with its aligned words, and sums the comparisons.
+    """Decomposable attention model, which compares each word with its aligned words and sums the comparisons.
 
     Parikh et al. 2016, "A Decomposable Attention Model for Natural Language Inference"
     (https://aclanthology.org/D16-1244), equations 1 to 4. Embeddings are normalized to length 1, projected to the

@@ -1,4 +1,4 @@
-"""Replacement for `models.trees` in exported repositories with custom code: requires spaCy but not unbag; no cache."""
+"""Replacement for `models.trees` in exported model repositories, which requires spaCy but not unbag."""
 
 from collections.abc import Sequence
 from functools import lru_cache

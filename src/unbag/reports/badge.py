@@ -45,7 +45,7 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
         with atomic_write(path) as tmp:
             tmp.write_text(_svg(label, message, colour), encoding="utf-8")
     else:
-        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it; rename it")
+        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it")
 
 
 def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:

@@ -58,7 +58,7 @@ def export_comparison(comparison: Comparison) -> ExportedTable:
         format_comparison_verdict(comparison, use_names=True),
     )
     tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
-    return ExportedTable(tables, [_record(comparison, each) for each in comparison.differences], comparison.as_json())
+    return ExportedTable(tables, [_record(comparison, each) for each in comparison.differences], comparison.to_json())
 
 
 def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False) -> str:

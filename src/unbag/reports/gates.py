@@ -83,7 +83,7 @@ def export_gates(
     ]
     sentence = format_gate_verdict(results, strict=strict)
     passed = not any(each.is_failure(strict=strict) for each in results)
-    records = [each.as_json() for each in results]
+    records = [each.to_json() for each in results]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
@@ -96,7 +96,7 @@ def export_gates(
         "passed": passed,
         "strict": strict,
         "gates": records,
-        "changed_labels": [each.as_json() for each in changed_labels],
+        "changed_labels": [each.to_json() for each in changed_labels],
         "notes": list(notes),
         "verdict": sentence,
     }

@@ -240,7 +240,6 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
     if len(annotator_labels) != n:
         raise ValueError(
             f"annotator_labels: expected one row per example ({n}), got {len(annotator_labels)}; pass one list per "
-            "example; pass one list per "
             "example"
         )
     votes = [

@@ -351,13 +351,11 @@ class _Rows(NamedTuple):
             lengths["probabilities"] = len(distributions)
         if len(set(lengths.values())) > 1:
             raise ValueError(
-                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row; "
-                "pass one value per row"
+                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row"
             )
         if len(predicted) == 0:
             raise ValueError(
-                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set; "
-                "pass the rows of the set"
+                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set"
             )
         codes, names = encode_names(source_id)
         is_original = index == ORIGINAL
@@ -377,10 +375,7 @@ class _Rows(NamedTuple):
                 )
             if np.isnan(distributions).any():
                 row = int(np.isnan(distributions).any(axis=1).argmax())
-                raise ValueError(
-                    f"probabilities: expected no NaN, got NaN in row {row}; correct the predictions; correct the "
-                    "predictions"
-                )
+                raise ValueError(f"probabilities: expected no NaN, got NaN in row {row}; correct the predictions")
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
@@ -413,10 +408,7 @@ def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: l
         raise ValueError(f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}")
     q = int(index.max()) + 1
     if q == 0:
-        raise ValueError(
-            "permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set; pass all "
-            "rows of the set"
-        )
+        raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set")
     times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
         source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)

@@ -210,8 +210,7 @@ def compute_sentence_signature(
     """
     if len(words) != len(tags):
         raise ValueError(
-            f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags; tag the same words; "
-            "tag the same words"
+            f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags; tag the same words"
         )
     if validate_definition(definition) == "code":
         known_words = {word for word in map(str.lower, words) if word in usual}
@@ -299,14 +298,10 @@ def pos_minitree(
         lengths["accepted"] = len(np.asarray(accepted))
     if len(set(lengths.values())) > 1:
         raise ValueError(
-            f"pos_minitree: expected columns of equal length, got {lengths}; pass one value per permutation; pass "
-            "one value per permutation"
+            f"pos_minitree: expected columns of equal length, got {lengths}; pass one value per permutation"
         )
     if not len(above):
-        raise ValueError(
-            "pos_minitree: expected at least one permutation, got none; pass permuted sentences; pass permuted "
-            "sentences"
-        )
+        raise ValueError("pos_minitree: expected at least one permutation, got none; pass permuted sentences")
     if not width > 0:
         raise ValueError(f"width: expected a positive number, got {width}")
     ratios = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)

@@ -154,7 +154,6 @@ def skill_score(
     if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
         raise ValueError(
             "skill_score: expected credits of model and baselines for the same rows, got different rows; score "
-            "the same set; score "
             "the same set"
         )
     labels, label_index = np.unique(model.label, return_inverse=True)

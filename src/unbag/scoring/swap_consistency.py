@@ -103,10 +103,7 @@ def swap_consistency(
     exchanged = np.asarray(swapped, dtype=np.bool_)
     lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
     if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"swap_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass one "
-            "value per row"
-        )
+        raise ValueError(f"swap_consistency: expected columns of equal length, got {lengths}; pass one value per row")
     numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
@@ -170,8 +167,7 @@ def swap_consistency_of_pairs(
     """
     if neutral == contradiction:
         raise ValueError(
-            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different "
-            "ids; pass different ids"
+            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different ids"
         )
     gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}

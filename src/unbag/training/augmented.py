@@ -1,4 +1,4 @@
-"""Augmentation: the pairs that `--augment` adds to each epoch."""
+"""Data augmentation: pairs that `--augment` adds to each epoch."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ class PairAugmenter:
         self._first: dict[str, Any] | None = None
 
     def __call__(self, epoch: int) -> list[Example]:
-        """Build the added pairs of one epoch.
+        """Build the augmented pairs of one epoch.
 
         Raises:
             ValueError: If no pair of some kind can be built.

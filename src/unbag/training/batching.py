@@ -89,7 +89,7 @@ def _sorted(rows: Rows, lengths: NDArray[np.integer]) -> Rows:
 
 
 def _join_groups(batches: list[Rows], lengths: NDArray[np.integer], groups: Sequence[Rows]) -> None:
-    """Exchange pairs between batches until the pairs of each group share one.
+    """Exchange pairs between batches until each group is in a single batch.
 
     The pairs of a group come into the batch of its first pair, in exchange for pairs of the most similar length. So the
     sizes stay the same, and padding hardly changes.

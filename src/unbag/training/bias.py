@@ -63,7 +63,7 @@ def build_lexical_biased_model(name: str, examples: Sequence[Example], *, langua
 
 
 class ProductBiasedModel:
-    """Biased model that multiplies the probabilities of several models and normalises the product."""
+    """Biased model that multiplies the probabilities of several models and normalizes the product."""
 
     def __init__(self, models: Sequence[BiasedModel]) -> None:
         self._models = models
@@ -71,7 +71,7 @@ class ProductBiasedModel:
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3)."""
-        return _normalised(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
+        return _normalized(np.sum([model.compute_log_probabilities(examples) for model in self._models], axis=0))
 
 
 class CachedBiasedModel:
@@ -165,7 +165,7 @@ class PrecomputedBiasedModel:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the predictions.
+        """Read the stored predictions.
 
         Args:
             path: Folder with the prediction store of one model on one set, or file of probabilities.
@@ -240,7 +240,7 @@ def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     return logarithms
 
 
-def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalized(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
     # Subtracting the maximum keeps the exponentials from underflowing for all labels at once.
     shifted = logarithms - logarithms.max(axis=1, keepdims=True)
     total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
@@ -294,7 +294,7 @@ class PairFeatures(Protocol):
         ...
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Compute features of the pairs of one epoch, by name: shape (n,), or (n, 3) in order of `labels.LABELS`."""
+        """Compute the features of n pairs, by name. Shape (n,), or (n, 3) in the order of `labels.LABELS`."""
         ...
 
 
@@ -321,7 +321,7 @@ class BiasFeatures:
         return "; ".join(f"{name}{model.identity}" for name, model in named.items() if model is not None)
 
     def __call__(self, examples: Sequence[Example]) -> Columns:
-        """Compute the features of the pairs of one epoch."""
+        """Compute the features of the pairs in one epoch."""
         models = {BIAS: self.bias, TEACHER: self.teacher, ORIGINAL: self.original}
         features = {
             name: model.compute_log_probabilities(examples) for name, model in models.items() if model is not None

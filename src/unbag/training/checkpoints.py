@@ -189,7 +189,7 @@ def list_differences(recorded: Any, expected: Any, path: str = "") -> list[str]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder; a half-removed folder never keeps the name of a complete one."""
+    """Remove a folder. It is renamed first, so that an incomplete folder cannot be mistaken for a checkpoint."""
     if folder.exists():
         going = folder.with_name(f".{folder.name.strip('.')}.gone.part")
         shutil.rmtree(going, ignore_errors=True)

@@ -64,9 +64,9 @@ def iter_augment_errors(entries: Sequence[str]) -> Iterator[str]:
         yield f"expected each kind of augment once, got {', '.join(twice)} several times"
 
 
-def needs_wordnet(kinds: Iterable[str]) -> bool:
+def needs_wordnet(entries: Iterable[str]) -> bool:
     """Check whether any entry of `--augment` needs WordNet."""
-    return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in kinds)
+    return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in entries)
 
 
 def validate_english(languages: Collection[str]) -> None:
@@ -133,7 +133,7 @@ _BOOKKEEPING: Final = frozenset(
 )
 
 
-def option(help: str, panel: str, **default: Any) -> Any:
+def declare_option(help: str, panel: str, **default: Any) -> Any:
     """Declare a config field with its help text and its panel on the help page."""
     return field(metadata={"help": help, "panel": panel}, **default)
 
@@ -148,85 +148,93 @@ class TrainConfig:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    model: str = option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
-    revision: str | None = option("Branch, tag or commit of the model.", _MODEL, default=None)
-    label_map: str | None = option(
+    model: str = declare_option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
+    revision: str | None = declare_option("Branch, tag or commit of the model.", _MODEL, default=None)
+    label_map: str | None = declare_option(
         "Labels of the outputs, in order, if the model config has generic names.", _MODEL, default=None
     )
-    max_length: int | None = option(
+    max_length: int | None = declare_option(
         "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
     )
 
-    corpus: tuple[str, ...] = option(
+    corpus: tuple[str, ...] = declare_option(
         "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", _PAIRS, default=("snli",)
     )
     # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
-    validation: tuple[str, ...] = option(
+    validation: tuple[str, ...] = declare_option(
         "Validation corpora or files (default: the validation splits of --corpus).", _PAIRS, default=()
     )
-    max_examples: int | None = option(
+    max_examples: int | None = declare_option(
         "Maximum number of training pairs, sampled at random (default: all).", _PAIRS, default=None
     )
-    max_validation_examples: int | None = option(
+    max_validation_examples: int | None = declare_option(
         "Maximum number of pairs per validation split (default: all).", _PAIRS, default=None
     )
-    language: str = option("Language code of your files, such as en or zh.", _PAIRS, default="en")
-    columns: tuple[str, ...] = option(
+    language: str = declare_option("Language code of your files, such as en or zh.", _PAIRS, default="en")
+    columns: tuple[str, ...] = declare_option(
         "Column names in your files, such as premise=text label=gold.", _PAIRS, default=()
     )
-    labels: tuple[str, ...] = option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
-    not_entailment_as: Literal["neutral"] | None = option(
+    labels: tuple[str, ...] = declare_option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
+    not_entailment_as: Literal["neutral"] | None = declare_option(
         "Map not_entailment in two-label data to this label; required to train on it.", _PAIRS, default=None
     )
-    word_order: WordOrder = option(
+    word_order: WordOrder = declare_option(
         "Word order: natural, shuffled (every epoch) or permuted (once).", _PAIRS, default="natural"
     )
-    hypothesis_only: bool = option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
+    hypothesis_only: bool = declare_option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
-    augment: tuple[str, ...] = option(
+    augment: tuple[str, ...] = declare_option(
         "Pairs to add: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
     )
-    augment_pairs: int = option(
+    augment_pairs: int = declare_option(
         "Number of added pairs per epoch for each kind without a number.", _PAIRS, default=20_000
     )
-    augment_words: AugmentWords = option(
+    augment_words: AugmentWords = declare_option(
         "Words for augmentation: training (no held-out words) or all.", _PAIRS, default="training"
     )
-    augment_batches: AugmentBatches = option(
+    augment_batches: AugmentBatches = declare_option(
         "Batching of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
     )
 
-    num_train_epochs: int = option("Number of training epochs.", _STEPS, default=3)
-    max_steps: int | None = option("Number of training steps; overrides --num-train-epochs.", _STEPS, default=None)
-    batch_size: int = option("Total batch size per step, over all processes.", _STEPS, default=32)
-    gradient_accumulation_steps: int = option(
+    num_train_epochs: int = declare_option("Number of training epochs.", _STEPS, default=3)
+    max_steps: int | None = declare_option(
+        "Number of training steps; overrides --num-train-epochs.", _STEPS, default=None
+    )
+    batch_size: int = declare_option("Total batch size per step, over all processes.", _STEPS, default=32)
+    gradient_accumulation_steps: int = declare_option(
         "Number of forward passes per step and process; more passes use less memory.", _STEPS, default=1
     )
-    learning_rate: float = option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
-    warmup_ratio: float = option("Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06)
-    weight_decay: float = option("Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01)
-    max_grad_norm: float = option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
-    precision: Precision | None = option(
+    learning_rate: float = declare_option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
+    warmup_ratio: float = declare_option("Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06)
+    weight_decay: float = declare_option(
+        "Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01
+    )
+    max_grad_norm: float = declare_option("Maximum gradient norm; 0 disables clipping.", _STEPS, default=1.0)
+    precision: Precision | None = declare_option(
         "no (float32), bf16 or fp16 (default: from accelerate's config, else no).", _STEPS, default=None
     )
-    seed: int = option("Random seed for head initialization, sampling, data order and dropout.", _STEPS, default=13)
-    eval_steps: int | None = option("Number of steps between evaluations (default: one epoch).", _STEPS, default=None)
-    early_stopping_patience: int | None = option(
+    seed: int = declare_option(
+        "Random seed for head initialization, sampling, data order and dropout.", _STEPS, default=13
+    )
+    eval_steps: int | None = declare_option(
+        "Number of steps between evaluations (default: one epoch).", _STEPS, default=None
+    )
+    early_stopping_patience: int | None = declare_option(
         "Evaluations without accuracy gain before training stops (default: no limit).", _STEPS, default=None
     )
 
-    output_dir: Path = option("Folder for the trained model; created when training finishes.", _RUN)
-    save_steps: int = option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: int = option("Number of steps between log entries of the loss.", _RUN, default=20)
-    report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
-    dataloader_num_workers: int = option(
+    output_dir: Path = declare_option("Folder for the trained model; created when training finishes.", _RUN)
+    save_steps: int = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
+    logging_steps: int = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
+    report_to: tuple[str, ...] = declare_option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
+    dataloader_num_workers: int = declare_option(
         "Number of data-loading processes; 0 loads in the main process.", _RUN, default=0
     )
-    push_checkpoints: str | None = option(
+    push_checkpoints: str | None = declare_option(
         "Hub repository for the last checkpoint; created as private if missing.", _RUN, default=None
     )
     # A rerun of the same command needs no option: it resumes from the checkpoints beside `output_dir`.
-    resume_from_checkpoint: str | None = option(
+    resume_from_checkpoint: str | None = declare_option(
         "Checkpoint of another run to resume from: folder or Hub repository.", _RUN, default=None
     )
 
@@ -395,17 +403,19 @@ class HexOptions:
     """
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: int | None = option("Width of branch g (default: the embedding width).", _HEX, default=None)
-    unscaled: bool = option("Do not normalize the output of g (root mean square 1 per pair).", _HEX, default=False)
+    width: int | None = declare_option("Width of branch g (default: the embedding width).", _HEX, default=None)
+    unscaled: bool = declare_option(
+        "Do not normalize the output of g (root mean square 1 per pair).", _HEX, default=False
+    )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
-    warm_start: float = option(
+    warm_start: float = declare_option(
         "Fraction of initial steps with plain cross-entropy; use 0 for a fine-tuned model.", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
-    embeddings: str | None = option(
+    embeddings: str | None = declare_option(
         "Word vectors for g: file, Hub id, folder or pipeline (default: the model's).", _HEX, default=None
     )
-    superficial_weight: float = option(
+    superficial_weight: float = declare_option(
         "Weight λ in the cross-entropy of F_L + λ F_G; above 0, g learns the labels.", _HEX, default=0.0
     )
 
@@ -430,8 +440,8 @@ class MaxEntropyOptions:
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    alpha: float = option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
-    permutations: int = option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
+    alpha: float = declare_option("Weight α of the entropy on permuted pairs.", _MAX_ENTROPY, default=1.0)
+    permutations: int = declare_option("Number n of permutations per pair and epoch.", _MAX_ENTROPY, default=1)
 
     def __post_init__(self) -> None:
         _check(self)

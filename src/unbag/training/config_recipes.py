@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import HexOptions, TrainConfig, get_display_name, option
+from unbag.training.config import HexOptions, TrainConfig, declare_option, get_display_name
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -33,19 +33,21 @@ class DebiasConfig(TrainConfig):
     """
 
     # A folder holds a model, or its predictions on the training pairs.
-    bias: str = option("Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical")
+    bias: str = declare_option(
+        "Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical"
+    )
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: float = option("Strength of the biased model in the training objective.", _BIAS, default=1.0)
-    anneal: float | None = option(
+    bias_strength: float = declare_option("Strength of the biased model in the training objective.", _BIAS, default=1.0)
+    anneal: float | None = declare_option(
         "Final strength, annealed linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
-    weak_examples: int = option("Number of training pairs for --bias self.", _BIAS, default=2_000)
-    weak_epochs: int = option("Number of training epochs for --bias self.", _BIAS, default=5)
-    balance: float = option(
+    weak_examples: int = declare_option("Number of training pairs for --bias self.", _BIAS, default=2_000)
+    weak_epochs: int = declare_option("Number of training epochs for --bias self.", _BIAS, default=5)
+    balance: float = declare_option(
         "Group balancing, from 0 to 1; with 1, all bias groups have equal total weight.", _BIAS, default=0.0
     )
-    alpha: float = option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
-    permutations: int = option("Number of permutations per pair for --alpha.", _BIAS, default=1)
+    alpha: float = declare_option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
+    permutations: int = declare_option("Number of permutations per pair for --alpha.", _BIAS, default=1)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -117,7 +119,7 @@ class LearnedMixinConfig(DebiasConfig):
     """Training options of the learned-mixin recipe."""
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
-    entropy_penalty: float = option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
+    entropy_penalty: float = declare_option("Weight w of the entropy of the mixed bias.", _BIAS, default=0.03)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -141,7 +143,7 @@ class ReweightingConfig(DebiasConfig):
 class FocalConfig(ReweightingConfig):
     """Training options of the debiased focal loss."""
 
-    gamma: float = option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
+    gamma: float = declare_option("Exponent γ of the weights.", _BIAS, default=2.0)  # the default in the authors' code
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -152,9 +154,9 @@ class FocalConfig(ReweightingConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceConfig(DebiasConfig):
-    """Training options of confidence regularisation."""
+    """Training options of confidence regularization."""
 
-    teacher: str | None = option(
+    teacher: str | None = declare_option(
         "Folder of the teacher classifier (default: fine-tune the model first).", _BIAS, default=None
     )
 
@@ -179,9 +181,11 @@ class ConfidenceConfig(DebiasConfig):
 class SelfDebiasingConfig(DebiasConfig):
     """Training options of self-debiasing: a product of experts with a weak learner as the biased model."""
 
-    bias: str = option(DebiasConfig.__dataclass_fields__["bias"].metadata["help"], _BIAS, default=SELF)
+    bias: str = declare_option(DebiasConfig.__dataclass_fields__["bias"].metadata["help"], _BIAS, default=SELF)
     # Utama et al. 2020b anneal from 1 to 0.8 (`BiasProductByTeacherAnnealed` in their code).
-    anneal: float | None = option(DebiasConfig.__dataclass_fields__["anneal"].metadata["help"], _BIAS, default=0.8)
+    anneal: float | None = declare_option(
+        DebiasConfig.__dataclass_fields__["anneal"].metadata["help"], _BIAS, default=0.8
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +194,7 @@ class GroupBalancedConfig(DebiasConfig):
 
     bias_strength: float = field(init=False, default=0.0)
     anneal: None = field(init=False, default=None)
-    balance: float = option(DebiasConfig.__dataclass_fields__["balance"].metadata["help"], _BIAS, default=1.0)
+    balance: float = declare_option(DebiasConfig.__dataclass_fields__["balance"].metadata["help"], _BIAS, default=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +235,7 @@ _OF_BIAS: Final = DebiasConfig.__dataclass_fields__
 def _default(name: str, value: Any) -> Any:
     """Declare an option of another recipe with another default."""
     metadata = (_OF_BIAS.get(name) or _OF_TRAINING[name]).metadata
-    return option(metadata["help"], metadata["panel"], default=value)
+    return declare_option(metadata["help"], metadata["panel"], default=value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,26 +249,28 @@ class MendConfig(DebiasConfig):
     augment_pairs: int = _default("augment_pairs", 1_500)
     num_train_epochs: int = _default("num_train_epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
-    distill: float = option(
+    distill: float = declare_option(
         "Weight of the original model's predictions in the loss, from 0 to 1.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=0.0,
     )
     # The rule and the grid are in `training.interpolation`.
-    interpolate: bool = option(
+    interpolate: bool = declare_option(
         "Interpolate original and trained weights; loses ≤ 1 point of validation accuracy.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )
 
-    sets: tuple[str, ...] = option(
+    sets: tuple[str, ...] = declare_option(
         "Challenge sets to evaluate before and after (default: a sample of each set).", _BEFORE_AND_AFTER, default=()
     )
     # A folder may hold the files of both sets, at any depth.
-    official_file: Path | None = option(
+    official_file: Path | None = declare_option(
         "Authors' file of breaking_nli or sicck, or a folder (default: download).", _BEFORE_AND_AFTER, default=None
     )
-    no_evaluate: bool = option("Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False)
+    no_evaluate: bool = declare_option(
+        "Skip the evaluation before and after training.", _BEFORE_AND_AFTER, default=False
+    )
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -351,25 +357,29 @@ class KFoldConfig(ProtocolConfig):
     eval_steps: int = field(init=False, default=sys.maxsize)
     early_stopping_patience: None = field(init=False, default=None)
 
-    model: str = option("Hub id or folder of an NLI classifier to fine-tune in each fold.", _PANELS["model"])
-    official_file: Path | None = option(
+    model: str = declare_option("Hub id or folder of an NLI classifier to fine-tune in each fold.", _PANELS["model"])
+    official_file: Path | None = declare_option(
         "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", _PANELS["corpus"], default=None
     )
-    folds: int = option("Number of folds.", _PANELS["corpus"], default=5)
-    protocol: FoldProtocol = option(
+    folds: int = declare_option("Number of folds.", _PANELS["corpus"], default=5)
+    protocol: FoldProtocol = declare_option(
         "Folds: authors, spread, or whole_seeds (pairs of a seed stay together).", _PANELS["corpus"], default="authors"
     )
-    num_train_epochs: int = option(
+    num_train_epochs: int = declare_option(
         "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
     )
-    batch_size: int = option(
+    batch_size: int = declare_option(
         "Total batch size, over all processes; the paper uses 8, 16 or 32.", _PANELS["batch_size"], default=32
     )
     # As in transformers' Trainer, which the authors use.
-    warmup_ratio: float = option("Fraction of the steps used for warm-up.", _PANELS["warmup_ratio"], default=0.0)
+    warmup_ratio: float = declare_option(
+        "Fraction of the steps used for warm-up.", _PANELS["warmup_ratio"], default=0.0
+    )
     seed: int = TrainConfig.seed  # the seed of one fold's run; --seeds lists all (`kfold.cross_validate`)
-    output_dir: Path = option("Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"])
-    keep_models: bool = option("Keep the trained model of each fold.", _PANELS["output_dir"], default=False)
+    output_dir: Path = declare_option(
+        "Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"]
+    )
+    keep_models: bool = declare_option("Keep the trained model of each fold.", _PANELS["output_dir"], default=False)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -393,35 +403,35 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         ValueError: If any option is invalid; the message lists all errors.
     """
 
-    corpus: tuple[str, ...] = option(
+    corpus: tuple[str, ...] = declare_option(
         "Corpus to rearrange, with training, validation and test splits.",
         _REARRANGED_PANELS["corpus"],
         default=("snli",),
     )
-    max_examples: int | None = option(
+    max_examples: int | None = declare_option(
         "Maximum number of training pairs per corpus version (default: all).",
         _REARRANGED_PANELS["max_examples"],
         default=None,
     )
-    test_examples: int | None = option(
+    test_examples: int | None = declare_option(
         "Maximum number of test pairs per corpus version (default: all).",
         _REARRANGED_PANELS["max_validation_examples"],
         default=None,
     )
-    rearranged_by: str = option(
+    rearranged_by: str = declare_option(
         "Embeddings of the lexical model for rearranging (default: as in resnli).",
         _REARRANGED_PANELS["corpus"],
         default="",
     )
-    seed: int = option(
+    seed: int = declare_option(
         "Random seed for training (head, sampling, data order, dropout).",
         _REARRANGED_PANELS["seed"],
         default=TrainConfig.seed,
     )
-    output_dir: Path = option(
+    output_dir: Path = declare_option(
         "Folder for predictions and scores; rearranged.json is written last.", _REARRANGED_PANELS["output_dir"]
     )
-    keep_models: bool = option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
+    keep_models: bool = declare_option("Keep all models.", _REARRANGED_PANELS["output_dir"], default=False)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""

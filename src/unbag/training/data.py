@@ -238,7 +238,7 @@ def filter_part(part: DataPart, reason: str, examples: Sequence[Example]) -> Dat
 
 
 def _hold_out(part: DataPart) -> tuple[DataPart, DataPart]:
-    """Split a twentieth of the premises off."""
+    """Split off a twentieth of the premises as held-out pairs."""
     # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
     is_out = [int(rng.compute_key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
@@ -320,7 +320,7 @@ class WordShuffler:
         self._language, self._seed = language, seed
 
     def __call__(self, example: Example, epoch: int) -> Example:
-        """Build the shuffled pair of one epoch."""
+        """Shuffle the words of a pair for one epoch."""
         premise, hypothesis = (
             self._shuffled(text, rng.compute_key(self._seed, "shuffled", epoch, example.source_id, side))
             for text, side in ((example.premise, "premise"), (example.hypothesis, "hypothesis"))
@@ -367,5 +367,5 @@ class AugmentedPairs(Protocol):
     """Interface of functions that build the augmented pairs of an epoch."""
 
     def __call__(self, epoch: int) -> list[Example]:
-        """Build the pairs of one epoch."""
+        """Build the augmented pairs of one epoch."""
         ...

@@ -1,6 +1,6 @@
 """Debiasing objectives: losses with a biased model, which share bias strength, pair weights and permuted pairs.
 
-Confidence regularisation: the student learns from a teacher whose distribution is flatter, the surer a biased model is
+Confidence regularization: the student learns from a teacher whose distribution is flatter, the surer a biased model is
 of the gold label.
 
     target_i[j] ∝ t_i[j]^(1 − β_i)        β_i = softmax(s · log b_i)[y_i]
@@ -46,7 +46,7 @@ learns. Products of experts are Hinton 2002's ("Training Products of Experts by 
 Neural Computation 14). This loss is the bias product of Clark et al. 2019 ("Don't Take the Easy Way Out",
 https://aclanthology.org/D19-1418), DRiFt of He et al. 2019 (https://aclanthology.org/D19-6115) and the product of
 Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. Utama et al.
-2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s. Its normalisation cancels here, since
+2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s. Its normalization cancels here, since
 adding a constant to the logits has no effect.
 
 Where b_i is certain and right, the loss and its gradient are zero: the network learns nothing from that pair. Where b_i
@@ -267,12 +267,12 @@ def _network(config: DebiasConfig, model: str | Path, **options: Any) -> bias.Bi
 
 
 class ConfidenceRegularization(DebiasedObjective):
-    """Confidence regularisation: cross-entropy with teacher predictions that are smoothed on biased examples."""
+    """Confidence regularization: cross-entropy with teacher predictions that are smoothed on biased examples."""
 
     def compute_losses(self, logits: Tensor, labels: Tensor, features: dict[str, Tensor]) -> Tensor:
         """Compute −Σ target · log p for each example."""
         beta = (self.strength * features[BIAS]).softmax(dim=1).gather(1, labels[:, None])
-        # The softmax of scaled log-probabilities is the normalised power t^(1 − β).
+        # The softmax of scaled log-probabilities is the normalized power t^(1 − β).
         target = ((1 - beta) * features[TEACHER]).softmax(dim=1)
         return -(target * log_softmax(logits, dim=1)).sum(dim=1)
 
@@ -288,7 +288,7 @@ class LearnedMixin(DebiasedObjective):
     """
 
     def __init__(self, network: Any, tokenizer: Any, options: LearnedMixinConfig, *, language: str = "en") -> None:
-        """Initialize the objective; see `DebiasedObjective`.
+        """Initialize the objective. See `DebiasedObjective`.
 
         Args:
             network: `PreTrainedModel` for sequence classification.
@@ -349,7 +349,7 @@ class ReweightedCrossEntropy(DebiasedObjective):
     """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
-        """Initialize the objective; see `DebiasedObjective`.
+        """Initialize the objective. See `DebiasedObjective`.
 
         Args:
             network: `PreTrainedModel` for sequence classification.

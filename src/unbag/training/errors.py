@@ -66,7 +66,7 @@ def _wait_for_signal(config: TrainConfig) -> Iterator[None]:
 
 
 def _worker_death(error: Exception, config: TrainConfig) -> Exception | None:
-    """Select the error that reports the death of a worker; None for other errors."""
+    """Find the error that reports the death of a worker. Return None for other errors."""
     if isinstance(error, RuntimeError):
         return error if "DataLoader worker" in str(error) else None
     return error if _is_broken_pipe(error, config) else None

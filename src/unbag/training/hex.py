@@ -90,26 +90,26 @@ def solve_coefficients(gram: Tensor, cross: Tensor) -> Tensor:
     return solution
 
 
-def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
-    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the residual of regressing `explained` on `explaining`.
+def project_out(targets: Tensor, regressors: Tensor) -> Tensor:
+    """Compute F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, the residual of regressing `targets` on `regressors`.
 
     With several processes the rows are the batches of all processes together: F_GᵀF_G and F_GᵀF_B are summed over the
     processes. Each process's gradient then has its part of the losses of all processes. The mean over processes, which
     DDP computes, is therefore the gradient of one process with all rows.
 
     Args:
-        explained: F_B, shape (b, m).
-        explaining: F_G, shape (b, k). The result is well defined for collinear or zero columns, and for more columns
+        targets: F_B, shape (b, m).
+        regressors: F_G, shape (b, k). The result is well defined for collinear or zero columns, and for more columns
             than rows.
 
     Returns:
-        F_L, shape (b, m), in the type of `explained`.
+        F_L, shape (b, m), in the type of `targets`.
     """
-    exact = select_exact_dtype(explained.device)
-    f_b, f_g = explained.to(exact), explaining.to(exact)
+    exact = select_exact_dtype(targets.device)
+    f_b, f_g = targets.to(exact), regressors.to(exact)
     products = sum_over_processes(f_g.T @ torch.cat([f_g, f_b], dim=1))  # (k, k + m), one all-reduce for both
     k = f_g.shape[1]
-    return (f_b - f_g @ solve_coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
+    return (f_b - f_g @ solve_coefficients(products[:, :k], products[:, k:])).to(targets.dtype)
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
@@ -173,7 +173,7 @@ class BiasHook:
 
 
 def build_network_word_table(network: Any, special_ids: Collection[int]) -> WordTable:
-    """Copy a network's token embeddings, without position embeddings and before any normalisation.
+    """Copy a network's token embeddings, without position embeddings and before any normalization.
 
     Args:
         network: `PreTrainedModel`.
@@ -285,8 +285,8 @@ class HexObjective(Objective):
     f([h, 0]), for each pair alone.
 
     The authors advise three things. A *warm start* from normal fine-tuning: a fraction `warm_start` of the steps, the
-    first ones, minimise the cross-entropy of f([h, 0]). A *frozen embedding* for g: it is a fixed table, by default a
-    copy of the network's input embeddings before training. *Both representations normalised*: their code scales each
+    first ones, minimize the cross-entropy of f([h, 0]). A *frozen embedding* for g: it is a fixed table, by default a
+    copy of the network's input embeddings before training. *Both representations normalized*: their code scales each
     feature of h and g over the batch. Here g is scaled for each pair alone, so that the branch does not depend on the
     rest of the batch. h is unscaled; otherwise the published network would have another architecture.
 
@@ -305,7 +305,7 @@ class HexObjective(Objective):
         *,
         gradient_accumulation_steps: int = 1,
     ) -> None:
-        """Widen the last layer of `network`.
+        """Find the last linear layer of `network`, and add the superficial branch.
 
         Args:
             network: `PreTrainedModel` for sequence classification.
@@ -336,7 +336,7 @@ class HexObjective(Objective):
             table,
             network.config.num_labels,
             width=options.width or table.vectors.shape[1],
-            normalise=not options.unscaled,
+            normalize=not options.unscaled,
         ).to(network.device)
         self._watch = BiasHook(network, self._layer)
         self.omega: Tensor | None = None
@@ -416,5 +416,5 @@ class HexObjective(Objective):
         branch_weights = {
             name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)
         }
-        branch = SuperficialBranch.from_weights(branch_weights, self.branch.table, normalise=self.branch.normalise)
+        branch = SuperficialBranch.from_weights(branch_weights, self.branch.table, normalize=self.branch.normalize)
         ResidualHead(self._layer, branch, self.omega).save(folder)

@@ -135,12 +135,12 @@ def _require_free(output_dir: Path) -> None:
 _PT: Final = {"format": "pt"}  # metadata that transformers requires
 
 
-def build_options_class(kind: Architecture) -> type:
+def build_options_class(architecture: Architecture) -> type:
     """Build a class with the config fields that users can set, and their types."""
-    ours = [each for each in kind.config.__mro__ if issubclass(each, PairConfig)]
+    ours = [each for each in architecture.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
-    free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in kind.options}
-    return type(f"{kind.config.__name__}Options", (), {"__annotations__": free})
+    free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in architecture.options}
+    return type(f"{architecture.config.__name__}Options", (), {"__annotations__": free})
 
 
 def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -296,18 +296,18 @@ _TAGS: Final = 51  # tags of spaCy's small English pipeline, plus one for words 
 _TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
 
 
-def count_parameters(kind: Architecture, **options: Any) -> int:
+def count_parameters(architecture: Architecture, **options: Any) -> int:
     """Count the parameters of a model architecture without its word embeddings.
 
     The word embeddings have 300 dimensions.
 
     Args:
-        kind: Kind of model.
+        architecture: Kind of model.
         options: Options of its config, where they differ from those of its authors.
     """
-    tables = {name: value for name, value in _TABLES.items() if name in kind.needs}
-    config: Any = kind.config
+    tables = {name: value for name, value in _TABLES.items() if name in architecture.needs}
+    config: Any = architecture.config
     with torch.device("meta"):  # allocates no memory and draws no random numbers
-        network: Any = kind.network(config(num_labels=3, **{**kind.options, **tables, **options}))
+        network: Any = architecture.network(config(num_labels=3, **{**architecture.options, **tables, **options}))
     total = sum(int(each.numel()) for each in network.parameters())
     return total - int(network.embeddings.table.weight.numel())

@@ -1,4 +1,4 @@
-"""Cross-validation on SICCK: Akoju et al. (2023), section 4.2, Tables 9 and 18-24."""
+"""K-fold cross-validation on SICCK (Akoju et al. 2023, section 4.2, Tables 9 and 18-24)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +144,7 @@ def _official(config: KFoldConfig) -> SetRequest:
     return SetRequest(_SET, OFFICIAL, options | ({"file": str(config.official_file)} if config.official_file else {}))
 
 
-def select_fold_data(built: BuiltSet, fold: int, *, protocol: FoldProtocol = "authors", seed: int) -> TrainingData:
+def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol = "authors", seed: int) -> TrainingData:
     """Select the training and held-out pairs for predicting a fold.
 
     `authors`: original rows, not exchanged, with three labels, forward and reverse entailment both entailment; a random
@@ -152,7 +152,7 @@ def select_fold_data(built: BuiltSet, fold: int, *, protocol: FoldProtocol = "au
     (an exchanged one has entailment if its pair is reverse entailment); the fold is held out.
 
     Args:
-        built: Challenge set with the column `fold`.
+        built_set: Challenge set with the column `fold`.
         fold: Fold to predict.
         protocol: See `config_recipes.FoldProtocol`; the folds themselves are those of the set.
         seed: Random seed for the held-out tenth.
@@ -160,8 +160,8 @@ def select_fold_data(built: BuiltSet, fold: int, *, protocol: FoldProtocol = "au
     Raises:
         ValueError: If no row is in the fold, or all are.
     """
-    rows = built.rows
-    in_fold = _of_fold(built, fold)
+    rows = built_set.rows
+    in_fold = _of_fold(built_set, fold)
     if in_fold.all() or not in_fold.any():
         raise ValueError(
             f"expected pairs in fold {fold} and in others, got {in_fold.sum()} of {len(in_fold)} rows in it"
@@ -174,13 +174,13 @@ def select_fold_data(built: BuiltSet, fold: int, *, protocol: FoldProtocol = "au
             for four, example in zip(four_way, examples, strict=True)
         ]
     record = {
-        "origin": built.data["origin"],
+        "origin": built_set.data["origin"],
         "splits": [],
-        "revisions": [built.data["revision"]],
+        "revisions": [built_set.data["revision"]],
         "rows": len(examples),
         "excluded": {},
     }
-    part = DataPart(_SET, examples, 1.0, built.language, record)
+    part = DataPart(_SET, examples, 1.0, built_set.language, record)
 
     def keep(part: DataPart, reason: str, kept: NDArray[np.bool_]) -> DataPart:
         return filter_part(part, reason, [each for each, is_kept in zip(part.examples, kept, strict=True) if is_kept])
@@ -196,15 +196,15 @@ def select_fold_data(built: BuiltSet, fold: int, *, protocol: FoldProtocol = "au
     return TrainingData((keep(training, "held out", ~tenth),), (keep(training, "trained on", tenth),))
 
 
-def collect_out_of_fold_probabilities(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
+def collect_out_of_fold_probabilities(built_set: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
     """Collect the out-of-fold probabilities of all rows, in the order of `LABELS`, shape (n, 3).
 
     Args:
-        built: Challenge set of n rows.
+        built_set: Challenge set of n rows.
         folds: Record of each fold, with `probabilities` in the order of `LABELS` by row id.
     """
     by_id = {name: values for fold in folds for name, values in fold["probabilities"].items()}
-    return np.array([by_id[name] for name in read_column(built.rows, "id").to_pylist()], dtype=np.float32)
+    return np.array([by_id[name] for name in read_column(built_set.rows, "id").to_pylist()], dtype=np.float32)
 
 
 def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
         runs: Scores of each run.
     """
 
-    def summarise(select: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+    def summarize(select: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         before = select(zero_shot)
         summary: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
@@ -226,8 +226,8 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
         return lambda scores: scores["by"][name][value]
 
-    by = {name: {value: summarise(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
-    return {"all": summarise(lambda scores: scores), **by}
+    by = {name: {value: summarize(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
+    return {"all": summarize(lambda scores: scores), **by}
 
 
 def _zero_shot(
@@ -240,7 +240,7 @@ def _zero_shot(
     max_length: int | None,
     progress_callback: "OnProgress | None",
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
-    """Predict all rows with the model before training; return its identity and the probabilities."""
+    """Predict all rows with the model before training. Returns its identity and the probabilities."""
     mapping = parse_label_map(label_map) if label_map else None
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:
@@ -303,14 +303,14 @@ def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, An
     return {**scores, "by": {**scores["by"], "seed": by_seed}}
 
 
-def find_seed_leaks(built: BuiltSet) -> NDArray[np.bool_]:
+def find_seed_leaks(built_set: BuiltSet) -> NDArray[np.bool_]:
     """Compute a mask of the rows whose seed sentence also occurs in other folds, shape (n,).
 
     The model that predicts the row is trained on these other folds.
     """
-    folds = read_numbers(built.rows, "fold").tolist()
+    folds = read_numbers(built_set.rows, "fold").tolist()
     by_seed: dict[str, set[int]] = {}
-    seeds = read_column(built.rows, "source_id").to_pylist()
+    seeds = read_column(built_set.rows, "source_id").to_pylist()
     for seed, fold in zip(seeds, folds, strict=True):
         by_seed.setdefault(seed, set()).add(fold)
     return np.array([len(by_seed[seed]) > 1 for seed in seeds])

@@ -74,7 +74,7 @@ class HeldOutEvaluator:
     def _run_batch(
         self, batch: Rows, run: Callable[[Rows], torch.Tensor], world_size: int
     ) -> Iterator[tuple[Rows, torch.Tensor]]:
-        """Iterate over the logits of a batch; one process halves a batch that does not fit into memory."""
+        """Iterate over the logits of a batch. A single process halves a batch that does not fit into memory."""
         if world_size == 1:
             return self._splitter.run_in_parts(batch, self._encoded.lengths, run)
         # Several processes must call a sharded module equally often, so none may halve its batch.

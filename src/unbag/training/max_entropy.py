@@ -1,7 +1,7 @@
 """Max-entropy training: correct predictions in natural word order, and high entropy in any other order.
 
 Sinha et al. 2021, section 8, equation 5: loss = CE(p(y | premise, hypothesis), gold) − α · (1/n) Σᵢ H(p(y | permuted
-pair i)), H in nats. Equation 5 as printed is the negative of this loss, an apparent misprint, since training minimises.
+pair i)), H in nats. Equation 5 as printed is the negative of this loss, an apparent misprint, since training minimizes.
 """
 
 from collections.abc import Sequence

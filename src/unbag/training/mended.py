@@ -54,7 +54,7 @@ def mend(
         progress_callback: See `unbag.evaluation.evaluator`.
 
     Returns:
-        `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.as_json`), or None with the
+        `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.to_json`), or None with the
         reason in `why_not`; `skipped`, the skipped sets with reasons.
 
     Raises:
@@ -62,8 +62,7 @@ def mend(
     """
     if len(validate_distinct_seeds(seeds)) > 1:
         raise ValueError(
-            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed; "
-            "run mend once per seed"
+            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed"
         )
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)
@@ -110,13 +109,13 @@ def compare_before_after(output_dir: Path) -> Comparison:
 def _as_json(comparison: Comparison) -> Record:
     """Build the JSON object of a comparison, without the paths of its files."""
     named = [{"letter": system.letter, "name": system.name} for system in comparison.systems]
-    return {**comparison.as_json(), "systems": named}
+    return {**comparison.to_json(), "systems": named}
 
 
 def _evaluate(
     config: MendConfig, sets: Sequence[SetRequest], failures: dict[str, str], progress_callback: "OnProgress | None"
 ) -> str | None:
-    """Evaluate both models; return the reason if the original model cannot be evaluated, else None."""
+    """Evaluate both models. Returns the reason if the original model cannot be evaluated, otherwise None."""
     from unbag.evaluation.evaluator import evaluate_all
     from unbag.inference.label_probe import MislabelledError, build_label_map_error
     from unbag.inference.predictor import ModelError

@@ -1,4 +1,4 @@
-"""Validation before training: missing names, and files that cannot be read or written."""
+"""Validation of options before training, such as missing names and files that cannot be read."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

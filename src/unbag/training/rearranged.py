@@ -1,4 +1,4 @@
-"""Training on a corpus and on its rearrangement, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
+"""Training on a corpus and on its rearrangement, with and without HEX (ReSNLI paper, Table 3 and Figure 2)."""
 
 import json
 import shutil
@@ -232,7 +232,7 @@ def _predictions(
     on_step: Callable[[str], OnStep | None] | None,
     progress_callback: "OnProgress | None",
 ) -> dict[str, NDArray[np.float32]]:
-    """Load or compute one model's probabilities of the test rows by head, shape (n, 3); train the model if needed."""
+    """Load or compute a model's probabilities for the test rows, by head, shape (n, 3). Trains if necessary."""
     recipe = scripts.file("trainers", trained_by).RECIPE
     each = config.build_recipe_config(
         recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
@@ -270,7 +270,7 @@ def _title(recipe: str, head: str) -> str:
 
 
 def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
-    """Summarise the accuracies by model and head; the value of a pair is its mean over seeds.
+    """Summarize the accuracies by model and head. The value of a pair is the mean over seeds.
 
     Args:
         test: Test rows, n in number.

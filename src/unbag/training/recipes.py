@@ -1,4 +1,4 @@
-"""Training recipes, one or several per file in `trainers/`.
+"""Training recipes, which are defined in the files in `trainers/`.
 
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
@@ -60,8 +60,8 @@ class Recipe:
         name: Name of the recipe, `unbag train NAME`.
         summary: Text of its help page.
         objective: See `MakeObjective`.
-        config: Class of its config. A field that is no constructor argument, or not declared by `config.option`, is no
-            option of the command.
+        config: Class of its config. A field that is no constructor argument or not declared by `config.declare_option`
+            is no option of the command.
         protocol: See `TrainingProtocol`; None for one run per seed.
         about: One or two sentences for the card of a trained model, with the paper.
         pair_features: See `MakePairFeatures`; None if the objective needs labels only.

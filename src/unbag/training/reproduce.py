@@ -1,4 +1,4 @@
-"""Command that reproduces a training run from its record."""
+"""Reconstruction of the command of a training run from its record."""
 
 import shlex
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def build_train_command(record: Mapping[str, Any]) -> str:
 
 
 def _defaults(config: type[TrainConfig]) -> dict[str, Any]:
-    """Build the JSON object of a recipe's default values; None for options without one."""
+    """Build a JSON object with the default values of a recipe. Options without a default are None."""
     defaults = {each.name: None if each.default is MISSING else each.default for each in fields(config) if each.init}
     first = ("model", "revision", "corpus")  # the order in which readers expect them
     ordered = {name: defaults[name] for name in first} | defaults

@@ -1,4 +1,4 @@
-"""Training run: from a recipe and its config to the output folder."""
+"""Training of one model with a recipe and its config."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -173,7 +173,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "config": config.to_json()
         | {"output_dir": config.output_dir.name, "resume_from_checkpoint": None, "push_checkpoints": None},
         "label_order": list(classifier.order),
-        "count_pairs_per_epoch": epochs.pairs,
+        "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
         "steps": history.step,
         "truncated_pairs": epochs.truncated,

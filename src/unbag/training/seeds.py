@@ -1,4 +1,4 @@
-"""Runs of a recipe with several seeds: training, evaluation on challenge sets, and a summary over seeds."""
+"""Training with several seeds: one run per seed, evaluation on challenge sets, and a summary."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ def run_seeds(
     progress_callback: "OnProgress | None" = None,
     on_failure: "OnFailure | None" = None,
 ) -> Record:
-    """Train a model for each seed, evaluate the models on challenge sets, and summarise the scores.
+    """Train a model for each seed, evaluate the models on challenge sets, and summarize the scores.
 
     Args:
         recipe: Recipe.
@@ -99,7 +99,10 @@ def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
 
 
 def _share(value: float, n: int) -> Estimate:
-    """Build a proportion of n pairs with Wilson's interval (Wilson 1927); the record has counts only, no pairs."""
+    """Build the estimate of a proportion of n pairs with Wilson's interval (Wilson 1927).
+
+    The record has counts only, no pairs.
+    """
     from scipy.stats import binomtest
 
     if not n:
@@ -128,7 +131,7 @@ def summarize_values(values: Sequence[float]) -> dict[str, Any]:
 def _evaluate(
     model: Path, sets: Sequence[str], progress_callback: "OnProgress | None", on_failure: "OnFailure | None"
 ) -> Record:
-    """Evaluate a model on challenge sets; return every estimate by its path in the scores, and the verdict."""
+    """Evaluate a model on challenge sets. Returns all estimates by their path in the scores, and the verdict."""
     from unbag.evaluation.evaluator import evaluate_all
 
     folder = model / EVALUATION

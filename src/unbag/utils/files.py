@@ -48,9 +48,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     'all of it'
     """
     if path.exists() and not path.is_file():
-        raise ValueError(
-            f"{path}: expected a file to write, got a folder or a device; pass another path; pass another path"
-        )
+        raise ValueError(f"{path}: expected a file to write, got a folder or a device; pass another path")
     path.parent.mkdir(parents=True, exist_ok=True)
     # Renames are atomic only within a file system, so the temporary file is in the same folder. Its name is unique, so
     # that two processes that write the same file do not mix their bytes; the later one wins.
@@ -78,12 +76,14 @@ def write_json(value: Any, path: Path) -> None:
         tmp.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def read_json_object(path: Path, *, what: str = "an object of JSON", max_bytes: int = LARGEST_JSON) -> dict[str, Any]:
+def read_json_object(
+    path: Path, *, expected: str = "an object of JSON", max_bytes: int = LARGEST_JSON
+) -> dict[str, Any]:
     """Load a JSON object from an untrusted file.
 
     Args:
         path: JSON file.
-        what: Expected content, for the error message (default: "an object of JSON").
+        expected: Expected content, for the error message (default: "an object of JSON").
         max_bytes: Maximum size in bytes (default: 2^30).
 
     Raises:
@@ -92,11 +92,11 @@ def read_json_object(path: Path, *, what: str = "an object of JSON", max_bytes: 
     try:
         value = parse_json(validate_file(path, max_bytes=max_bytes).read_text(encoding="utf-8"))
     except DataError as error:  # its message names the file
-        raise ValueError(f"{error}; expected {what}") from None
+        raise ValueError(f"{error}; expected {expected}") from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: expected {what} ({_reason(error)})") from None
+        raise ValueError(f"{path}: expected {expected} ({_reason(error)})") from None
     if not isinstance(value, dict):
-        raise ValueError(f"{path}: expected {what}, got {type(value).__name__}")
+        raise ValueError(f"{path}: expected {expected}, got {type(value).__name__}")
     return value
 
 
@@ -104,28 +104,28 @@ def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
-def atomic_rename(tmp: Path, path: Path) -> None:
+def atomic_rename(folder: Path, path: Path) -> None:
     """Flush all files of a folder to disk, then rename the folder atomically.
 
     Args:
-        tmp: Complete folder with the same parent as `path`, since renames are atomic only within a file system.
+        folder: Complete folder with the same parent as `path`, since renames are atomic only within a file system.
         path: New path, which must not exist.
     """
-    for entry in (*tmp.rglob("*"), tmp):
+    for entry in (*folder.rglob("*"), folder):
         _sync(entry)
-    tmp.rename(path)
+    folder.rename(path)
     _sync(path.parent)
 
 
 @contextmanager
-def remove_on_failure(tmp: Path) -> Iterator[None]:
+def remove_on_failure(folder: Path) -> Iterator[None]:
     """Create an empty folder, and remove it if the `with` block raises an error."""
-    shutil.rmtree(tmp, ignore_errors=True)
-    tmp.mkdir(parents=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     try:
         yield
     except BaseException:
-        shutil.rmtree(tmp, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
 
 

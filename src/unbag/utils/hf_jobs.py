@@ -57,13 +57,15 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
-def validate_persistent_output(option: str, output: str | Path, push: str | None, *, push_option: str | None) -> None:
+def validate_persistent_output(
+    option: str, output: str | Path, push_repo: str | None, *, push_option: str | None
+) -> None:
     """Validate that the output of a Hugging Face job is on persistent storage. Does nothing outside of jobs.
 
     Args:
         option: Command-line option of the output, for error messages.
         output: Folder or URL of the output.
-        push: Hub repository to which the output is pushed; None if it is not pushed.
+        push_repo: Hub repository to which the output is pushed; None if it is not pushed.
         push_option: Command-line option of the repository; None if the command has none.
 
     Raises:
@@ -71,7 +73,7 @@ def validate_persistent_output(option: str, output: str | Path, push: str | None
     """
     from unbag.utils.storage import is_url  # imports fsspec
 
-    if push is not None or not is_hf_job() or is_url(output) or is_on_volume(Path(output)):
+    if push_repo is not None or not is_hf_job() or is_url(output) or is_on_volume(Path(output)):
         return
     ways = [f"add {push_option} ORG/NAME"] if push_option else []
     ways.append(f"mount a bucket (`hf jobs run -v hf://buckets/ORG/BUCKET:/output …`) and pass {option} /output/NAME")

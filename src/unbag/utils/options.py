@@ -175,7 +175,7 @@ def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
 
 
 def _fits(hint: Any, value: Any) -> bool:
-    """Check whether a value fits a type hint; True for types that options do not use."""
+    """Check whether a value fits a type hint. True for types that options do not use."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return any(_fits(part, value) for part in parts)
@@ -221,7 +221,7 @@ def _shorten(value: Any) -> str:
 
 
 def _kind(config: type, name: str) -> Any:
-    """Find the type of a config field, ignoring None; a key of `_EXPECTED`."""
+    """Find the type of a config field, ignoring None. The type is a key of `_EXPECTED`."""
     hint = get_type_hints(config)[name]
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     [kind] = [kind for kind in kinds if kind is not type(None)]

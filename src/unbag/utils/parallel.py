@@ -1,4 +1,4 @@
-"""Number of processes for parallel building, tagging and fitting, set once for an entire call.
+"""Number of processes for building, tagging and fitting in parallel.
 
 Results do not depend on it. It is therefore not an option of sets and models, nor part of records or cache keys.
 """

@@ -1,4 +1,4 @@
-"""Counter-based random numbers.
+"""Counter-based random numbers, which are equal on all machines.
 
 Each number is a hash of its coordinates (seed, example, permutation, …). It is independent of previous numbers, and
 equal in any order and any process. The mixing function is the finalizer of SplitMix64 (Steele et al. 2014, "Fast

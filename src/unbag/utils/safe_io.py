@@ -66,7 +66,7 @@ def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
             raise DataError(f"{path}: expected at most {max_bytes:,} bytes, got {status.st_size:,}")
         os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
     except FileNotFoundError:
-        raise DataError(f"{path}: expected a file, got none; check the path; check the path") from None
+        raise DataError(f"{path}: expected a file, got no such file; check the path") from None
     except OSError as error:
         raise DataError(f"{path}: expected a readable file, got an error ({error.strerror})") from None
     except DataError:
@@ -179,9 +179,7 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         ...
     ValueError: expected at most 100 levels of nested brackets, got more
     """
-    too_deep = ValueError(
-        f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file; flatten the file"
-    )
+    too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file")
     try:
         value = decode(text)
     except RecursionError:

@@ -1,6 +1,6 @@
 import pytest
 
-from tools.natlog_pairs import made
+from tools.natlog_pairs import iter_pairs
 from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogPredictor, format_explanation
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
@@ -97,7 +97,7 @@ def test_proof_generalizes_before_excluding(labeler):
 
 def test_most_synthetic_pairs_get_correct_label(labeler):
     """Every eighth pair of the development and held-out pairs."""
-    pairs = list(made())[::8]
+    pairs = list(iter_pairs())[::8]
     verdicts = list(labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
     read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
     right = [(verdict.label == "entailment") is (pair.label == "entailment") for pair, verdict in read]

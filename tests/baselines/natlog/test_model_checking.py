@@ -1,6 +1,6 @@
 import pytest
 
-from tests.baselines.natlog.shapes import LEXICONS, THE, A, shapes
+from tests.baselines.natlog.pair_shapes import LEXICONS, THE, A, shapes
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
 from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from tests.baselines.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
+from tests.baselines.natlog.pair_shapes import EXCHANGED, LEXICONS, THE, A, shapes
 from unbag.baselines.natlog.models import FiniteModel, ModelEntity, ModelEvent, find_outcome_models, is_true_in_model
 from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import REGIONS, Relation

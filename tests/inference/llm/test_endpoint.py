@@ -48,7 +48,9 @@ def load(endpoint, **options):
 
 def expected(endpoint):
     """Return one row of probabilities per pair, each from a separate answer of the endpoint."""
-    questions = [DefaultPrompt().messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    questions = [
+        DefaultPrompt().build_messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)
+    ]
     names = [endpoint.answers(question) for question in questions]
     return np.array([[float(WORD_OF[label] == name) for label in LABELS] for name in names])
 
@@ -188,7 +190,7 @@ def test_filtered_pair_is_abstention(endpoint):
 
 
 def test_label_probe_passes(endpoint):
-    gold = {DefaultPrompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
+    gold = {DefaultPrompt().build_messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
     report = run_label_probe(load(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.fake_hub.faults import Fault
 from tests.robustness.damage import flipped, truncated
+from tests.robustness.fault_injection.command_runner import Lane, ended
 from tests.robustness.fault_injection.commands import OUT, WHERE, Command
-from tests.robustness.fault_injection.lane import Lane, ended
 from tests.robustness.malformed_inputs.verdicts import is_clear, last_line
 
 Found = dict[str, bytes]

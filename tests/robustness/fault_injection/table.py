@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.robustness.fault_injection import cells
 from tests.robustness.fault_injection.cells import HUB, Broken, Cell, Unbroken
+from tests.robustness.fault_injection.command_runner import Lane, lane
 from tests.robustness.fault_injection.commands import COMMANDS, WHERE, Command
-from tests.robustness.fault_injection.lane import Lane, lane
 
 Run = Callable[[Lane, Unbroken, str], str]
 

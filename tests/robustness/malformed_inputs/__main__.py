@@ -24,7 +24,7 @@ def main() -> int:
         attack = Attack(Path(folder) / "attack")
         chosen = {
             name: make
-            for name, make in classes(attack.ground).items()
+            for name, make in classes(attack.valid_files).items()
             if re.search(arguments.only, name) and not (arguments.skip and re.search(arguments.skip, name))
         }
         inputs = list(drawn(chosen, arguments.inputs, arguments.attack_seed))

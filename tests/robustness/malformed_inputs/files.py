@@ -8,8 +8,8 @@ import json
 import random
 from typing import Any
 
-from tests.robustness.malformed_inputs.ground import LABELS, PAIRS, WORDS
 from tests.robustness.malformed_inputs.inputs import TEXTS, VALUES, Input, damaged, zipped
+from tests.robustness.malformed_inputs.valid_files import LABELS, PAIRS, WORDS
 
 Rows = list[dict[str, Any]]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")

@@ -19,7 +19,7 @@ _REQUIRED = (
 NO_FILE = ("empty", "an LFS pointer", "a page of HTML", "brackets", "truncated", "NUL within")
 
 
-def _commands(ground: Path) -> tuple[tuple[str, ...], ...]:
+def _commands(valid_files: Path) -> tuple[tuple[str, ...], ...]:
     return (
         ("report", "run", "--output", "report.html"),
         ("report", "run", "other", "--output", "report.html"),
@@ -31,9 +31,9 @@ def _commands(ground: Path) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def results(ground: Path) -> Any:
+def results(valid_files: Path) -> Any:
     """Return a function that samples corrupted results."""
-    record = json.loads((ground / "run/results.json").read_text())
+    record = json.loads((valid_files / "run/results.json").read_text())
 
     def draw(rng: random.Random) -> Input:
         how, must = rng.randrange(5), ""
@@ -54,15 +54,15 @@ def results(ground: Path) -> Any:
         else:
             changed, about = spoilt(record, rng, rng.choice((1, 1, 2, 5)))
             content = as_json(changed)
-        told = rng.choice(_commands(ground))
+        told = rng.choice(_commands(valid_files))
         return Input("results", told, {"run/results.json": content}, ("run", "other"), must, about)  # type: ignore[arg-type]
 
     return draw
 
 
-def run_folders(ground: Path) -> Any:
+def run_folders(valid_files: Path) -> Any:
     """Return a function that samples runs with another corrupted file: examples or stored samples."""
-    files = [path for path in (ground / "run").rglob("*") if path.is_file() and path.name != "results.json"]
+    files = [path for path in (valid_files / "run").rglob("*") if path.is_file() and path.name != "results.json"]
 
     def draw(rng: random.Random) -> Input:
         path = rng.choice(files)
@@ -74,8 +74,8 @@ def run_folders(ground: Path) -> Any:
             content = about = rng.choice(("fifo", "folder", "absent", "loop"))
         else:
             content, about = damaged(content, rng)
-        name = str(path.relative_to(ground))
-        told = rng.choice(_commands(ground))
+        name = str(path.relative_to(valid_files))
+        told = rng.choice(_commands(valid_files))
         return Input("files of a run", told, {name: content}, ("run", "other"), "", f"{path.name}: {about}")
 
     return draw
@@ -158,7 +158,7 @@ def configs(rng: random.Random) -> Input:
     return Input("config files", told, {"run.yaml": content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
 
 
-def models(ground: Path) -> Any:
+def models(valid_files: Path) -> Any:
     """Return a function that samples models with corrupted files, from unbag and from other tools."""
     made = {
         "bert": (
@@ -195,7 +195,7 @@ def models(ground: Path) -> Any:
     def draw(rng: random.Random) -> Input:
         which = rng.choice(list(made))
         # Files of unbag have checksums, others have none.
-        files = [path for path in (ground / which).rglob("*") if path.is_file() and path.name != "checksums.json"]
+        files = [path for path in (valid_files / which).rglob("*") if path.is_file() and path.name != "checksums.json"]
         path = rng.choice([each for each in files if each.suffix in (".json", ".safetensors")])
         content: Any = path.read_bytes()
         needed = path.name in ("config.json", "model.safetensors")
@@ -210,15 +210,15 @@ def models(ground: Path) -> Any:
         else:
             content = about = rng.choice(("fifo", "folder", "absent", "loop"))
             must = "refuse" if needed else ""
-        name = str(path.relative_to(ground))
+        name = str(path.relative_to(valid_files))
         return Input("models", made[which], {name: content}, (which, "pairs.csv"), must, f"{name}: {about}")  # type: ignore[arg-type]
 
     return draw
 
 
-def trainings(ground: Path) -> Any:
+def trainings(valid_files: Path) -> Any:
     """Return a function that samples corrupted training records for the model card."""
-    record = json.loads((ground / "trained/training.json").read_text())
+    record = json.loads((valid_files / "trained/training.json").read_text())
     code = (
         "from pathlib import Path\nfrom unbag.hub.model import build_checkpoint_publication\n"
         "from unbag.challenge_sets.results import convert_record_errors\n"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.fork_server import Forked, ForkServer
-from tests.robustness.malformed_inputs import files, from_python, ground, names, options, records
+from tests.robustness.malformed_inputs import files, from_python, names, options, records, valid_files
 from tests.robustness.malformed_inputs.inputs import Input, Make
 from tests.robustness.malformed_inputs.verdicts import FAILURES, VERDICTS, Verdict, judged, last_line, seen, symptom
 
@@ -58,7 +58,7 @@ def classes(of: Path, *, heavy: bool = True) -> dict[str, Make]:
         heavy: whether to include classes that need a trained model.
     """
     sources: list[Make] = [
-        *(files.pairs, files.bytes_of_pairs, files.places_of_pairs, files.predictions(ground.ids(of))),
+        *(files.pairs, files.bytes_of_pairs, files.places_of_pairs, files.predictions(valid_files.ids(of))),
         *(files.vectors, files.sheets, files.authors, records.results(of), records.run_folders(of), records.configs),
         *(records.texts, options.bounds, names.names, from_python.calls, from_python.answers, from_python.metrics),
         *(options.counts, options.reals, options.choices, options.outputs),
@@ -104,10 +104,10 @@ class Attack:
         """Create the valid files."""
         self.folder = folder.resolve()
         folder.mkdir()
-        self.env = ground.environment(folder / "home", dict(os.environ))
+        self.env = valid_files.environment(folder / "home", dict(os.environ))
         self.server = ForkServer(WARM)
-        self.ground = folder / "ground"
-        ground.make(self.ground, self.server, self.env)
+        self.valid_files = folder / "valid_files"
+        valid_files.make(self.valid_files, self.server, self.env)
         self._given = 0
 
     def sound(self) -> list[Input]:
@@ -150,11 +150,11 @@ class Attack:
     def _start(self, given: Input) -> tuple[Input, Path, dict[str, str], Forked, float]:
         self._given += 1
         place = self.folder / f"{self._given}"
-        lay(given, self.ground, place)
+        lay(given, self.valid_files, place)
         before = seen(place)
         if given.door == "python":
             process = self.server.start(
-                "-m", "tests.robustness.malformed_inputs.python_door", env=self.env, cwd=place, given=given.told[0]
+                "-m", "tests.robustness.malformed_inputs.python_runner", env=self.env, cwd=place, given=given.told[0]
             )
         else:
             process = self.server.start("-m", "unbag", *given.told, env=self.env, cwd=place)

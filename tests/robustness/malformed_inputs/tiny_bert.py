@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tests.robustness.malformed_inputs.ground import LABELS, WORDS
+from tests.robustness.malformed_inputs.valid_files import LABELS, WORDS
 from tests.tiny_tokenizer import SPECIAL, tiny_tokenizer
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.demo_corpus.corpus import SPLITS, DemoPair, generate, generate_meant
+from tools.demo_corpus.corpus import SPLITS, DemoPair, generate_pairs, generate_scene_pairs
 from tools.demo_corpus.scenes import is_sound
 from tools.demo_corpus.semantics import entails, is_clear, label
-from tools.demo_corpus.sentences import forms_of, say
+from tools.demo_corpus.sentences import list_forms, write_sentence
 from unbag.data import demo, labels
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,7 @@ def corpus() -> dict[str, list[DemoPair]]:
         ]
         for split in demo.SPLITS
     }
-    return {split: shipped.get(split) or list(generate(split)) for split in SPLITS}
+    return {split: shipped.get(split) or list(generate_pairs(split)) for split in SPLITS}
 
 
 def n_words(sentence: str) -> int:
@@ -35,13 +35,16 @@ def n_words(sentence: str) -> int:
 
 @pytest.mark.nightly
 def test_pairs_depend_only_on_seed(corpus: dict[str, list[DemoPair]]):
-    assert list(generate("validation")) == corpus["validation"]
-    assert list(generate("validation", 200)) == corpus["validation"][:200]
+    assert list(generate_pairs("validation")) == corpus["validation"]
+    assert list(generate_pairs("validation", 200)) == corpus["validation"][:200]
 
 
 @pytest.mark.nightly
 def test_hash_seed_has_no_effect(corpus: dict[str, list[DemoPair]]):
-    code = "from tools.demo_corpus.corpus import generate\nfor pair in generate('test', 60): print(*pair, sep='\\t')"
+    code = (
+        "from tools.demo_corpus.corpus import generate_pairs\n"
+        "for pair in generate_pairs('test', 60): print(*pair, sep='\\t')"
+    )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
@@ -51,7 +54,7 @@ def test_hash_seed_has_no_effect(corpus: dict[str, list[DemoPair]]):
 
 @pytest.mark.nightly
 def test_other_seed_gives_other_pairs(corpus: dict[str, list[DemoPair]]):
-    other = list(generate("validation", 300, seed=1))
+    other = list(generate_pairs("validation", 300, seed=1))
     assert len(other) == 300
     ours = {(pair.premise, pair.hypothesis) for pair in corpus["validation"]}
     assert not ours & {(pair.premise, pair.hypothesis) for pair in other}
@@ -67,7 +70,7 @@ def test_pairs_and_premises_are_unique_across_splits(corpus: dict[str, list[Demo
     for pairs in corpus.values():
         assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
         assert all(pair.premise != pair.hypothesis for pair in pairs)
-    other_seed = {pair.premise for pair in generate("train", 1_500, seed=1)}
+    other_seed = {pair.premise for pair in generate_pairs("train", 1_500, seed=1)}
     train, validation, test = ({pair.premise for pair in corpus[split]} for split in SPLITS)
     assert not train & validation
     assert not train & test
@@ -106,7 +109,7 @@ def test_premises_and_words_are_varied(corpus: dict[str, list[DemoPair]]):
 
 
 def test_label_equals_label_of_meanings():
-    for meant in generate_meant("test", 600, seed=4):
+    for meant in generate_scene_pairs("test", 600, seed=4):
         assert is_sound(meant.premise)
         assert is_sound(meant.hypothesis)
         assert is_clear(meant.premise, meant.hypothesis)
@@ -117,8 +120,8 @@ def test_all_forms_of_premise_entail_each_other():
     """The label depends on meaning: an active sentence entails its passive, although the nouns are swapped."""
     rng = random.Random(0)
     passives = 0
-    for meant in generate_meant("train", 150):
-        said = {form: say(meant.premise, rng, form, definite=False) for form in forms_of(meant.premise)}
+    for meant in generate_scene_pairs("train", 150):
+        said = {form: write_sentence(meant.premise, rng, form, definite=False) for form in list_forms(meant.premise)}
         passives += {"active", "passive"} <= set(said)
         assert len(set(said.values())) == len(said), said
         assert entails(meant.premise, meant.premise)
@@ -138,12 +141,12 @@ def test_same_words_occur_with_every_label(corpus: dict[str, list[DemoPair]]):
 @pytest.mark.parametrize("split", ["dev", "Train", ""])
 def test_unknown_split_is_rejected(split: str):
     with pytest.raises(
-        ValueError, match=re.escape(f"expected one of the splits ['train', 'validation', 'test'], got {split!r}")
+        ValueError, match=re.escape(f"split: expected one of ['train', 'validation', 'test'], got {split!r}")
     ):
-        generate(split)
+        generate_pairs(split)
 
 
 def test_negative_number_is_rejected_and_zero_gives_none():
-    with pytest.raises(ValueError, match="at least 0, got -1"):
-        generate("train", -1)
-    assert list(generate("train", 0)) == []
+    with pytest.raises(ValueError, match="n: expected at least 0 pairs, got -1"):
+        generate_pairs("train", -1)
+    assert list(generate_pairs("train", 0)) == []

@@ -14,7 +14,7 @@ from tools.demo_corpus.lexicon import (
     TIMES,
     VERB,
     VERBS,
-    traits_of,
+    get_implied_adjectives,
 )
 from tools.demo_corpus.taxonomy import Taxonomy
 
@@ -42,7 +42,7 @@ def test_related_concepts_do_not_exclude_each_other(taxonomy: Taxonomy, names: d
     assert names
     for one in names:
         for other in names:
-            assert not (taxonomy.related(one, other) and taxonomy.excludes(one, other)), (one, other)
+            assert not (taxonomy.are_related(one, other) and taxonomy.excludes(one, other)), (one, other)
             assert taxonomy.excludes(one, other) == taxonomy.excludes(other, one)
 
 
@@ -56,7 +56,7 @@ def test_names_used_by_entries_exist():
 
 def test_adjectives_do_not_contradict_their_nouns():
     for noun in NOUN.values():
-        for trait in traits_of(noun.concept):
+        for trait in get_implied_adjectives(noun.concept):
             assert not any(ADJECTIVES.excludes(trait, adjective) for adjective in noun.adjectives), noun
 
 
@@ -64,4 +64,4 @@ def test_independent_verbs_are_unrelated():
     assert INDEPENDENT
     for one, other in map(sorted, INDEPENDENT):
         assert not VERBS.excludes(one, other), (one, other)
-        assert not VERBS.related(one, other), (one, other)
+        assert not VERBS.are_related(one, other), (one, other)

@@ -162,11 +162,11 @@ def chains_of(groups: Sequence[Sequence[edits.Edit]], seed: int, n: int = 2_000)
     rng = random.Random(seed)
     chains = []
     for _ in range(n):
-        chain = [edits.draw(rng)]
+        chain = [edits.draw_scene(rng)]
         while len(chain) < 3:
             scene = chain[-1]
             for _ in range(rng.randint(1, 3)):
-                scene = edits.apply(rng.choice(groups), scene, rng) or scene
+                scene = edits.apply_random_edit(rng.choice(groups), scene, rng) or scene
             chain.append(scene)
         chains.append(tuple(chain))
     return chains

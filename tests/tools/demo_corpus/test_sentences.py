@@ -7,7 +7,7 @@ import pytest
 from tools.demo_corpus import edits
 from tools.demo_corpus.lexicon import ADJECTIVE, NOUN
 from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound
-from tools.demo_corpus.sentences import FORMS, forms_of, say
+from tools.demo_corpus.sentences import FORMS, list_forms, write_sentence
 
 WOMEN = Entity("woman", "two", ("young",), Gear("coat", "red"))
 DOG = Entity("dog", "one", ("small",))
@@ -31,46 +31,59 @@ class First(random.Random):
     ],
 )
 def test_meaning_has_expected_sentence_in_each_form(form: str, sentence: str):
-    assert say(FEEDING, First(0), form, definite=False) == sentence
+    assert write_sentence(FEEDING, First(0), form, definite=False) == sentence
 
 
 def test_place_or_time_can_come_first():
-    said = {say(FEEDING, random.Random(seed), "fronted", definite=False) for seed in range(20)}
+    said = {write_sentence(FEEDING, random.Random(seed), "fronted", definite=False) for seed in range(20)}
     assert any(sentence.startswith("In the park, two young women") for sentence in said)
     assert any(sentence.startswith("At night, two young women") for sentence in said)
 
 
 def test_definite_article_is_only_used_for_beings():
     scene = Scene((Entity("man"),), "read", Entity("newspaper", "one", ("old",)))
-    assert say(scene, First(0), "active", definite=True) == "The man is reading an old newspaper."
+    assert write_sentence(scene, First(0), "active", definite=True) == "The man is reading an old newspaper."
 
 
 def test_two_agents_share_action():
     scene = Scene((Entity("boy"), Entity("animal", "one", ("old",))), "run", place="beach")
-    assert say(scene, First(0), "active", definite=False) == "A boy and an old animal are running on the beach."
-    assert say(scene, First(0), "with", definite=False) == "A boy is running with an old animal on the beach."
+    assert (
+        write_sentence(scene, First(0), "active", definite=False) == "A boy and an old animal are running on the beach."
+    )
+    assert (
+        write_sentence(scene, First(0), "with", definite=False) == "A boy is running with an old animal on the beach."
+    )
 
 
 def test_sleeping_with_another_is_not_expressed():
-    assert "with" not in forms_of(Scene((Entity("man"), Entity("woman")), "nap"))
+    assert "with" not in list_forms(Scene((Entity("man"), Entity("woman")), "nap"))
 
 
 def test_agentless_passive_and_presence_forms():
-    assert say(Scene((), "chase", DOG), First(0), definite=False) == "A small dog is being chased."
-    assert say(Scene((DOG,), place="park"), First(0), "there") == "There is a small dog in the park."
-    assert say(Scene((DOG,), place="park"), First(0), "located", definite=True) == "The small dog is in the park."
+    assert write_sentence(Scene((), "chase", DOG), First(0), definite=False) == "A small dog is being chased."
+    assert write_sentence(Scene((DOG,), place="park"), First(0), "there") == "There is a small dog in the park."
+    assert (
+        write_sentence(Scene((DOG,), place="park"), First(0), "located", definite=True)
+        == "The small dog is in the park."
+    )
 
 
 def test_uncounted_nouns_and_bare_plurals_have_no_article():
-    assert say(Scene((Entity("man"),), "drink", Entity("tea")), First(0), definite=False) == "A man is drinking tea."
+    assert (
+        write_sentence(Scene((Entity("man"),), "drink", Entity("tea")), First(0), definite=False)
+        == "A man is drinking tea."
+    )
     some = Entity("book", "some", ("old",))
-    assert say(Scene((Entity("man"),), "read", some), First(0), "active", False) == "A man is reading old books."
-    assert say(Scene((), "read", some), First(0), "passive", False) == "Some old books are being read."
+    assert (
+        write_sentence(Scene((Entity("man"),), "read", some), First(0), "active", False)
+        == "A man is reading old books."
+    )
+    assert write_sentence(Scene((), "read", some), First(0), "passive", False) == "Some old books are being read."
 
 
 def test_unsuitable_form_is_rejected():
-    with pytest.raises(ValueError, match=r"expected one of the forms .* got 'passive'"):
-        say(Scene((Entity("man"),), "drink", Entity("tea")), First(0), "passive")
+    with pytest.raises(ValueError, match=r"form: expected one of .* got 'passive'"):
+        write_sentence(Scene((Entity("man"),), "drink", Entity("tea")), First(0), "passive")
 
 
 @pytest.fixture(scope="module")
@@ -79,18 +92,18 @@ def sentences() -> list[str]:
     rng = random.Random(11)
     said = []
     for _ in range(1_500):
-        scene = edits.draw(rng)
-        edited = edits.apply(edits.LESS, scene, rng) or scene
-        said += [say(one, rng, form) for one in (scene, edited) for form in forms_of(one)]
+        scene = edits.draw_scene(rng)
+        edited = edits.apply_random_edit(edits.LESS, scene, rng) or scene
+        said += [write_sentence(one, rng, form) for one in (scene, edited) for form in list_forms(one)]
     assert len(said) > 6_000
     return said
 
 
 def test_scenes_use_every_form():
     rng = random.Random(5)
-    scenes = [edits.draw(rng) for _ in range(300)]
-    scenes += [less for scene in scenes if (less := edits.apply(edits.LESS, scene, rng))]
-    assert {form for scene in scenes for form in forms_of(scene)} == set(FORMS)
+    scenes = [edits.draw_scene(rng) for _ in range(300)]
+    scenes += [less for scene in scenes if (less := edits.apply_random_edit(edits.LESS, scene, rng))]
+    assert {form for scene in scenes for form in list_forms(scene)} == set(FORMS)
     assert all(map(is_sound, scenes))
 
 

@@ -282,7 +282,7 @@ def is_pinned_name(name: str) -> bool:
 
 
 def _fetch(repository: str, revision: str | None) -> Path:
-    """Download the required files of a Hub repository; the folder is named after the commit."""
+    """Download the required files of a Hub repository. The folder is named after the commit."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -305,7 +305,7 @@ def _fetch(repository: str, revision: str | None) -> Path:
 
 
 def _kind(folder: Path) -> tuple[Kind, Path]:
-    """Determine the type and the folder of a table; the pipeline of a spaCy package is in a subfolder."""
+    """Determine the type and the folder of a table. The pipeline of a spaCy package is in a subfolder."""
     if (folder / "config.json").is_file():
         config = read_json_object(folder / "config.json")
         kind: Kind = "model2vec" if config.get("model_type") == "model2vec" else "transformer"

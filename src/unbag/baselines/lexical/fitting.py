@@ -196,7 +196,7 @@ def fit_cached(
 
 
 def _is_stored(folder: Path) -> bool:
-    """Check whether a complete model is stored; a corrupted model is moved to another folder."""
+    """Check whether a complete model is stored. A corrupted model is moved to another folder."""
     if not checksums.is_sealed(folder):
         return False
     if damage := checksums.find_corruption(folder):
@@ -290,7 +290,7 @@ def _texts(examples: Sequence[Example]) -> list[str]:
 
 
 def _tags(recipe: LexicalRecipe) -> str | None:
-    """Normalize the option `tags`: None if all words count, because tags then have no effect."""
+    """Normalize the option `tags` to None if all words are used, because tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
 
 

@@ -108,7 +108,7 @@ def open_lexical_model(
 
 
 def _read(config: Path) -> dict[str, Any]:
-    """Load a config; empty if unreadable, because loading it as another type of model then reports the error."""
+    """Load a config. Empty if unreadable, because loading another model type then reports the error."""
     try:
         return read_json_object(config)
     except ValueError:

@@ -80,7 +80,7 @@ class MajorityPredictor:
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Predict the label distribution for each of n pairs, shape (n, 3)."""
+        """Return the label distribution of the training pairs for each of n pairs, shape (n, 3)."""
         return np.tile(self._shares, (len(validate_pairs(premises, hypotheses)[0]), 1))
 
 

@@ -37,13 +37,13 @@ class WordNet:
     """
 
     def __init__(self, reader: Any, identity: str) -> None:
-        """Wrap an NLTK reader; use `open_wordnet` to create one."""
+        """Wrap an NLTK reader. Use `open_wordnet` to create one."""
         self._reader = reader
         self.identity = identity
         self._base_forms = lru_cache(maxsize=1 << 16)(self._look_up_base_forms)
 
     def base_forms(self, phrase: str) -> frozenset[str]:
-        """Look up the base forms of a word or phrase by the rules of WordNet's morphy.
+        """Look up the base forms of a word or phrase with WordNet's lemmatizer (morphy).
 
         Multi-word phrases are looked up as a whole, then word by word ("dining rooms", "sat down").
         """

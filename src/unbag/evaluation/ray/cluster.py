@@ -1,4 +1,4 @@
-"""Connection to an existing Ray cluster, or otherwise to a new local one."""
+"""Connection to an existing Ray cluster or a new local one."""
 
 import logging
 import os

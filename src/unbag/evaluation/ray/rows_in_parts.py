@@ -1,4 +1,4 @@
-"""Rows in several Parquet files, with the methods of `datasets.Dataset` that a set's record needs."""
+"""Dataset in several Parquet files, with a part of the interface of `datasets.Dataset`."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -225,13 +225,13 @@ class CausalPredictor:
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield each batch as row positions, shape (b,), and probabilities, shape (b, len(label_space)).
 
@@ -243,7 +243,7 @@ class CausalPredictor:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, share):
+        for rows in select_batches(build_token_batches(sizes, self.batch_tokens), done, shard):
             for subset, scores in self._splitter.run_in_parts(
                 rows, sizes, partial(self._log_likelihoods_of, questions)
             ):
@@ -266,14 +266,14 @@ class CausalPredictor:
         return self._log_likelihoods([questions[row] for row in rows.tolist()])
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
-        """Render the prompt, which a label's word continues; without a chat template, after a space."""
+        """Render the prompt text before a label's word. Without a chat template, a space follows the prompt."""
         if not self.apply_chat_template:
             return self.prompt.build_text(premise, hypothesis)
         turns = self.prompt.build_messages(premise, hypothesis)
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
 
     def _start_tokens(self) -> list[int]:
-        """Find the token that the tokenizer puts before a text; a chat template has it in its own text."""
+        """Find the tokens that the tokenizer adds before a text. A chat template already contains them."""
         bos = self.tokenizer.bos_token_id
         return (
             [bos]
@@ -301,7 +301,7 @@ class CausalPredictor:
         return [_Question.of(sequences[at], sequences[at + 1 : at + n]) for at in range(0, len(sequences), n)]
 
     def _shortened(self, premise: str, hypothesis: str, question: _Question) -> _Question:
-        """Truncate the longer sentence of a pair at its end, again and again, until the prompt fits."""
+        """Truncate the end of a pair's longer sentence until the prompt fits."""
         assert self.max_length is not None
         while (over := question.length - self.max_length) > 0:
             if not premise and not hypothesis:
@@ -341,7 +341,7 @@ class CausalPredictor:
         return scores
 
     def _positions(self, question: _Question, tail: int, head: int) -> range:
-        """Compute the positions whose logits predict the token after the prefix and the tokens after each of a tail."""
+        """Compute the positions whose logits predict the tokens after the prefix."""
         last = len(question.prefix) - 1 - head
         return range(last, last + tail + 1)
 

@@ -324,13 +324,13 @@ class EndpointPredictor:
         """
         return collect_batches(self, premises, hypotheses)
 
-    def batches(
+    def iter_batches(
         self,
         premises: Sequence[str],
         hypotheses: Sequence[str],
         *,
         done: NDArray[np.bool_] | None = None,
-        share: tuple[int, int] | None = None,
+        shard: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield row positions of b equal pairs, shape (b,), and their probabilities, as each response arrives.
 
@@ -338,7 +338,7 @@ class EndpointPredictor:
             EndpointError: As `predict`.
         """
         rows_of = group_equal_pairs(premises, hypotheses)  # equal pairs are sent once
-        number, of = share or (0, 1)
+        number, of = shard or (0, 1)
         asked = [
             pair
             for place, (pair, rows) in enumerate(rows_of.items())
@@ -361,13 +361,13 @@ class EndpointPredictor:
         return probabilities or build_one_hot_probabilities(self._label(answer), self.label_space)
 
     def _label(self, answer: EndpointResponse) -> str | None:
-        """Read the label of an answer from its words; None if it names none."""
+        """Extract the label from the text of a response. Return None if there is none."""
         if self.prompt.json_field is None:
             return parse_label(answer.text, self.prompt.words)
         return parse_json_label(answer.text, self.prompt.json_field, self.prompt.words)
 
     def _negotiate_form(self) -> RequestFormat:
-        """Find the first form of a request that the endpoint accepts and that gives a readable response."""
+        """Find the first request format that the endpoint accepts and whose response can be parsed."""
         premise, hypothesis, _ = PAIRS["en"][0]
         forms = list_request_formats(self.prompt)
         for form in forms:

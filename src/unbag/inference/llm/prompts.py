@@ -1,4 +1,4 @@
-"""Prompts for language models: an instruction, few-shot examples, a pair, and a word for each label."""
+"""Default prompts for language models: an instruction, few-shot examples, a pair, and a word for each label."""
 
 import hashlib
 import json

@@ -17,7 +17,7 @@ Record: TypeAlias = Mapping[str, Any]
 Scores: TypeAlias = dict[str, float]
 
 
-def collected_scores(
+def compute_collected_scores(
     records: Sequence[Record], score: Callable[..., Any], columns: Sequence[str], paths: Mapping[str, str]
 ) -> Scores:
     """Compute the scores of a challenge set from the prediction records of a harness.

@@ -68,8 +68,7 @@ def export_tasks(
     for corpus in ((request.config or "").partition("-")[0] for request in requests):
         if corpus in CORPORA and CORPORA[corpus].is_two_way:
             raise ValueError(
-                f"--corpus: expected a corpus with three labels, got {corpus}, which has two labels; use another "
-                "corpus labels; use another corpus"
+                f"--corpus: expected a corpus with three labels, got {corpus}, which has two labels; use another corpus"
             )
     names = [request.name for request in requests]
     if twice := sorted({name for name in names if names.count(name) > 1}):

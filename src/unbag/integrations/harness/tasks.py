@@ -20,7 +20,7 @@ _SCORED_BY: Final[Mapping[str, Callable[..., Any]]] = {{{functions}}}
 
 
 def _scores_of(name: str) -> Callable[[Sequence[Record]], Scores]:
-    return lambda records: collected_scores(records, _SCORED_BY[name], COLUMNS[name], _PATHS[name])
+    return lambda records: compute_collected_scores(records, _SCORED_BY[name], COLUMNS[name], _PATHS[name])
 
 
 SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}

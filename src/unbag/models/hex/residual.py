@@ -99,7 +99,7 @@ class ResidualHead(nn.Module):
         tensors |= {"embeddings": self.branch.table.vectors, "is_word": self.branch.table.is_word}
         with atomic_write(folder / WEIGHTS_FILE) as tmp:
             save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, tmp)
-        config = {"format": _FORMAT, "layer": self.layer, "normalise": self.branch.normalise}
+        config = {"format": _FORMAT, "layer": self.layer, "normalise": self.branch.normalize}
         with atomic_write(folder / CONFIG_FILE) as tmp:  # written last: its presence means completeness
             tmp.write_text(json.dumps(config) + "\n", encoding="utf-8")
 
@@ -122,7 +122,7 @@ class ResidualHead(nn.Module):
             tensors = load_file(validate_file(folder / WEIGHTS_FILE))
             weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
             table = WordTable(tensors["embeddings"], tensors["is_word"])
-            branch = SuperficialBranch.from_weights(weights, table, normalise=config["normalise"])
+            branch = SuperficialBranch.from_weights(weights, table, normalize=config["normalise"])
             return cls(config["layer"], branch, tensors["omega"])
         except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(

@@ -42,21 +42,21 @@ class SuperficialBranch(nn.Module):
             sharded, rounded, broadcast or saved in checkpoints.
         phi: W^φ, shape (width, dimensions), without bias as in the paper.
         decoder: W_g, shape (k, width): the columns that widen the last layer f.
-        normalise: Whether g is scaled to a root mean square of 1 per example.
+        normalize: Whether g is scaled to a root mean square of 1 per example.
     """
 
-    def __init__(self, table: WordTable, outputs: int, *, width: int, normalise: bool) -> None:
+    def __init__(self, table: WordTable, outputs: int, *, width: int, normalize: bool) -> None:
         super().__init__()
         self.table = table
         self.phi = _Linear(table.vectors.shape[1], width)
         self.decoder = _Linear(width, outputs)
-        self.normalise = normalise
+        self.normalize = normalize
 
     @classmethod
-    def from_weights(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalise: bool) -> "SuperficialBranch":
+    def from_weights(cls, weights: Mapping[str, Tensor], table: WordTable, *, normalize: bool) -> "SuperficialBranch":
         """Create a branch with the weights from a `state_dict`."""
         outputs, width = weights["decoder.weight"].shape
-        branch = cls(table, outputs, width=width, normalise=normalise)
+        branch = cls(table, outputs, width=width, normalize=normalize)
         branch.load_state_dict(weights)
         return branch
 
@@ -64,7 +64,7 @@ class SuperficialBranch(nn.Module):
         """Compute the logits W_g g from the output of `compute_mean`, shape (b, k)."""
         with torch.autocast(mean.device.type, enabled=False):
             g = relu(self.phi(mean))
-            if self.normalise:
+            if self.normalize:
                 g = rms_norm(g, g.shape[-1:], eps=1e-12)
             logits: Tensor = self.decoder(g)
             return logits

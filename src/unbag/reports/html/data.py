@@ -67,7 +67,7 @@ def load_report_data(folders: Sequence[Path]) -> ReportData:
         ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
     if not folders:
-        raise ValueError("report: expected at least one folder with results, got none; pass a folder; pass a folder")
+        raise ValueError("report: expected at least one folder with results, got none; pass a folder")
     read = [_read(Path(folder)) for folder in folders]
     scored = [pair for of_folder, _ in read for pair in of_folder]
     if not scored:

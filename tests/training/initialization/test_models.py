@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from tests.models.tiny import tiny_model
+from tests.models.tiny_models import tiny_model
 from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
 from unbag import scripts
 from unbag.baselines.lexical import embeddings
@@ -177,7 +177,7 @@ def test_initialize_model_invalid_options_are_rejected(name, options, message, p
 
 
 def test_existing_folder_is_rejected(pairs_file, tmp_path):  # noqa: F811
-    with pytest.raises(ValueError, match="exists already"):
+    with pytest.raises(ValueError, match="expected a new folder"):
         initialize_model("dan", [str(pairs_file)], tmp_path)
 
 

@@ -219,8 +219,8 @@ def test_corpus_set_with_official_file_is_rejected(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "config", "said"),
     [
-        ("sicck", "ocnli-validation", "cannot be built from Chinese pairs"),
-        ("breaking_nli", "rte-validation", "needs contradictions"),
+        ("sicck", "ocnli-validation", "does not support Chinese"),
+        ("breaking_nli", "rte-validation", "requires contradictions"),
         ("resnli", "ocnli", "embeddings: expected embeddings for the language 'zh'"),
     ],
 )

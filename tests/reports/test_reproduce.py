@@ -99,7 +99,7 @@ def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):  # noqa: F811
     torch.manual_seed(0)
     weights = {"phi.weight": torch.randn(8, 32), "decoder.weight": torch.randn(3, 8)}
     table = WordTable(torch.randn(100, 32), torch.arange(100) > 3)
-    branch = SuperficialBranch.from_weights(weights, table, normalise=True)
+    branch = SuperficialBranch.from_weights(weights, table, normalize=True)
     ResidualHead("classifier", branch, torch.randn(3, 3)).save(folder)
     [words] = repeats("evaluate", "./hex", "--head", "residual", "--sets", "plain", "--data", "pairs.csv")
     assert words[:4] == ["evaluate", "./hex", "--head", "residual"]

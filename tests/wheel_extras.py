@@ -1,7 +1,7 @@
 """Test each extra alone: install the wheel in a fresh environment, run its commands, and check errors of the others.
 
-    python -m tests.installed                 # the plain installation, then each extra, then all of them
-    python -m tests.installed zh wordnet      # some; `none` is the plain installation
+    python -m tests.wheel_extras                 # the plain installation, then each extra, then all of them
+    python -m tests.wheel_extras zh wordnet      # some; `none` is the plain installation
 
 This requires `uv`, a package registry, minutes, and gigabytes for extras with torch. `UV_*` variables set the registry,
 and `UV_TORCH_BACKEND=cpu` the torch build. The clients of the Hub are offline. Each environment prints one line of
@@ -196,7 +196,7 @@ def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="unbag.installed.") as folder:
+    with tempfile.TemporaryDirectory(prefix="unbag.wheel_extras.") as folder:
         yield Path(folder)
 
 

@@ -11,7 +11,7 @@ import unbag
 pytestmark = pytest.mark.nightly
 
 mypy = pytest.importorskip("mypy.api")
-SCRIPT = Path(__file__).parent / "typed" / "a_users_script.py"
+SCRIPT = Path(__file__).parent / "typed" / "user_script.py"
 # Large packages that take minutes to check. No types of users except these depend on them.
 NOT_READ = "torch transformers accelerate huggingface_hub tokenizers spacy rich openai sklearn scipy httpx2 datasets"
 

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification
 
-from tests.models.tiny import PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
+from tests.models.tiny_models import PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
 from unbag.models import ARCHITECTURES
 from unbag.models.diin import TransitionLayer
 from unbag.models.embeddings import RELATIONS

@@ -172,5 +172,5 @@ def test_options_are_passed_to_objective(options):
     classifier = load_for_training(config.model, revision=None, label_map=None, seed=0)
     objective = HEX.objective(classifier, config, None)
     assert objective.branch.phi.weight.shape[0] == 5
-    assert not objective.branch.normalise
+    assert not objective.branch.normalize
     assert objective._superficial_weight == 0.25

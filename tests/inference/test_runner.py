@@ -259,7 +259,7 @@ class InBatches(Counting):
         super().__init__(**options)
         self.asked, self.stop_after, self.truncated = [], stop_after, 0
 
-    def batches(self, premises, hypotheses, *, done=None):
+    def iter_batches(self, premises, hypotheses, *, done=None):
         self.truncated += 1  # as a predictor that reads all pairs first
         for first in reversed(range(0, len(premises), 7)):
             rows = np.arange(first, min(first + 7, len(premises)))

@@ -17,7 +17,7 @@ from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub, running_hub
 from tests.fork_server import Forked, ForkServer
 from tests.hub.conftest import mount_tiny
-from tests.robustness.malformed_inputs import ground
+from tests.robustness.malformed_inputs import valid_files
 from tests.robustness.malformed_inputs.running import WARM
 
 SECONDS = 150
@@ -36,18 +36,18 @@ class Lane:
         self.home, self.place = folder / "home", folder / "place"
         folder.mkdir()
         base = hub.env(self.home / "hf", token=ALICE, xet=False)
-        self.env = ground.environment(self.home, base)
+        self.env = valid_files.environment(self.home, base)
         del self.env["HF_HUB_OFFLINE"]
         self.server = server or ForkServer(WARM)
         self.home.mkdir()
         if server is None:
-            ground.make(folder / "ground", self.server, self.env)
+            valid_files.make(folder / "valid_files", self.server, self.env)
             # otherwise the name would refer to the built-in model
-            (folder / "ground" / "lexical").rename(folder / "ground" / "fitted")
+            (folder / "valid_files" / "lexical").rename(folder / "valid_files" / "fitted")
         else:
-            (folder / "ground").mkdir()
-            ground.write_pairs(folder / "ground" / "pairs.csv")
-        (folder / "ground" / "odd.py").write_text(_ODD)
+            (folder / "valid_files").mkdir()
+            valid_files.write_pairs(folder / "valid_files" / "pairs.csv")
+        (folder / "valid_files" / "odd.py").write_text(_ODD)
         shutil.rmtree(self.home)
         self.home.mkdir()
 
@@ -55,7 +55,7 @@ class Lane:
         """Reset the inputs, the output folder and the caches. The new caches are empty or copied from a folder."""
         for each in (self.place, self.home):
             shutil.rmtree(each, ignore_errors=True)
-        shutil.copytree(self.folder / "ground", self.place)
+        shutil.copytree(self.folder / "valid_files", self.place)
         (self.place / "there").mkdir()
         if home is None:
             self.home.mkdir()

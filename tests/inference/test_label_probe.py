@@ -168,7 +168,7 @@ def test_one_output_order_is_found_by_ranks(declared, meant):
     assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
     if declared == meant[::-1]:
         assert report.ranked_declared == 0
-        assert "ranks 0 of 32 couples of obvious pairs right (area under the curve 0.000)" in report.finding
+        assert "ranks 0 of 32 couples of obvious pairs correctly (area under the curve 0.000)" in report.finding
     elif declared != meant:
         assert report.ranked_declared in (8, 24), "of 32 couples the 16 of two labels that score alike count half"
 
@@ -215,7 +215,7 @@ def test_wrong_number_of_outputs_error_names_fitting_order(meant):
     predictor = CallablePredictor(_rows(meant), label_space=TWO_WAY if len(meant) == 3 else LABELS)
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
-    with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* obvious pairs right"):
+    with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* passes the label probe"):
         raise_output_count_error(predictor, caught.value)
 
 
@@ -250,8 +250,8 @@ def test_report_becomes_error_with_advice():
     error = MislabelledError(report)
     assert isinstance(error, LabelError)
     assert str(error) == (
-        "the model declares its outputs as entailment,neutral,contradiction, which gets 4 of 12 obvious pairs right, "
-        "but neutral,entailment,contradiction gets 12 of 12 right; pass --label-map "
+        "the model declares its outputs as entailment,neutral,contradiction, which is correct on 4 of 12 "
+        "obvious pairs, but neutral,entailment,contradiction is correct on 12 of 12; pass --label-map "
         "neutral,entailment,contradiction, or --trust-labels if the declared order is correct"
     )
 

@@ -1,4 +1,4 @@
-"""A typical user script, checked with `mypy --strict` by tests/test_typed.py."""
+"""A typical user script, checked with `mypy --strict` by tests/test_type_hints.py."""
 
 from pathlib import Path
 from typing import reveal_type

@@ -9,9 +9,9 @@ import traceback
 import pytest
 
 from tests.robustness.command import ALL, SEED
-from tests.robustness.malformed_inputs import ground
+from tests.robustness.malformed_inputs import valid_files
 from tests.robustness.malformed_inputs.inputs import Input
-from tests.robustness.malformed_inputs.python_door import run as run_python
+from tests.robustness.malformed_inputs.python_runner import run as run_python
 from tests.robustness.malformed_inputs.running import Outcome, classes, drawn, failures, lay, table, told
 from tests.robustness.malformed_inputs.verdicts import judged, seen
 from unbag.cli import app
@@ -34,11 +34,11 @@ def sound(tmp_path_factory):
         patch.setenv("COLUMNS", "200")
 
         def here(command):
-            with contextlib.chdir(folder / "ground"):
+            with contextlib.chdir(folder / "valid_files"):
                 assert run(app, list(command)) == 0, command
 
-        ground.make_light(folder / "ground", here)
-        yield folder / "ground"
+        valid_files.make_light(folder / "valid_files", here)
+        yield folder / "valid_files"
 
 
 def give(given: Input, sound, place, capfd) -> Outcome:

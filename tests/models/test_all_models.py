@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from tests.models.tiny import LABELS, PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
+from tests.models.tiny_models import LABELS, PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
 from unbag.models import ARCHITECTURES
 from unbag.models.network import SentenceEncoder
 from unbag.training.initialization import count_parameters

@@ -19,7 +19,7 @@ from unbag.evaluation.evaluator import evaluate_all
 from unbag.integrations.harness.export import export_tasks
 from unbag.reports import html, terminal
 
-OUTSIDE = Path(__file__).parent / "outside"
+OUTSIDE = Path(__file__).parent / "external_package"
 
 
 @pytest.fixture(scope="module")

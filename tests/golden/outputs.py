@@ -259,7 +259,7 @@ def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
     folders = [Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in (one, two)]
     found = comparison.compare(*folders, across_data=True, resamples=200)
     name = f"compared/{one}-{two}"
-    yield f"{name}.json", json.dumps(found.as_json(), indent=1, ensure_ascii=False)
+    yield f"{name}.json", json.dumps(found.to_json(), indent=1, ensure_ascii=False)
     console = Console(width=80, highlight=False, force_terminal=False)
     with console.capture() as capture:
         console.print(compared.build_comparison_view(found))

@@ -7,7 +7,7 @@ import torch
 
 from tests.fake_hub.accounts import ALICE
 from tests.fork_server import PYTHON
-from tests.models.tiny import PAIRS
+from tests.models.tiny_models import PAIRS
 from unbag.models import ARCHITECTURES
 
 pytestmark = pytest.mark.nightly
@@ -18,7 +18,7 @@ from pathlib import Path
 from huggingface_hub import create_repo, upload_folder
 from unbag.hub import model_code
 from unbag.models import ARCHITECTURES
-from tests.models.tiny import NoParser, encode, tiny_model, tiny_tokenizer
+from tests.models.tiny_models import NoParser, encode, tiny_model, tiny_tokenizer
 import unbag.models.s_tlstm as s_tlstm
 s_tlstm.tree_parser = lambda pipeline: NoParser()
 logits = {}
@@ -39,7 +39,7 @@ LOAD = """
 import sys, torch
 import unbag.models
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from tests.models.tiny import PAIRS, NoParser
+from tests.models.tiny_models import PAIRS, NoParser
 import unbag.models.s_tlstm as s_tlstm
 s_tlstm.tree_parser = lambda pipeline: NoParser()
 logits = {}

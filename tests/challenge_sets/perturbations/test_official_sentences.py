@@ -7,14 +7,14 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hash_sen
 
 @pytest.mark.nightly
 def test_hashes_match_official_files(shared):
-    from tools.official_sentences import sentences
+    from tools.official_sentences import iter_sentences
 
     data = shared / "data"
     files = [
         data / "breaking_nli" / "breaking_nli_dataset.zip",
         data / "sicck" / "SICCK-Ground-Truth-apr24.csv",
     ]
-    official = sorted(set(sentences(list(map(str, files)))))
+    official = sorted(set(iter_sentences(list(map(str, files)))))
     assert np.array_equal(hash_sentences(official), np.fromfile(HASHES, dtype="<u4"))
     assert all(map(is_official, official))
     assert is_official(official[0].upper().rstrip(".") + " !")

@@ -20,7 +20,7 @@ ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "hi
 
 @pytest.mark.parametrize("summary", [{}, {"accuracy": ONE}])
 def test_summary_table_is_shown_if_present(summary, capsys):
-    _show({"runs": [{"count_pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
+    _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
     assert last == "1,200 pairs per epoch, 6 steps; in runs/a"
     assert ("0.500 [0.400, 0.600]  1,234" in "".join(table)) == bool(summary)
@@ -39,7 +39,7 @@ def test_summary_table_is_shown_if_present(summary, capsys):
 )
 def test_model_accuracy_is_shown_with_bias_accuracy(biased, said, capsys):
     trained = {
-        "count_pairs_per_epoch": 1200,
+        "pairs_per_epoch": 1200,
         "steps": 6,
         "bias_accuracy": biased,
         "best_evaluation": {"all": {"accuracy": 0.6}},
@@ -50,7 +50,7 @@ def test_model_accuracy_is_shown_with_bias_accuracy(biased, said, capsys):
 
 def test_several_seeds_show_standard_deviation(capsys):
     summary = {"accuracy": {"mean": 0.5, "standard_deviation": 0.1, "values": [0.4, 0.6], "n": 1234}}
-    _show({"runs": [{"count_pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
+    _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
     assert capsys.readouterr().out.splitlines()[1].split() == ["accuracy", "0.5000", "0.1000", "1,234"]
 
 
@@ -76,7 +76,7 @@ def evaluated(tmp_path, monkeypatch):
             on_failure(Failure("sicck", ValueError("no such file")))
         return made
 
-    trained = {"count_pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
+    trained = {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
     monkeypatch.setattr(seeds.preflight, "check", lambda *_, **__: None)
     monkeypatch.setattr(train, "_quiet", lambda *, first: None)
