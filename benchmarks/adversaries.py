@@ -28,7 +28,11 @@ from typing import Any
 import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
-from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, count_adjectives, iter_soswap_addamod_tables
+from unbag.challenge_sets.perturbations.soswap_addamod import (
+    LABEL_BY_KIND,
+    count_adjectives,
+    iter_soswap_addamod_tables,
+)
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.parses import Parser
@@ -53,7 +57,7 @@ def main() -> None:
     if args.reasons:
         print(reasons(args.data, args.attested, args.pipeline))
         return
-    n = sum(1 for _ in examples(args.data, None))
+    n = sum(1 for _ in iter_examples(args.data, None))
     record: dict[str, Any] = {"benchmark": "adversaries", "examples": n, "cpus": 1}
     record |= at_once({engine: arguments(engine, args, n) for engine in (BARE, OURS)}, args.turns)
     record["ours_tenth"] = ended(started(arguments(OURS, args, n // 10), on_one_core=True))
@@ -68,7 +72,7 @@ def arguments(engine: str, args: argparse.Namespace, n: int) -> list[str]:
 def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
     """Parse the sentences of the first n examples of a file, and build all pairs from them."""
     counts: Counter[str] = Counter()
-    sentences = list(dict.fromkeys(text for row in examples(data, n) for text in (row.premise, row.hypothesis)))
+    sentences = list(dict.fromkeys(text for row in iter_examples(data, n) for text in (row.premise, row.hypothesis)))
     with tempfile.TemporaryDirectory() as cache:
         parser = Parser(pipeline, cache=Path(cache))
         pa.array([""])  # triggers the import of pandas before timing starts
@@ -78,8 +82,8 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
             for _ in parser._nlp.pipe(sentences, batch_size=256):
                 pass
         else:
-            adjectives = count_adjectives(examples(data, n), parser)
-            for _ in iter_soswap_addamod_tables(examples(data, n), parser, adjectives=adjectives, counts=counts):
+            adjectives = count_adjectives(iter_examples(data, n), parser)
+            for _ in iter_soswap_addamod_tables(iter_examples(data, n), parser, adjectives=adjectives, counts=counts):
                 pass
         cpu_seconds = time.process_time() - begin
     return {
@@ -95,22 +99,22 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
 def reasons(data: str, attested: str | None, pipeline: str) -> str:
     """Build a Markdown table of the outcomes of a file's premises: a pair of a kind, or the reason for none."""
     parser = Parser(pipeline)
-    adjectives = count_adjectives(examples(data, None), parser)
+    adjectives = count_adjectives(iter_examples(data, None), parser)
     if attested:
-        adjectives = count_adjectives(examples(attested, None), parser, adjectives)
+        adjectives = count_adjectives(iter_examples(attested, None), parser, adjectives)
     counts: Counter[str] = Counter()
-    for _ in iter_soswap_addamod_tables(examples(data, None), parser, adjectives=adjectives, counts=counts):
+    for _ in iter_soswap_addamod_tables(iter_examples(data, None), parser, adjectives=adjectives, counts=counts):
         pass
     lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
-    for kind in LABELS_OF:
+    for kind in LABEL_BY_KIND:
         lines += [f"| **{kind}** | **{counts[kind]}** |"]
         lines += [f"| {name} | {n} |" for name, n in counts.most_common() if name.startswith(f"{kind}: ")]
     return "\n".join(lines)
 
 
-def examples(data: str, n: int | None) -> Iterator[Example]:
+def iter_examples(data: str, n: int | None) -> Iterator[Example]:
     """Iterate over the first n labelled examples of a file (default: all)."""
-    return islice(open_data(data, labels=LABELS).examples(), n)
+    return islice(open_data(data, labels=LABELS).iter_examples(), n)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def tagging(args: argparse.Namespace, path: Path) -> dict[str, Any]:
 def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
     """Tag the sentences of both files. The engine of unbag also writes their content words."""
     data = {
-        name: list(open_data(file, labels=LABELS).examples())
+        name: list(open_data(file, labels=LABELS).iter_examples())
         for name, file in (("train", args.train), ("test", args.test))
     }
     sentences = sorted({text for rows in data.values() for row in rows for text in (row.premise, row.hypothesis)})

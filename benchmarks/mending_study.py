@@ -432,7 +432,7 @@ def measure(out: Path, predictor: TransformerPredictor) -> Measures:
 def _clustered(built: BuiltSet, found: SetPredictions) -> Sample:
     """Build the sample of the accuracy on two labels, one row per source, whose pairs are not independent."""
     gold = read_numbers(built.rows, "label")
-    correct = found.for_gold(TWO_WAY).predicted == gold
+    correct = found.align_to_gold(TWO_WAY).predicted == gold
     _, source = np.unique(read_column(built.rows, "source_id").to_numpy(zero_copy_only=False), return_inverse=True)
     columns = np.stack([np.bincount(source, correct), np.bincount(source)], axis=1).astype(np.float64)
     return Sample(RATIO, columns)

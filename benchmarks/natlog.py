@@ -30,8 +30,8 @@ from unbag.baselines.natlog.model_checking import compute_relation
 from unbag.baselines.natlog.parsing import ALWAYS, NEVER, ClauseForm, NounPhrase, PairShape, Quantifier
 from unbag.baselines.natlog.relations import REGIONS, Region, Relation, classify_relation
 from unbag.challenge_sets.perturbations.modifiers import (
-    BY_NAME,
     COMBINATIONS,
+    MODIFIERS_BY_NAME,
     POSITIONS,
     SeedPair,
     build_modified_shape,
@@ -125,7 +125,9 @@ def shapes_of(seed: SeedPair) -> list[PairShape]:
         if pair.position in POSITIONS:
             parts, names = pair.part.split("+"), pair.modifier.split("+")
             assert len(parts) == 1 or pair.part in COMBINATIONS
-            change = tuple((part, BY_NAME[name]) for part, name in zip(parts, names * len(parts), strict=False))
+            change = tuple(
+                (part, MODIFIERS_BY_NAME[name]) for part, name in zip(parts, names * len(parts), strict=False)
+            )
             found.append(build_modified_shape(seed.shape, *split_change(change, pair.position)))
     return found
 

@@ -63,7 +63,7 @@ def of_sicck(labeler: NatlogLabeler, file: Path) -> dict[str, Any]:
 
 def of_pairs(labeler: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score a file of pairs."""
-    examples = list(open_data(file, labels=LABELS).examples())
+    examples = list(open_data(file, labels=LABELS).iter_examples())
     verdicts, speed = timed(labeler, [(example.premise, example.hypothesis) for example in examples])
     return {**shares([verdict.label for verdict in verdicts], [example.label for example in examples]), **speed}
 

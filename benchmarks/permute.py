@@ -51,7 +51,7 @@ def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
     from unbag.data.sources import open_data
 
     source = open_data(data or demo.get_demo_file("train"))
-    return [(example.premise, example.hypothesis, example.label) for example in source.examples()]
+    return [(example.premise, example.hypothesis, example.label) for example in source.iter_examples()]
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str, str]], times: int) -> None:

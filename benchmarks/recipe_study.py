@@ -217,7 +217,9 @@ def measure(
 
 def right(built: BuiltSet, found: SetPredictions) -> NDArray[np.float64]:
     """Compute 1 for each correct prediction and 0 for each wrong one, shape (n,)."""
-    correct: NDArray[np.float64] = (found.predicted == found.gold(read_numbers(built.rows, "label"))).astype(np.float64)
+    correct: NDArray[np.float64] = (
+        found.predicted == found.to_label_positions(read_numbers(built.rows, "label"))
+    ).astype(np.float64)
     return correct
 
 

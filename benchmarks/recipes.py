@@ -69,7 +69,7 @@ def main() -> None:
             predictor, _ = load_predictor(folder)
             for title, (built, parts) in right_sets.items():
                 found = answers(built, predictor, args.out)
-                correct = found.predicted == found.gold(read_numbers(built.rows, "label"))
+                correct = found.predicted == found.to_label_positions(read_numbers(built.rows, "label"))
                 for part, rows in {title: None, **parts}.items():
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:

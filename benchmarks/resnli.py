@@ -51,7 +51,7 @@ def main() -> None:
         engine, n, out = args.run
         print(json.dumps(run(engine, int(n), args, Path(out))))
         return
-    n_files = sum(1 for file in args.data for _ in open_data(file, labels=LABELS).examples())
+    n_files = sum(1 for file in args.data for _ in open_data(file, labels=LABELS).iter_examples())
     record: dict[str, Any] = {"benchmark": "resnli", "embeddings": embeddings.find_embeddings(args.embeddings).identity}
     with tempfile.TemporaryDirectory() as folder:
         for n in (n_files, *args.pairs):
@@ -79,7 +79,7 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
     pairs = [
         (example.premise, example.hypothesis, get_label_id(example.label))
         for file in args.data
-        for example in open_data(file, labels=LABELS).examples()
+        for example in open_data(file, labels=LABELS).iter_examples()
     ]
     table = embeddings.load_embeddings(args.embeddings)
     gold = np.fromiter((label for _, _, label in repaired(pairs, n)), dtype=np.int64, count=n)

@@ -141,7 +141,7 @@ def write_pairs(path: Path, data: str | None, pairs: int) -> None:
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
 
-    examples = list(open_data(data or demo.get_demo_file("train"), labels=LABELS).examples())
+    examples = list(open_data(data or demo.get_demo_file("train"), labels=LABELS).iter_examples())
     premises = [json.dumps(example.premise) for example in examples]
     rest = [f'"hypothesis": {json.dumps(e.hypothesis)}, "label": "{e.label}"}}\n' for e in examples]
     with path.open("w", encoding="utf-8") as file:

@@ -42,7 +42,7 @@ def _small_data():
     """Disable the lexical baseline and lower the minimum number of gold labels to ten, since tests have few pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {})
-        patch.setattr("unbag.scoring.skill.LEAST_ROWS", 10)
+        patch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 10)
         yield
 
 

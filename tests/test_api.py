@@ -166,7 +166,7 @@ def test_notebook_report_shows_verdict_and_escapes_names():
         assert part in text
 
 
-def test_report_without_results_names_the_reason():
+def test_report_without_results_names_reason():
     skipped = results.SkippedSet("sicck", None, "no such file")
     empty = unbag.Report((), demo.get_demo_file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Skipped: sicck (no such file)"
@@ -216,7 +216,7 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"corpus": "snli"}, "expected one of --corpus and --data, got both"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected together with --data, got no data"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
-        ({"sets": "permute"}, "expected a challenge set of"),
+        ({"sets": "permute"}, "expected one of the challenge sets"),
         ({"full": True}, "full: expected no sets"),
         (
             {"sets": [unbag.SetRequest("plain", "snli")]},

@@ -176,7 +176,7 @@ def _some(parquet: Path, n: int) -> str:
 
     file = Path(f"{parquet.name.partition('-')[0]}.jsonl")
     if not file.is_file():
-        pairs = islice(open_data(parquet, labels=LABELS).examples(), n)
+        pairs = islice(open_data(parquet, labels=LABELS).iter_examples(), n)
         lines = (
             json.dumps(
                 {"id": each.source_id, "premise": each.premise, "hypothesis": each.hypothesis, "label": each.label}

@@ -77,7 +77,7 @@ _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
 _SELF = "[Utama et al. 2020b](https://aclanthology.org/2020.emnlp-main.613)"
 _PRODUCT = "training minimizes the cross-entropy of the product of the model and a biased model"
-_BIAS = "The biased model is fixed. By default it is a bag of words, cross-fitted to the training pairs."
+_BIAS = "The biased model is fixed. By default, it is a bag of words, cross-fitted to the training pairs."
 
 _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
     (
@@ -85,58 +85,60 @@ _TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
         product,
         options.DebiasConfig,
         "Train a product of experts with a bag of words or another biased model.",
-        f"Product of experts: {_PRODUCT}, so that the model learns only what the biased model does not predict. The "
-        f"model predicts alone (Hinton 2002, {_CLARK}, [He et al. 2019](https://aclanthology.org/D19-6115), "
+        f"Product of experts: {_PRODUCT}, so that the model learns only what the biased model does not predict. "
+        f"The model predicts without the biased model (Hinton 2002, {_CLARK}, [He et al. "
+        "2019](https://aclanthology.org/D19-6115), "
         f"{_MAHABADI}).",
     ),
     (
         "learned_mixin",
         mixin,
         options.LearnedMixinConfig,
-        "Train a product of experts with a learned weight of the biased model for each pair.",
-        f"Learned mixin +H: {_PRODUCT}, the latter to a power that is learned for each pair, with a penalty on its "
-        f"entropy ({_CLARK}).",
+        "Train a product of experts with a learned weight per pair for the biased model.",
+        f"Learned mixin +H: {_PRODUCT}, raised to a power that is learned for each pair, with an entropy penalty "
+        f"on the biased model ({_CLARK}).",
     ),
     (
         "reweighting",
         reweighting,
         options.ReweightingConfig,
-        "Weight each pair by the biased model's uncertainty about its label.",
-        "Reweighting: the weight of each pair in the cross-entropy is 1 minus the probability that a biased model "
-        f"gives its label ({_CLARK}).",
+        "Weight each pair by the biased model's uncertainty about the gold label.",
+        "Reweighting: the weight of each pair in the cross-entropy is 1 minus the biased model's probability of "
+        f"the gold label ({_CLARK}).",
     ),
     (
         "focal",
         reweighting,
         options.FocalConfig,
-        "Weight each pair by a power of the biased model's uncertainty about its label.",
-        "Debiased focal loss: the weight of each pair in the cross-entropy is a power of 1 minus the probability that "
-        f"a biased model gives its label ({_MAHABADI}).",
+        "Weight each pair by a power of the biased model's uncertainty about the gold label.",
+        "Debiased focal loss: the weight of each pair in the cross-entropy is a power of 1 minus the biased "
+        f"model's probability of the gold label ({_MAHABADI}).",
     ),
     (
         "confidence_regularization",
         confidence,
         options.ConfidenceConfig,
         "Distill a teacher whose predictions are smoothed where the biased model is confident.",
-        "Confidence regularisation: the model learns the predictions of a plainly fine-tuned teacher, the flatter, the "
-        "surer a biased model is of the label ([Utama et al. 2020a](https://aclanthology.org/2020.acl-main.770)).",
+        "Confidence regularization: the model learns the predictions of a plainly fine-tuned teacher, which are "
+        "flatter for pairs on which a biased model is confident about the gold label ([Utama et al. "
+        "2020a](https://aclanthology.org/2020.acl-main.770)).",
     ),
     (
         "self_debiasing",
         product,
         options.SelfDebiasingConfig,
         "Train a product of experts with a weak learner, trained on a few pairs.",
-        f"Self-debiasing: {_PRODUCT}. The biased model is the same model, first trained on a few of the pairs, for "
-        f"which it makes no predictions; its strength falls during training ({_SELF}).",
+        f"Self-debiasing: {_PRODUCT}. The biased model is the same model, first trained on a few pairs, for which "
+        f"it makes no predictions. The bias strength decreases during training ({_SELF}).",
     ),
     (
         "group_balanced",
         balanced,
         options.GroupBalancedConfig,
-        "Give each group of pairs, by how misleading their words are, equal total weight.",
-        "Group-balanced weights: pairs are grouped by how far a bag of words is misled, and all groups have the same "
-        "total weight "
-        "(after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and [Liu et al. "
+        "Weight pairs so that all groups, formed by lexically misleading score, have equal total weight.",
+        "Group-balanced weights: pairs are grouped by the lexically misleading score of a bag of words, and all "
+        "groups have the same total weight (after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and [Liu "
+        "et al. "
         "2021](https://arxiv.org/abs/2107.09044)).",
     ),
 )

@@ -41,14 +41,14 @@ def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData")
     )
 
 
-ABOUT = """HEX: a superficial branch, which reads only the mean of fixed word embeddings, is trained with the model. \
-What the branch explains of a batch's logits is projected out of them, and training minimises the cross-entropy of the \
-rest, F_L ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language \
-Inference", anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. \
-2019](https://arxiv.org/abs/1903.06256)). With a superficial weight λ above 0 it minimises the cross-entropy of \
-F_L + λ F_G, the authors' second form, in which the branch learns to predict the label. The first steps (the warm \
-start) are plain fine-tuning. The model keeps its architecture, and its logits f([h, 0]) are those that the authors' \
-code evaluates. The paper's text predicts by F_L, which the branch in `models.hex.safetensors` gives for a single pair \
+ABOUT = """HEX: a superficial branch, whose input is the mean of fixed word embeddings, is trained with the model. The \
+component of a batch's logits that the branch explains is projected out, and training minimizes the cross-entropy of \
+the remaining logits, F_L ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural \
+Language Inference", anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. \
+2019](https://arxiv.org/abs/1903.06256)). With a superficial weight λ above 0, training minimizes the cross-entropy \
+of F_L + λ F_G, the authors' second form, in which the branch learns to predict the label. The first steps (the \
+warm start) are plain fine-tuning. The architecture does not change, and the logits are f([h, 0]), as in the authors' \
+code. The text of the paper predicts with F_L, which the branch in `models.hex.safetensors` computes for a single pair \
 (the residual head)."""
 
 RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)

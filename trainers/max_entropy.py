@@ -46,8 +46,8 @@ def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "Trainin
 
 
 ABOUT = """Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \
-predictions for the same pair with its words in random order, so that the model is correct in natural order and \
-undecided in any other ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
+predictions for the same pair with shuffled words, so that the model is correct in the original order and uncertain \
+in any other order ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
 
 RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig, about=ABOUT)
 

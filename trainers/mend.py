@@ -84,14 +84,14 @@ def build_mended_view(record: "Record") -> Any:
     return build_mended_view(record, compare_before_after(Path(record["folder"])) if record["comparison"] else None)
 
 
-ABOUT = """Mended: training minimises the cross-entropy of the training pairs and of pairs added to them, and \
-maximises the entropy of the predictions for permuted pairs, unless α is 0 ([Sinha et al. \
-2021](https://aclanthology.org/2021.acl-long.569), section 8). With a bias of strength above 0, the cross-entropy is \
-that of the product of the model and a biased model, by default a bag of words cross-fitted to the training pairs, so \
-that the model learns only what the biased model does not predict ([Clark et al. \
-2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)). With \
-distillation of weight d above 0, the loss of each pair of the corpora is 1 − d times that cross-entropy plus d times \
-the cross-entropy with the predictions of the model before training ([Li & Hoiem \
+ABOUT = """Mended: training minimizes the cross-entropy of the training pairs and the added pairs, and \
+maximizes the entropy of the predictions for permuted pairs, unless α is 0 ([Sinha et al. \
+2021](https://aclanthology.org/2021.acl-long.569), section 8). With a bias strength above 0, training minimizes the \
+cross-entropy of the product of the model and a biased model (default: a bag of words, cross-fitted to the training \
+pairs), so that the model learns only what the biased model does not predict ([Clark et al. \
+2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)). With a \
+distillation weight d above 0, the loss of each corpus pair is 1 − d times this cross-entropy plus d times the \
+cross-entropy with the predictions of the model before training ([Li & Hoiem \
 2016](https://arxiv.org/abs/1606.09282))."""
 
 RECIPE = Recipe(

@@ -17,9 +17,9 @@ import pyarrow as pa
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.fitting import LexicalRecipe, build_sources_record, open_training_sources
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import Made
+from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
-from unbag.challenge_sets.official import OfficialConfig, OfficialSet
+from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
 from unbag.challenge_sets.perturbations import corpus_counts, names, numbers, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_bigram_file
 from unbag.challenge_sets.perturbations.names import AnnotatedSentence
@@ -27,13 +27,13 @@ from unbag.challenge_sets.perturbations.substitution import (
     DEFAULT_Q,
     DEFAULT_SEED,
     SIMILARITY,
-    Candidates,
-    Substitute,
+    CandidateSource,
+    SubstitutedSentence,
     Substituter,
     SubstitutionRow,
     WordPair,
 )
-from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import round_to_field
 from unbag.data.corpora import OFFICIAL
@@ -90,27 +90,27 @@ class BreakingNliConfig(OfficialConfig):
     """Options of the generated pairs and of their word statistics.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that must contain the words and bigrams of a
-            generated pair, and in which `pair_frequency` is counted (default: the corpus of the premises, or your own
-            data; for the official config none, so that nothing is counted).
+        train_data: Corpora (train splits) and files of pairs that must contain the words and bigrams of a generated
+            pair, also used to count `pair_frequency` (default: the corpus of the premises, or your own data; for the
+            official config none, without counts).
         embeddings: Word embeddings for the column `similarity`: a Hub model or a folder, a spaCy pipeline, or a text
             file of word vectors (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: none.
-        wordnet: Whether antonyms, synonyms and hypernyms of WordNet are used in addition to the word lists.
-        min_similarity: Minimum cosine similarity, by `embeddings`, of a word and its WordNet antonym. Words without
-            an embedding get no antonyms. The paper uses such a threshold with GloVe, but does not give its value.
-        neutral: Whether nouns are also replaced with hyponyms (animal with dog), with the label neutral.
-        prepositions: Whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper. If
-            false, replacements that need another preposition are not made.
-        bigrams: Corpora (their train splits), files of pairs, and texts that must contain each bigram that a
-            replacement creates (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
+        wordnet: Whether to use WordNet's antonyms, synonyms and hypernyms in addition to the word lists.
+        min_similarity: Minimum cosine similarity, by `embeddings`, between a word and its WordNet antonym. Words
+            without an embedding get no antonyms. The paper uses a threshold with GloVe, but does not report the value.
+        neutral: Whether to also replace nouns with hyponyms (animal with dog), with the label neutral.
+        prepositions: Whether to adapt prepositions of place (in the kitchen, on the balcony), as in the paper. If
+            false, replacements that require another preposition are excluded.
+        bigrams: Corpora (train splits), files of pairs, and texts that must contain each bigram created by a
+            replacement (default: `train_data`; the paper uses Wikipedia). A text (`.txt`, `.txt.gz`) has one
             sentence per line, or two words and their count per line.
-        min_bigrams: Minimum count of each such bigram (default: 10 with `bigrams`, as in the paper; 1 with a training
-            corpus, which is far smaller than Wikipedia).
+        min_bigrams: Minimum count of each created bigram (default: 10 with `bigrams`, as in the paper; 1 with a
+            training corpus, which is far smaller than Wikipedia).
         q: Maximum number of replacements per premise.
-        seed: Random seed for the choice of replacements.
-        words: Vocabulary of the replacements: `all`; `held_out`, where the old and the new word are both in the half
-            of the vocabulary that `unbag train … --augment` does not use; or `training`, where both are in the half
-            that it uses.
+        seed: Random seed for sampling replacements.
+        words: Vocabulary of the replacements: `all`; `held_out` (the old and the new word are in the half of the
+            vocabulary that `unbag train … --augment` does not use); or `training` (both words are in the other
+            half).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")
@@ -170,7 +170,7 @@ class BreakingNliConfig(OfficialConfig):
         return self.min_bigrams
 
 
-class BreakingNli(OfficialSet):
+class BreakingNli(OfficialSetBuilder):
     """Pairs of a premise and a hypothesis that differ in one word or phrase.
 
     Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs generated from the premises of a corpus.
@@ -181,14 +181,14 @@ class BreakingNli(OfficialSet):
     BUILDER_CONFIG_CLASS = BreakingNliConfig
     FILE = PINNED
     LICENSE = "cc-by-sa-4.0"
-    CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
+    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("crowdsourced",),  # majority of three annotators
     }
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     SCHEMA = substitution.SCHEMA
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or no word to replace"
+    EXCLUSION_REASON = "with a repeated premise or no word to replace"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
@@ -199,24 +199,24 @@ class BreakingNli(OfficialSet):
         """Open the official pairs, or the corpus of the premises."""
         if not self.config.is_official:
             # Not divided, since each distinct premise is used once and only a single process reads all of them.
-            return [self.open_pairs(streaming=streaming).with_one_span()]
+            return [self.open_pairs(streaming=streaming).with_single_span()]
         with zipfile.ZipFile(self.find_official_file()) as archive:
             return [self.open_official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the rejected candidates for the record."""
         if self.config.is_official:
-            yield from substitution.substitution_tables(self._authors(examples), self._measure)
+            yield from substitution.iter_substitution_tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
         more = self._text_pairs(source, rejected) if self.config.text else lambda premise: ()
-        rows = substitution.generate_rows(examples, self._substituter, rejected, more)
-        yield from substitution.substitution_tables(rows, self._measure)
+        rows = substitution.generate_substitution_rows(examples, self._substituter, rejected, more)
+        yield from substitution.iter_substitution_tables(rows, self._measure)
         self.save_build_counts(rejected)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate the names, and that WordNet is installed if the options need it."""
-        super().validate_names()
+        super().validate_resources()
         if self.config.wordnet:
             from unbag.baselines.wordnet.database import validate_wordnet
 
@@ -280,7 +280,7 @@ class BreakingNli(OfficialSet):
         """Bigram counts of the bigram sources; None if the training corpus is used."""
         if not self.config.bigrams:
             return None
-        of_pairs = (corpus_counts.count_bigrams(source.examples()) for source in self._bigram_sources())
+        of_pairs = (corpus_counts.count_bigrams(source.iter_examples()) for source in self._bigram_sources())
         return corpus_counts.merge_bigrams(chain(of_pairs, map(corpus_counts.read_bigrams, self._bigram_texts())))
 
     @cached_property
@@ -288,14 +288,16 @@ class BreakingNli(OfficialSet):
         vocabulary = _LISTED
         if self.config.is_official:
             [source] = self.open_sources()
-            vocabulary = frozenset(word.lower() for row in self._authors(source.examples()) for word in row.words())
+            vocabulary = frozenset(
+                word.lower() for row in self._authors(source.iter_examples()) for word in row.words()
+            )
         single = {word for word in vocabulary if word and " " not in word}
-        return count_corpus(chain.from_iterable(source.examples() for source in self._training()), single)
+        return count_corpus(chain.from_iterable(source.iter_examples() for source in self._training()), single)
 
     @cached_property
     def _substituter(self) -> Substituter:
         config = self.config
-        more: Candidates | None = None
+        more: CandidateSource | None = None
         if config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
             from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
@@ -306,7 +308,7 @@ class BreakingNli(OfficialSet):
             config.q,
             config.min_bigram_count,
             config.seed,
-            lists=(*WORD_LISTS, *(NEUTRAL_LISTS if config.neutral else ())),
+            lists=(*(TEXT_LISTS if config.text else WORD_LISTS), *(NEUTRAL_LISTS if config.neutral else ())),
             more=more,
             bigrams=self._bigrams,
             prepositions=config.prepositions,
@@ -315,12 +317,12 @@ class BreakingNli(OfficialSet):
             words=config.words,
         )
 
-    def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[Substitute]]:
+    def _text_pairs(self, source: PairSource, rejected: Counter[str]) -> Callable[[str], list[SubstitutedSentence]]:
         """Build the function that finds the pairs of a sentence of the user's text that differ in a number or name."""
         config = self.config
         with_names = names.build_name_pairs(partial(self._annotated, source), config.seed, rejected)
 
-        def pairs(premise: str) -> list[Substitute]:
+        def pairs(premise: str) -> list[SubstitutedSentence]:
             exchanged = [with_names[premise]] if premise in with_names else []
             found = [*numbers.substitute_numbers(premise, config.seed), *exchanged]
             return [each for each in found if vocabulary_split.are_in_half(config.words, (each.old, each.new))]
@@ -330,9 +332,9 @@ class BreakingNli(OfficialSet):
     def _annotated(self, source: PairSource) -> Iterator[AnnotatedSentence]:
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
-        recognize_ahead(pipeline, (example.premise for example in source.examples()))
-        parses = Parser(pipeline).parses(example.premise for example in source.examples())
-        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.examples())
+        recognize_ahead(pipeline, (example.premise for example in source.iter_examples()))
+        parses = Parser(pipeline).parses(example.premise for example in source.iter_examples())
+        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.iter_examples())
         return zip(parses, entities, strict=True)
 
     def _measure(self, old: str, new: str) -> WordPair:

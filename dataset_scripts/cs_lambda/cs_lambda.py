@@ -1,4 +1,4 @@
-"""CS_λ: NLI pairs with a score for how much their words mislead a model that ignores word order."""
+"""CS_λ: NLI pairs with a score of how strongly lexical cues mislead a model that ignores word order."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ class CsLambdaConfig(SourceConfig):
     """Options of the lexical model that scores the pairs, and the threshold for including a pair.
 
     Attributes:
-        train_data: Corpora (their train splits) and files of pairs that the lexical model is fitted to (default: SNLI
-            and MNLI; for Chinese OCNLI).
-        lexical: Folder or Hub repository of a fitted lexical model, instead of fitting one.
+        train_data: Corpora (train splits) and files of pairs for fitting the lexical model (default: SNLI and MNLI; for
+            Chinese OCNLI).
+        lexical: Folder or Hub repository of an already fitted lexical model.
         pipeline: spaCy pipeline that tags the sentences (default: by language). Only nouns, verbs, adjectives, adverbs
             and *there* are used as features; `all` uses all words.
         max_train_pairs: Maximum number of training pairs (default: all).
@@ -92,7 +92,7 @@ class CsLambda(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = CsLambdaConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    UNFIT = "below λ"
+    EXCLUSION_REASON = "below λ"
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the examples with at least the minimum LMS, including their scores."""
@@ -103,9 +103,9 @@ class CsLambda(ChallengeSetBuilder):
         """Fit the lexical models before worker processes start."""
         self._models(source)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate the names, the config file of a local lexical model, and the tokenizer package."""
-        super().validate_names()
+        super().validate_resources()
         if is_segmented(self.config.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):

@@ -1,4 +1,4 @@
-"""The negation set: premises whose words are the same for both labels, and only differ in what is negated."""
+"""Negation set: premises with the same words for both labels, which differ only in the scope of the negation."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
-from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, negation_tables
+from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, iter_negation_tables
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
@@ -30,14 +30,13 @@ _LANGUAGE: Final = "en"  # the operations implement English grammar only
 
 @dataclass
 class NegationConfig(SourceConfig):
-    """The generated pairs.
+    """Options of the generated pairs.
 
     Attributes:
-        seed: Random seed of the sentences and words that are added to a premise.
+        seed: Random seed for the sentences and words that are added to a premise.
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
-        words: Vocabulary of the pairs: `all`; `held_out`, where subject, verb, added noun and negation are all in the
-            half of the vocabulary that builds no pair of `unbag train mend`; or `training`, where they are in the half
-            that does.
+        words: Vocabulary of the pairs: `all`; `held_out` (subject, verb, added noun and negation are in the half of
+            the vocabulary that `unbag train mend` does not use); or `training` (all four are in the other half).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
@@ -62,9 +61,9 @@ class NegationConfig(SourceConfig):
 
 
 class Negation(ChallengeSetBuilder):
-    """The pairs made from each distinct premise of a corpus split.
+    """Pairs built from each distinct premise of a corpus split.
 
-    Configs: `<corpus>-<split>` for every English corpus; `data=…` and `text=…` use data of your own. Options: `seed`,
+    Configs: `<corpus>-<split>` for every English corpus; `data=…` and `text=…` use your own data. Options: `seed`,
     `pipeline`, `words`.
     """
 
@@ -72,23 +71,25 @@ class Negation(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = NegationConfig
     SCHEMA = SCHEMA
     LABEL_NAMES = TWO_WAY
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or a premise that is not a plain clause"
+    EXCLUSION_REASON = "with a repeated premise or a premise that is not a plain clause"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs in one piece. One process reads all of them, so that each distinct premise is used once."""
-        return [source.with_one_span() for source in super().open_sources(streaming=streaming)]
+        return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the premises with several processes. `tables` runs in one process and then reads the cached parses."""
-        precompute_parses(self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.examples())))
+        precompute_parses(
+            self.config.pipeline, (premise for _, premise in iter_distinct_premises(source.iter_examples()))
+        )
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the pairs, and count the operations and the rejected premises."""
         config = self.config
         counts: Counter[str] = Counter()
-        yield from negation_tables(
+        yield from iter_negation_tables(
             examples, Parser(config.pipeline), seed=config.seed, words=config.words, counts=counts
         )
         self.save_build_counts(counts)

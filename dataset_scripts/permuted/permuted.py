@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from unbag.baselines.lexical.fitting import LexicalRecipe, open_training_sources
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatios, MiniTrees
 from unbag.challenge_sets.perturbations.permutation import (
@@ -48,8 +48,8 @@ class PermutedConfig(SourceConfig):
         mode: Permuted sentences and method: both, hypothesis, clumped_25, clumped_50 or clumped_75.
         q: Number of permutations per pair.
         min_words: Minimum number of words in each sentence, excluding punctuation.
-        characters: Whether Chinese sentences are split into characters (default: a segmenter finds words).
-        minitrees: Corpora (their train splits) and files for counting the usual parts of speech of each word's
+        characters: Whether to split Chinese sentences into characters (default: words, found by a segmenter).
+        minitrees: Corpora (train splits) and files for counting the usual parts of speech of each word's
             neighbors, for the columns `*_minitree` (default: none, and the columns are null).
         minitree_by: Definition of the mini-tree overlap: `code` as in the authors' code, or `text` as in the paper.
         pipeline: spaCy pipeline that tags parts of speech for `minitrees`.
@@ -96,7 +96,7 @@ def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
 
 
 class Permuted(ChallengeSetBuilder):
-    """Examples of a corpus split, in their original order and in q permutations.
+    """Examples of a corpus split, in original order and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` depends on the mode. `data=…` uses
     data of your own. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
@@ -105,13 +105,13 @@ class Permuted(ChallengeSetBuilder):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = PermutedConfig
     SCHEMA = SCHEMA
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences"})
     CITATION = _CITATION
-    UNFIT = "too short to permute"
+    EXCLUSION_REASON = "too short to permute"
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate the names, and that the tokenizer package is installed."""
-        super().validate_names()
+        super().validate_resources()
         if is_segmented(self.config.sentence_language, characters=self.config.characters):
             optional_deps.validate_dependency(SEGMENTER)
 
@@ -167,7 +167,7 @@ class Permuted(ChallengeSetBuilder):
 
     def _training_texts(self) -> Iterator[str]:
         sources = open_training_sources(LexicalRecipe(tuple(self.config.minitrees), self.config.language))
-        return (text for source in sources for example in source.examples() for text in example[1:3])
+        return (text for source in sources for example in source.iter_examples() for text in example[1:3])
 
 
 Permuted.BUILDER_CONFIGS = [

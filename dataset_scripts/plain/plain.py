@@ -20,11 +20,11 @@ _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
 
 @dataclass
 class PlainConfig(SourceConfig):
-    """Options for the choice of pairs. The set has no other options."""
+    """Options for selecting pairs. The set has no other options."""
 
 
 class Plain(ChallengeSetBuilder):
-    """All labelled pairs of a corpus split, unchanged.
+    """All labelled pairs of a corpus split, unmodified.
 
     Configs: `<corpus>-<split>`. `data=…` uses your own data.
     """
@@ -34,7 +34,7 @@ class Plain(ChallengeSetBuilder):
     SCHEMA = SCHEMA
     CITATION = _CITATION
     EXAMPLE_ID = "id"  # pairs of one document share a source
-    LONGEST = None  # sentences are not tokenized
+    MAX_SENTENCE_CHARACTERS = None  # sentences are not tokenized
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one per example. User-provided pairs with the same document have one source."""

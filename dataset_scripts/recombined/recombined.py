@@ -10,7 +10,7 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations.recombined import (
     DEFAULT_SEED,
@@ -22,7 +22,7 @@ from unbag.challenge_sets.perturbations.recombined import (
     build_pool,
     draw_pool_texts,
     find_exclusion,
-    recombined_tables,
+    iter_recombined_tables,
 )
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY
@@ -100,23 +100,23 @@ class Recombined(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = RecombinedConfig
     SCHEMA = SCHEMA
     LABEL_NAMES = TWO_WAY
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "whose claim has no argument to exchange"
+    EXCLUSION_REASON = "whose claim has no argument to exchange"
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the claims and the pool of sentences with several processes, if enabled."""
-        claims = (example.hypothesis for example in source.examples() if find_exclusion(example) is None)
-        texts = (text for _, text in draw_pool_texts(source.examples(), self.config.seed))
+        claims = (example.hypothesis for example in source.iter_examples() if find_exclusion(example) is None)
+        texts = (text for _, text in draw_pool_texts(source.iter_examples(), self.config.seed))
         precompute_parses(self.config.pipeline, chain(texts, claims))
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows. The entire source is read first to collect sentences for the documents."""
         config = self.config
         parser = Parser(config.pipeline)
-        pool = build_pool(draw_pool_texts(source.examples(), config.seed), parser)
+        pool = build_pool(draw_pool_texts(source.iter_examples(), config.seed), parser)
         counts: Counter[str] = Counter()
-        yield from recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
+        yield from iter_recombined_tables(examples, pool, parser, sizes=config.sizes, seed=config.seed, counts=counts)
         self.save_build_counts(counts)
 
     def get_exclusion_counts(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""ReSNLI set: a corpus rearranged so that the words of its test pairs predict the labels least."""
+"""ReSNLI set: a corpus rearranged so that a bag of words is least certain about the test labels."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,14 +49,14 @@ Span = tuple[int, int, int | None, int]
 
 @dataclass
 class ResnliConfig(SourceConfig):
-    """Options of the rearranged pairs, and of the word embeddings that determine the order.
+    """Options of the rearranged pairs, and the word embeddings that determine the order.
 
     Attributes:
         embeddings: Word embeddings: a Hub model or a folder, a spaCy pipeline, or a text file of word vectors
             (`unbag.baselines.lexical.embeddings.find_embeddings`). Default: a model for English.
         test_size: Number of examples in the test split (default: the size of the corpus's test split, or one tenth).
         validation_size: Number of examples in the validation split (default: as for `test_size`).
-        seed: Random seed for the choice of validation examples.
+        seed: Random seed for sampling validation examples.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
@@ -115,8 +115,8 @@ class Resnli(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = ResnliConfig
     SCHEMA = _SCHEMA
     CITATION = _CITATION
-    UNFIT = "in the other splits"
-    EVALUATED = "test"
+    EXCLUSION_REASON = "in the other splits"
+    EVALUATION_SPLIT = "test"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("embeddings"):
@@ -160,7 +160,7 @@ class Resnli(ChallengeSetBuilder):
             for number, source in enumerate(sources):
                 for start, stop in source.spans:
                     spans.append((number, start, stop, len(labels)))
-                    for example in source.examples(start, stop, counts=read):
+                    for example in source.iter_examples(start, stop, counts=read):
                         if example.source_id in ids:
                             raise DataError(
                                 f"{source.name}, split {source.split}: expected unique ids over all splits, got "
@@ -221,7 +221,7 @@ class Resnli(ChallengeSetBuilder):
         split_rows = (
             (example, sources[number].split, float(uncertainty[i]), int(rearrangement.partition[i]))
             for number, start, stop, first in spans
-            for i, example in enumerate(sources[number].examples(start, stop), start=first)
+            for i, example in enumerate(sources[number].iter_examples(start, stop), start=first)
             if rearrangement.split[i] == split
         )
         number, start, *_ = spans[0]

@@ -9,9 +9,9 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import Made
+from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
-from unbag.challenge_sets.official import OfficialConfig, OfficialSet
+from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
 from unbag.challenge_sets.perturbations import sicck, sicck_rows
 from unbag.challenge_sets.perturbations.modifiers import NONE
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
@@ -41,7 +41,7 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
 
 @dataclass
 class SicckConfig(OfficialConfig):
-    """Options for the choice of pairs and of the label space.
+    """Options for selecting pairs and the label space.
 
     Attributes:
         space: Label space of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs without a label in the
@@ -50,10 +50,9 @@ class SicckConfig(OfficialConfig):
         folding: Assignment of pairs to folds: `contiguous` (blocks of the file, as the authors' folds), `spread` (the
             pairs of each seed over all folds) or `whole_seeds` (all pairs of a seed in one fold).
         seed: Random seed of the folds with `spread` and `whole_seeds`.
-        combinations: Generated configs only. Whether subject and object, or verb and object, are also modified
-            together.
-        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
-            whose verb has no auxiliary. Without a pipeline, these sentences are not used as seeds.
+        combinations: Generated configs only. Whether to also modify subject and object, or verb and object, together.
+        pipeline: Generated configs only. spaCy pipeline (a Hub repository, a package or a folder) that tags
+            sentences without an auxiliary verb. Without a pipeline, these sentences are not used as seeds.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
@@ -87,7 +86,7 @@ class SicckConfig(OfficialConfig):
             )
 
 
-class Sicck(OfficialSet):
+class Sicck(OfficialSetBuilder):
     """Modified pairs, each in both orders of premise and hypothesis.
 
     Configs: `official`, the authors' 1,304 pairs from 15 seeds with four-way labels as target, `official-seven_way`,
@@ -98,14 +97,14 @@ class Sicck(OfficialSet):
     BUILDER_CONFIG_CLASS = SicckConfig
     FILE = FILE
     LICENSE = "cc-by-nc-sa-4.0"
-    CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
+    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]] = {
         "sentences": ("crowdsourced", "machine-generated"),
         "labels": ("expert-generated",),
     }
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     SCHEMA = sicck_rows.SCHEMA
     CITATION = _CITATION
-    UNFIT = "without the form subject, verb, object"
+    EXCLUSION_REASON = "without the form subject, verb, object"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the seeds."""

@@ -9,7 +9,7 @@ import datasets
 import pyarrow as pa
 
 from unbag.challenge_sets import requirements
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
@@ -44,11 +44,10 @@ class SoswapAddamodConfig(SourceConfig):
         kind: Type of pairs: `soswap`, `addamod` or `both`.
         seed: Random seed for the adjectives of AddAmod and their positions.
         min_count: Minimum number of occurrences of an adjective with a noun.
-        attested_split: Additional split of the corpus in which adjectives are counted, such as `train`.
+        attested_split: Additional split of the corpus for counting adjectives, such as `train`.
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
-        words: Vocabulary of the pairs: `all`; `held_out`, where verb, adjective and nouns are all in the half of the
-            vocabulary that `unbag train … --augment` does not use; or `training`, where they are in the half that it
-            uses.
+        words: Vocabulary of the pairs: `all`; `held_out` (verb, adjective and nouns are in the half of the
+            vocabulary that `unbag train … --augment` does not use); or `training` (all are in the other half).
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
@@ -108,23 +107,23 @@ class SoswapAddamod(ChallengeSetBuilder):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SoswapAddamodConfig
     SCHEMA = SCHEMA
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
-    UNFIT = "with a repeated premise or one that makes no pair"
+    EXCLUSION_REASON = "with a repeated premise or one that makes no pair"
 
     def open_sources(self, *, streaming: bool = False) -> list[PairSource]:
         """Open the pairs for a single process, so that each distinct premise is used once."""
-        return [source.with_one_span() for source in super().open_sources(streaming=streaming)]
+        return [source.with_single_span() for source in super().open_sources(streaming=streaming)]
 
     def warm_caches(self, source: PairSource) -> None:
         """Parse the sentences with several processes. `tables` then reads the cached parses in one process."""
-        premises = (premise for _, premise in iter_distinct_premises(source.examples()))
+        premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
         precompute_parses(self.config.pipeline, premises)
         if self.config.kind != SOSWAP:
             sentences = (
                 text
                 for attesting in self._attesting(source)
-                for example in attesting.examples()
+                for example in attesting.iter_examples()
                 for text in (example.premise, example.hypothesis)
             )
             precompute_parses(self.config.pipeline, sentences, tag=ADJECTIVE)
@@ -141,7 +140,7 @@ class SoswapAddamod(ChallengeSetBuilder):
         adjectives = None
         if config.kind != SOSWAP:
             for attesting in self._attesting(source):
-                adjectives = count_adjectives(attesting.examples(), parser, adjectives)
+                adjectives = count_adjectives(attesting.iter_examples(), parser, adjectives)
         counts: Counter[str] = Counter()
         yield from iter_soswap_addamod_tables(
             examples,

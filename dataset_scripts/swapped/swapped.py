@@ -21,7 +21,7 @@ _CITATION = """@inproceedings{wang-etal-2019-swap,
 
 @dataclass
 class SwappedConfig(SourceConfig):
-    """Options for the choice of pairs. The set has no other options."""
+    """Options for selecting pairs. The set has no other options."""
 
 
 class Swapped(ChallengeSetBuilder):
@@ -34,7 +34,7 @@ class Swapped(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = SwappedConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
-    LONGEST = None  # sentences are not tokenized
+    MAX_SENTENCE_CHARACTERS = None  # sentences are not tokenized
 
     def iter_tables(self, source: PairSource, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Iterate over the rows, one or two per example."""

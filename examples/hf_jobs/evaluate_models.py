@@ -262,9 +262,9 @@ def validate_labels(model: Model) -> None:
     """
     from transformers import AutoConfig
 
-    from unbag.data.labels import resolve_order
+    from unbag.data.labels import resolve_output_labels
 
-    order = ",".join(resolve_order(AutoConfig.from_pretrained(model.id).id2label))
+    order = ",".join(resolve_output_labels(AutoConfig.from_pretrained(model.id).id2label))
     if model.labels not in (BY_CONFIG, order):
         raise ValueError(f"{model.id}: expected the labels {model.labels}, got {order}; the model changed, check it")
 
@@ -364,9 +364,9 @@ def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Ma
 
 def read_results(path: Path) -> "list[Result]":
     """Load the results of a file that may come from a stranger's data set."""
-    from unbag.challenge_sets.results import explain_damaged_records, read_results
+    from unbag.challenge_sets.results import convert_record_errors, read_results
 
-    with explain_damaged_records(path):
+    with convert_record_errors(path):
         return read_results(path)
 
 

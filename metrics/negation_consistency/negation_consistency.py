@@ -1,4 +1,4 @@
-"""Whether a model sees what a negation applies to, on premises of the same words with and without an entailment."""
+"""Negation consistency: whether a model recognises the scope of a negation, on premises with the same words."""
 
 from collections.abc import Sequence
 from itertools import product

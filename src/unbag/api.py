@@ -112,8 +112,8 @@ def evaluate(
             (`UNBAG_CACHE`), except those of a function, which has no identity. The scores are the same.
         shard: Shard of this process, such as `0/3`, for independent processes with one shared `output_dir`. The first
             shard that finds all predictions complete scores them.
-        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`, `gold`,
-            `prediction`, and the probability of each label. Stored predictions are reused.
+        predictions_csv: CSV file for all pairs: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
+            `gold`, `prediction`, and the probability of each label. Stored predictions are reused.
         lexical_baseline: Whether to compare scores with a lexical baseline on the same rows.
         shuffled: Whether to compare scores with the model's scores on shuffled words, which roughly doubles the number
             of predictions.
@@ -317,7 +317,7 @@ def _requests(
         raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
     names = [sets] if isinstance(sets, str | SetRequest) else sets
     if given := [each.name for each in names if isinstance(each, SetRequest)]:
-        if pairs.is_given():
+        if pairs.has_explicit_values():
             raise ValueError(
                 f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
             )

@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from unbag.challenge_sets.breaking_nli.figures import iter_set_measures
+from unbag.challenge_sets.breaking_nli.figures import iter_set_metrics
 from unbag.challenge_sets.breaking_nli.table import build_table, summarize_result
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
@@ -96,7 +96,7 @@ def test_report_includes_human_scores():
     shown = Estimate(0.94, 0.93, 0.95, 200)
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
     with_people = {
-        name: estimate for name, _, estimate in iter_set_measures(_result(0.7, 0.9, human=shown, kappa=kappa).scores)
+        name: estimate for name, _, estimate in iter_set_metrics(_result(0.7, 0.9, human=shown, kappa=kappa).scores)
     }
     assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
-    assert "human" not in {name for name, *_ in iter_set_measures(_result(0.7, 0.9).scores)}
+    assert "human" not in {name for name, *_ in iter_set_metrics(_result(0.7, 0.9).scores)}

@@ -13,7 +13,7 @@ from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.perturbations.negation_rows import SCHEMA
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.predictions import NO_ANSWER, SetPredictions, predictions_from_labels
+from unbag.data.predictions import NO_ANSWER, SetPredictions, build_predictions_from_labels
 from unbag.reports import terminal
 from unbag.scoring.skill import skill_score
 
@@ -49,7 +49,7 @@ def _columns(rows):
 
 def _result(says, sources=30):
     rows = _rows(sources)
-    scores = compute_negation_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("negation", {}, {"name": "an-organisation/a-model"}, data, scores, {})
 
@@ -72,13 +72,13 @@ def test_package_operations_equal_operator_operations():
 def test_three_way_predictions_are_folded(not_entailed):
     rows = _rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = compute_negation_scores(_columns(rows), predictions_from_labels(right))
+    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels(right))
     assert scores["accuracy"].value == scores["mirror_consistency"].value == 1
 
 
 def test_missing_prediction_is_wrong():
     rows = _rows()
-    scores = compute_negation_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
+    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["accuracy"].value == 0
 
 
@@ -89,7 +89,7 @@ def test_missing_prediction_is_wrong():
 )
 def test_order_blind_skill_is_zero_and_oracle_one(says, score):
     rows = _rows()
-    credits = compute_negation_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    credits = compute_negation_credits(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
     found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert (found["score"].n, found["n_sources"]) == (240, 30)
@@ -97,9 +97,11 @@ def test_order_blind_skill_is_zero_and_oracle_one(says, score):
 
 def test_partial_rows_are_scored_by_their_mirrors():
     rows = _rows()[:6]
-    scores = compute_negation_scores(_columns(rows), predictions_from_labels([0] * 6), partial=True)
+    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
-    assert compute_negation_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
+    assert (
+        compute_negation_scores({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
+    )
 
 
 def test_table_fits_terminal_and_orders_operations():
@@ -126,7 +128,7 @@ def test_reading_of_tie_or_few_sources_names_no_operation(says, sources):
 
 def test_measures_and_figures_include_every_operation():
     scores = _result(_misses_double).scores
-    names = [name for name, *_ in figures.iter_set_measures(scores)]
+    names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names == [
         "accuracy",
         "false-entailment rate",

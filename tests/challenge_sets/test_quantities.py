@@ -8,7 +8,7 @@ from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.permuted.scores import compute_permuted_credits
-from unbag.data.predictions import predictions_from_labels
+from unbag.data.predictions import build_predictions_from_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
@@ -41,7 +41,7 @@ def credits(predictions, q):
         "source_id": np.repeat(np.arange(n), q + 1),
         "permutation": np.tile(np.arange(-1, q), n),
     }
-    return compute_permuted_credits(columns, predictions_from_labels(rows.ravel().tolist()))
+    return compute_permuted_credits(columns, build_predictions_from_labels(rows.ravel().tolist()))
 
 
 def score(name, scores):
@@ -53,7 +53,7 @@ def test_order_credit_equals_manual_example():
     # the third always wrong.
     worth = credits([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
     assert worth.credit.tolist() == [0.5, -1, 0]
-    assert (worth.guess, worth.perfect) == (0, pytest.approx(2 / 3))
+    assert (worth.chance_credit, worth.perfect_credit) == (0, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize("kind", ["a bag of words", "a constant answer", "a guess"])
@@ -72,7 +72,7 @@ def test_model_without_order_knowledge_has_zero_skill(kind):
 
 def test_metric_without_examples_is_omitted():
     scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # only entailment, so no pair is swapped
-    assert challenge_sets.get_challenge_set("swapped").list_measurements(scores, "quoted") == []
+    assert challenge_sets.get_challenge_set("swapped").list_metric_values(scores, "quoted") == []
     assert score("swapped", scores) is None
 
 
@@ -114,7 +114,7 @@ def test_declared_metrics_exist_in_scores(name):
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
     for role in ("quoted", "compared", "beside_papers", "harness"):
         values = [
-            estimate for _, estimate in described.list_measurements(scores | {"unseen": scores.get("accuracy")}, role)
+            estimate for _, estimate in described.list_metric_values(scores | {"unseen": scores.get("accuracy")}, role)
         ]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
@@ -128,18 +128,18 @@ def test_descriptions_refer_to_existing_tables(name):
     described = challenge_sets.get_challenge_set(name)
     assert described.name == name
     assert issubclass(described.import_builder_class(), ChallengeSetBuilder)
-    columns = {*described.columns, *described.more_columns}
+    columns = {*described.columns, *described.optional_columns}
     assert columns <= set(described.import_builder_class().SCHEMA.names)
     for function in ("scores", "credits"):
         assert callable(getattr(described.import_set_module("scores"), f"compute_{name}_{function}"))
     for quantity in described.quantities:
-        for paper, table, column, *_ in quantity.counterparts:
+        for paper, table, column, *_ in quantity.published_columns:
             assert papers.get_paper_table(paper, table).read_shares(column)
-    assert not described.figures_from or described.figures_from in {paper.short for paper in papers.load_papers()}
+    assert not described.reference_paper or described.reference_paper in {paper.short for paper in papers.load_papers()}
 
 
 def test_unknown_set_error_lists_sets():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'none such'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'none such'"):
         challenge_sets.get_challenge_set("none such")
     assert challenge_sets.find_challenge_set("none such") is None
 

@@ -18,7 +18,7 @@ from unbag.challenge_sets.recombined.scores import (
 )
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
-from unbag.data.predictions import NO_ANSWER, SetPredictions, predictions_from_labels
+from unbag.data.predictions import NO_ANSWER, SetPredictions, build_predictions_from_labels
 from unbag.reports import terminal
 from unbag.scoring.skill import skill_score
 
@@ -57,7 +57,7 @@ def _columns(rows):
 
 def _result(says, claims=30):
     rows = _rows(claims)
-    scores = compute_recombined_scores(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    scores = compute_recombined_scores(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
 
@@ -89,7 +89,7 @@ def test_package_operations_equal_operator_operations():
 def test_three_way_predictions_are_folded(not_entailed):
     rows = _rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = compute_recombined_scores(_columns(rows), predictions_from_labels(right))
+    scores = compute_recombined_scores(_columns(rows), build_predictions_from_labels(right))
     assert scores["paired_accuracy"].value == scores["balanced_accuracy"].value == 1
 
 
@@ -99,7 +99,7 @@ def test_two_way_label_order_has_no_effect():
     for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
         scores = compute_recombined_scores(_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
         assert scores == compute_recombined_scores(
-            _columns(rows), predictions_from_labels([_finds_words(row) for row in rows])
+            _columns(rows), build_predictions_from_labels([_finds_words(row) for row in rows])
         )
 
 
@@ -112,7 +112,7 @@ def test_contradiction_model_is_rejected():
 
 def test_missing_prediction_is_wrong():
     rows = _rows()
-    scores = compute_recombined_scores(_columns(rows), predictions_from_labels([NO_ANSWER] * len(rows)))
+    scores = compute_recombined_scores(_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["balanced_accuracy"].value == 0
 
 
@@ -138,7 +138,7 @@ def test_decisive_rows_have_documents_with_all_words():
 )
 def test_word_matching_skill_is_zero_and_oracle_one(says, score):
     rows = _rows()
-    credits = compute_recombined_credits(_columns(rows), predictions_from_labels([says(row) for row in rows]))
+    credits = compute_recombined_credits(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
     found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert found["score"].n == 90
@@ -155,12 +155,14 @@ def test_word_matching_scores_equal_manual_example():
 def test_partial_rows_are_scored():
     rows = _rows()[:9]
     assert (
-        compute_recombined_scores(_columns(rows), predictions_from_labels([0] * 9), partial=True)[
+        compute_recombined_scores(_columns(rows), build_predictions_from_labels([0] * 9), partial=True)[
             "paired_accuracy"
         ].value
         == 0
     )
-    assert compute_recombined_scores({name: [] for name in COLUMNS}, predictions_from_labels([]), partial=True) == {}
+    assert (
+        compute_recombined_scores({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
+    )
 
 
 def test_table_fits_terminal_and_lists_groups():
@@ -180,7 +182,7 @@ def test_reading_names_operation_with_most_false_entailments():
     said = recombined.summarize_result(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
     assert said.startswith("predicts entailment for 25.0 % [")
     assert ", most often those with another subject (100.0 % [" in said
-    assert said.endswith("of the documents (a constant prediction, or a model that sees only the claim: 0 %).")
+    assert said.endswith("of the documents (a constant prediction, or a model that uses only the claim: 0 %).")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_reading_of_few_claims_names_no_operation():
 
 def test_measures_and_figures_include_every_operation():
     scores = _result(_finds_words).scores
-    names = [name for name, *_ in figures.iter_set_measures(scores)]
+    names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
     assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
     assert challenge_sets.get_challenge_set("recombined").get_skill_score(scores) is None, (

@@ -24,7 +24,7 @@ def test_all_selects_five_corpora():
 
 
 def test_several_corpora_with_split_are_rejected():
-    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; omit --split"):
+    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; remove --split"):
         _requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
@@ -60,7 +60,33 @@ def test_official_pairs_replaced_by_corpus_are_reported(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
     breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
-    expected = "breaking_nli: generated from snli; omit --corpus to use the authors' original pairs"
+    expected = "breaking_nli: generated from snli; remove --corpus to use the authors' original pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
     _requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        ({"official_file": "folder", "corpus": ["snli"]}, "--corpus snli"),
+        ({"set_option": ["breaking_nli.file=folder"], "corpus": ["snli"]}, "--corpus snli"),
+        ({"official_file": "folder", "data": "pairs.csv"}, "--data"),
+        ({"official_file": "folder", "text": ["notes.txt"]}, "--text"),
+    ],
+)
+def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, monkeypatch, options, source):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("A dog runs.\n")
+    with pytest.raises(typer.BadParameter) as caught:
+        _requests(["plain", "breaking_nli"], **options)
+    assert caught.value.message == (
+        f"--official-file (option file of breaking_nli): expected the authors' pairs, got {source}, from which "
+        f"breaking_nli is generated; omit --official-file, or {source}"
+    )
+
+
+def test_authors_file_without_other_pairs_selects_the_official_config():
+    breaking, plain = _requests(["breaking_nli", "plain"], official_file="folder")
+    assert (breaking.config, breaking.options) == ("official", {"file": "folder"})
+    assert "file" not in plain.options

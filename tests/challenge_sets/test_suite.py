@@ -109,7 +109,9 @@ def test_failed_model_does_not_stop_others(tmp_path, requests):
     found = evaluate_all([breaks, letters], requests[::2], output_dir=tmp_path / "out", on_failure=failures.append)
     assert [(result.model["name"], result.set) for result in found] == [("letters", "plain"), ("letters", "swapped")]
     assert [failure.set for failure in failures] == ["plain", "swapped"]
-    assert "breaks: expected an answer for each of 48 pairs, got RuntimeError: out of memory at " in failures[0].reason
+    assert (
+        "breaks: expected a prediction for each of 48 pairs, got RuntimeError: out of memory at " in failures[0].reason
+    )
     assert failures[0].model.endswith("breaks")
 
 

@@ -14,7 +14,7 @@ SCORES = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], res
 
 
 def test_swapped_and_overall_accuracy_have_different_names():
-    by_name = {name: estimate.value for name, _, estimate in figures.iter_set_measures(SCORES)}
+    by_name = {name: estimate.value for name, _, estimate in figures.iter_set_metrics(SCORES)}
     assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
     assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
     assert by_name == {

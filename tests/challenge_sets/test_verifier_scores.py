@@ -14,7 +14,7 @@ from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data import demo
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
-from unbag.data.predictions import SetPredictions, predictions_from_labels
+from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.inference.single_output import compute_entailment_probabilities, compute_threshold_logit
 from unbag.scoring.bootstrap import to_json
@@ -58,7 +58,7 @@ def test_three_label_scores_equal_manual_example():
 
 
 def test_labels_only_give_rates_without_probabilities():
-    found = scored(predictions_from_labels([0, 0, 0, 2, 2, 2]))
+    found = scored(build_predictions_from_labels([0, 0, 0, 2, 2, 2]))
     assert found["false_entailment"].value == pytest.approx(1 / 3)
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
 

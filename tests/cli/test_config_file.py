@@ -224,7 +224,7 @@ def test_check_uses_options_of_earlier_run(here):
 
 
 @pytest.mark.parametrize("line", ["max-examples: true", "max-examples: 1.5", "seed: false", "seed: 1.5"])
-def test_config_bool_or_float_is_not_an_integer(tmp_path, line, capsys):
+def test_config_bool_or_float_is_no_integer(tmp_path, line, capsys):
     (tmp_path / "run.yaml").write_text(line)
     code = run(cli.app, ["evaluate", "majority", "--sets", "plain", "--config", str(tmp_path / "run.yaml")])
     assert code == 2

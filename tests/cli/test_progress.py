@@ -65,7 +65,7 @@ def test_progress_shows_remaining_time_of_stage(terminal, monkeypatch):
     assert "1:15 left" in terminal.getvalue()
 
 
-def test_progress_shows_the_reported_names(terminal):
+def test_progress_shows_reported_names(terminal):
     with progress.show_progress(1, visible=True) as watched:
         watched.on_set("plain")
         watched.progress_callback(FITTING, 1, 2)

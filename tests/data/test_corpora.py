@@ -23,10 +23,10 @@ def test_rows_are_counted_and_labels_resolved_by_name(name, split, rows, unlabel
     from unbag.data.sources import open_corpus
 
     source = open_corpus(CORPORA[name], split)
-    assert source.count() == {"rows": rows, "unlabelled": unlabelled, "empty": 0, "labelled": rows - unlabelled}
+    assert source.count_rows() == {"rows": rows, "unlabelled": unlabelled, "empty": 0, "labelled": rows - unlabelled}
     if first is not None:
-        assert next(source.examples()).label == first
-    assert next(source.examples()).source_id.startswith(f"{name}-{split}-")
+        assert next(source.iter_examples()).label == first
+    assert next(source.iter_examples()).source_id.startswith(f"{name}-{split}-")
     assert len(source.revision) == 40
 
 
@@ -46,7 +46,7 @@ def test_streamed_corpus_has_same_pairs():
     from unbag.data.sources import open_corpus
 
     downloaded, streamed = (open_corpus(CORPORA["snli"], "test", streaming=streaming) for streaming in (False, True))
-    assert list(islice(streamed.examples(), 500)) == list(islice(downloaded.examples(), 500))
+    assert list(islice(streamed.iter_examples(), 500)) == list(islice(downloaded.iter_examples(), 500))
 
 
 @runs_in("shared_hub_client")
@@ -57,7 +57,7 @@ def test_row_range_has_ids_of_whole_corpus():
     from unbag.data.sources import open_corpus
 
     source = open_corpus(CORPORA["mnli"])
-    assert list(source.examples(100, 110)) == list(islice(source.examples(), 100, 110))
+    assert list(source.iter_examples(100, 110)) == list(islice(source.iter_examples(), 100, 110))
 
 
 @runs_in("shared_hub_client")
@@ -70,10 +70,10 @@ def test_changed_content_is_rejected():
     from unbag.data.sources import open_corpus
     from unbag.utils.safe_io import DataError
 
-    tampered = replace(CORPORA["sick"], contents={"validation": "0" * 64})
+    tampered = replace(CORPORA["sick"], row_hashes={"validation": "0" * 64})
     with pytest.raises(DataError, match=r"split validation: expected rows with sha256 000"):
         open_corpus(tampered, "validation")
-    assert open_corpus(tampered, "validation", revision="main").count()["labelled"] == 495
+    assert open_corpus(tampered, "validation", revision="main").count_rows()["labelled"] == 495
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_user_dataset_is_read_from_hub():
 
     labels = ["entailment", "neutral", "contradiction"]
     source = open_data("RobZamp/sick", split="validation", labels=labels)
-    assert source.count()["labelled"] == 495
+    assert source.count_rows()["labelled"] == 495
     assert len(source.revision) == 40, "a branch is resolved to the commit it stood at"
     with pytest.raises(DataError, match="expected a split of the dataset"):
         open_data("RobZamp/sick")

@@ -80,7 +80,7 @@ def test_copy_is_found_in_subfolder_and_must_be_unique(tmp_path):
     pinned = PinnedFile("https://host/file.bin", hashlib.sha256(CONTENT).hexdigest(), "file.bin")
     with pytest.raises(DataError, match=r"none\.bin: expected a copy of https://host.*, got no such file or folder"):
         find_local_copy(pinned, tmp_path / "none.bin")
-    with pytest.raises(DataError, match=r"expected file\.bin, a copy of https.*omit --official-file"):
+    with pytest.raises(DataError, match=r"expected file\.bin, a copy of https.*remove --official-file"):
         find_local_copy(pinned, tmp_path)
     deep = tmp_path / "a" / "b" / "file.bin"
     deep.parent.mkdir(parents=True)

@@ -11,10 +11,10 @@ from unbag.data.labels import (
     LabelError,
     find_label_space,
     fold_label,
-    is_unlabelled,
+    is_missing_label,
     parse_label_map,
     resolve_gold_label,
-    resolve_order,
+    resolve_output_labels,
 )
 
 
@@ -28,11 +28,11 @@ from unbag.data.labels import (
 )
 @pytest.mark.parametrize("spell", [str, str.upper, str.title])
 def test_common_label_orders_are_read_ignoring_case(order, spell):
-    assert resolve_order({i: spell(name) for i, name in enumerate(order)}) == order
+    assert resolve_output_labels({i: spell(name) for i, name in enumerate(order)}) == order
 
 
 def test_contradictory_is_read_as_contradiction():
-    assert resolve_order({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
+    assert resolve_output_labels({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
         "contradiction",
         "entailment",
         "neutral",
@@ -40,7 +40,7 @@ def test_contradictory_is_read_as_contradiction():
 
 
 def test_output_order_follows_ids():
-    assert resolve_order({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
+    assert resolve_output_labels({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_output_order_follows_ids():
 )
 def test_generic_label_names_error_suggests_label_map(n_outputs, advice):
     with pytest.raises(LabelError, match=re.escape(advice) + "$"):
-        resolve_order({i: f"LABEL_{i}" for i in range(n_outputs)})
+        resolve_output_labels({i: f"LABEL_{i}" for i in range(n_outputs)})
 
 
 @pytest.mark.parametrize(
     "text", ["contradiction,entailment,neutral", "LABEL_2=neutral,LABEL_0=contradiction,LABEL_1=entailment"]
 )
 def test_label_map_defines_generic_names(text):
-    order = resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map(text))
+    order = resolve_output_labels({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map(text))
     assert order == ("contradiction", "entailment", "neutral")
 
 
@@ -69,7 +69,7 @@ def test_label_map_defines_generic_names(text):
 )
 def test_gold_label_spellings_are_rejected_for_models(names):
     with pytest.raises(LabelError, match="expected label names in the model's id2label"):
-        resolve_order(dict(enumerate(names)))
+        resolve_output_labels(dict(enumerate(names)))
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,14 @@ def test_ambiguous_gold_label_is_rejected(name):
 
 def test_incomplete_label_map_is_rejected():
     with pytest.raises(LabelError, match=re.escape("got none for ['LABEL_2']")):
-        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
+        resolve_output_labels(
+            {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment")
+        )
 
 
 def test_label_map_with_unknown_output_is_rejected():
     with pytest.raises(LabelError, match=re.escape("got the unknown ['3']")):
-        resolve_order({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
+        resolve_output_labels({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
 
 
 def test_mixed_label_map_forms_are_rejected():
@@ -111,17 +113,17 @@ def test_mixed_label_map_forms_are_rejected():
 )
 def test_names_outside_label_spaces_are_rejected(names):
     with pytest.raises(LabelError, match="expected the outputs to be a permutation of"):
-        resolve_order(dict(enumerate(names)))
+        resolve_output_labels(dict(enumerate(names)))
 
 
 def test_two_label_model_folds_neutral_and_contradiction():
-    assert resolve_order({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
+    assert resolve_output_labels({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
     assert [fold_label(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
     assert [fold_label(label, LABELS) for label in LABELS] == list(LABELS)
 
 
 def test_contradiction_model_folds_entailment_and_neutral():
-    assert resolve_order({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
+    assert resolve_output_labels({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
     folded = ["not_contradiction", "not_contradiction", "contradiction"]
     assert [fold_label(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
     assert [find_label_space(space[::-1]) for space in LABEL_SPACES] == list(LABEL_SPACES)
@@ -150,20 +152,20 @@ def test_two_label_spaces_do_not_fold_into_each_other(label, space):
 )
 def test_ambiguous_label_space_error_suggests_label_maps(names, advice):
     with pytest.raises(LabelError) as caught:
-        resolve_order(dict(enumerate(names)))
+        resolve_output_labels(dict(enumerate(names)))
     assert str(caught.value).endswith(advice)
 
 
 def test_every_order_of_three_labels_is_read():
     orders = list(itertools.permutations(LABELS))
-    assert [resolve_order(dict(enumerate(order))) for order in orders] == orders
+    assert [resolve_output_labels(dict(enumerate(order))) for order in orders] == orders
 
 
 @pytest.mark.parametrize("value", [-1, "-1", "-", "", " ", None])
 def test_missing_agreement_is_unlabelled(value):
-    assert is_unlabelled(value)
+    assert is_missing_label(value)
 
 
 @pytest.mark.parametrize("value", [0, 2, "neutral", "0"])
 def test_label_is_not_unlabelled(value):
-    assert not is_unlabelled(value)
+    assert not is_missing_label(value)

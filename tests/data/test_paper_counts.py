@@ -24,7 +24,7 @@ COUNTS = [
 def _examples(shared, corpus, split):
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob(f"*/{split}-*.parquet")
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label, "id": ""}
-    return open_data(path, columns=columns, labels=corpus.labels).examples()
+    return open_data(path, columns=columns, labels=corpus.labels).iter_examples()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.readers import DataFile, RowStart, iter_separated_starts, open_file
+from unbag.data.readers import DataFile, RowStart, iter_separated_row_starts, open_file
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -61,7 +61,7 @@ MADE = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "parquet": _parquet}
 
 
 def _in_parts(file, size):
-    spans = file.spans(size)
+    spans = file.split_ranges(size)
     assert spans[0][0] == 0
     assert spans[-1][1] is None
     assert [stop for _, stop in spans[:-1]] == [start for start, _ in spans[1:]], "a gap or an overlap"
@@ -92,7 +92,7 @@ def test_row_range_equals_slice_of_file(tmp_path, kind):
         path.write_bytes(MADE[kind](random.Random(seed)))
         rows = list(open_file(path).read())
         asked, not_asked = open_file(path), open_file(path)
-        asked.spans(3)
+        asked.split_ranges(3)
         for _ in range(10):
             start, stop = rng.randrange(len(rows) + 2), rng.choice([None, *range(len(rows) + 2)])
             assert list(asked.read(start, stop)) == rows[start:stop] == list(not_asked.read(start, stop))
@@ -104,12 +104,12 @@ def test_row_start_skips_newlines_in_quoted_cell(tmp_path):
     lines = ["x,y\n", "1,plain\n", '2,"two\n', '""quoted"",\n', 'lines"\n', "\n", '3,5" nail\n', "4,last\n"]
     path.write_text("".join(lines))
     ends = [sum(map(len, lines[:n])) for n in range(len(lines))]
-    assert list(iter_separated_starts(path, 1, quotes=True)) == [
+    assert list(iter_separated_row_starts(path, 1, quotes=True)) == [
         RowStart(1, 2, ends[2]),
         RowStart(2, 6, ends[6]),
         RowStart(3, 7, ends[7]),
     ]
-    assert [(row.number, row.place, row.values["x"]) for row in _in_parts(open_file(path), 2)[1]] == [
+    assert [(row.number, row.location, row.values["x"]) for row in _in_parts(open_file(path), 2)[1]] == [
         (2, f"{path}, line 7", "3"),
         (3, f"{path}, line 8", "4"),
     ]
@@ -134,7 +134,7 @@ def test_error_in_later_part_names_line_of_file(tmp_path, name, text, said):
     for size in SIZES:
         file = open_file(path)
         reasons = []
-        for start, stop in file.spans(size):
+        for start, stop in file.split_ranges(size):
             try:
                 list(file.read(start, stop))
             except DataError as error:
@@ -149,14 +149,16 @@ def test_size_limits_apply_in_parts(tmp_path, monkeypatch, name):
     path.write_text("".join(text % each for each in ["a", *"1234567", "x" * 99, "y"]))
     file = open_file(path)
     [span] = [
-        (start, stop) for start, stop in file.spans(2) if any("xxx" in str(row) for row in file.read(start, stop))
+        (start, stop)
+        for start, stop in file.split_ranges(2)
+        if any("xxx" in str(row) for row in file.read(start, stop))
     ]
     assert span[0] > 0
     monkeypatch.setattr(safe_io, "LONGEST_LINE", 50)
     with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
         list(file.read(*span))
     with pytest.raises(DataError, match="line 9: expected at most 50 bytes per line"):
-        open_file(path).spans(2)
+        open_file(path).split_ranges(2)
 
 
 def test_invalid_utf8_in_later_part_error_names_line(tmp_path):
@@ -164,24 +166,24 @@ def test_invalid_utf8_in_later_part_error_names_line(tmp_path):
     path.write_bytes(b'a,b\n"1\n",2\n' * 1 + b"x,y\n" * 4 + b"caf\xe9,z\n")
     file = open_file(path)
     with pytest.raises(DataError, match="line 8: expected UTF-8, got the byte 0xe9 at column 4;"):
-        list(file.read(*file.spans(2)[-1]))
+        list(file.read(*file.split_ranges(2)[-1]))
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz"])
 def test_compressed_file_is_one_part(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 9))
-    assert open_file(path).spans(2) == ((0, None),)
+    assert open_file(path).split_ranges(2) == ((0, None),)
 
 
 def test_only_large_row_groups_are_split(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(40_000)}), path)  # one row group
-    spans = open_file(path).spans(500)
+    spans = open_file(path).split_ranges(500)
     assert len(spans) == 16
     assert {stop - start for start, stop in spans[:-1]} == {2500}
     pq.write_table(pa.table({"a": range(40_000)}), path, row_group_size=10_000)
-    assert len(open_file(path).spans(5_000)) == 8
+    assert len(open_file(path).split_ranges(5_000)) == 8
 
 
 def test_only_row_groups_of_range_are_read(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ def _write(path, rows, header="premise,hypothesis,label"):
 
 
 def _pairs(source):
-    return [tuple(example[1:4]) for example in source.examples()]
+    return [tuple(example[1:4]) for example in source.iter_examples()]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
@@ -39,7 +39,7 @@ def test_all_file_formats_give_same_pairs(tmp_path, ending):
         path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
     source = open_data(path)
     assert _pairs(source) == PAIRS
-    assert [example.source_id for example in source.examples()] == ["pairs-0", "pairs-1"]
+    assert [example.source_id for example in source.iter_examples()] == ["pairs-0", "pairs-1"]
 
 
 def test_quotes_follow_csv_and_tsv_rules(tmp_path):
@@ -59,7 +59,7 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
     path = _write(
         tmp_path / "a.csv", ["A man.,A dog.,-", "A man.,A dog.,neutral", "A man.,A dog.,-1", "A man.,A dog.,"]
     )
-    assert open_data(path).count() == {"rows": 4, "unlabelled": 3, "empty": 0, "labelled": 1}
+    assert open_data(path).count_rows() == {"rows": 4, "unlabelled": 3, "empty": 0, "labelled": 1}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_invalid_label_error_names_line(tmp_path, label, said):
 def test_numeric_labels_need_names(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
     with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label name, got the number 1")):
-        open_data(path).count()
+        open_data(path).count_rows()
     named = open_data(path, labels=["contradiction", "entailment", "neutral"])
     assert _pairs(named) == [("A man.", "A dog.", "entailment")]
 
@@ -87,7 +87,7 @@ def test_numeric_labels_need_names(tmp_path):
 def test_columns_can_be_renamed(tmp_path):
     path = _write(tmp_path / "a.csv", ["x1,A dog.,A man.,neutral"], "key,claim,evidence,verdict")
     columns = {"premise": "evidence", "hypothesis": "claim", "label": "verdict", "id": "key"}
-    assert list(open_data(path, columns=columns).examples()) == [Example("x1", "A man.", "A dog.", "neutral")]
+    assert list(open_data(path, columns=columns).iter_examples()) == [Example("x1", "A man.", "A dog.", "neutral")]
 
 
 @pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
@@ -104,10 +104,10 @@ def test_given_ids_are_used_and_must_be_unique(tmp_path):
     path = _write(
         tmp_path / "a.csv", ["a,A man.,A dog.,neutral", "a,A cat.,A dog.,neutral"], "pairID,premise,hypothesis,label"
     )
-    with pytest.raises(DataError, match=re.escape("line 3: expected unique ids, got 'a' for the second time")):
-        list(open_data(path).examples())
+    with pytest.raises(DataError, match=re.escape("line 3: expected unique ids, got 'a' twice")):
+        list(open_data(path).iter_examples())
     numbered = open_data(path, columns={"id": ""})
-    assert [example.source_id for example in numbered.examples()] == ["a-0", "a-1"]
+    assert [example.source_id for example in numbered.iter_examples()] == ["a-0", "a-1"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_given_ids_are_used_and_must_be_unique(tmp_path):
 def test_invalid_row_error_names_line(tmp_path, rows, header, words):
     path = _write(tmp_path / "a.csv", rows, header)
     with pytest.raises(DataError, match=re.escape(words)) as caught:
-        open_data(path).count()
+        open_data(path).count_rows()
     assert "a.csv" in str(caught.value)
 
 
@@ -188,7 +188,7 @@ def test_unknown_label_spelling_error_names_option(tmp_path, theirs, remedy):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
     with pytest.raises(DataError, match=re.escape(f"pass their meanings with {remedy}")):
-        list(open_data(path).examples())
+        list(open_data(path).iter_examples())
     with (
         register_options(["--corpus"]),
         pytest.raises(
@@ -196,7 +196,7 @@ def test_unknown_label_spelling_error_names_option(tmp_path, theirs, remedy):
             match=r"; use entailment, neutral and contradiction, or entailment and not_entailment, in the data$",
         ),
     ):
-        list(open_data(path).examples())
+        list(open_data(path).iter_examples())
 
 
 def test_label_meanings_are_applied(tmp_path):
@@ -242,14 +242,14 @@ def test_invalid_utf8_error_names_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"premise,hypothesis,label\nA man.,A dog.,neutral\nA caf\xe9.,A dog.,neutral\n")
     with pytest.raises(DataError, match="line 3: expected UTF-8, got the byte 0xe9 at column 6;"):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 def test_invalid_json_error_names_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": \n')
     with pytest.raises(DataError, match="line 2: expected JSON"):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
@@ -264,16 +264,18 @@ def test_duplicate_column_is_rejected(tmp_path, ending):
     else:
         between = "," if ending == "csv" else "\t"
         path.write_text(f"{between.join(names)}\n{between.join(values)}\n")
-    with pytest.raises(DataError, match=rf"a\.{ending}(, line 1)?: expected unique names, got 'label' repeatedly"):
-        open_data(path).count()
+    with pytest.raises(
+        DataError, match=rf"a\.{ending}(, line 1)?: expected unique column names, got 'label' repeatedly"
+    ):
+        open_data(path).count_rows()
 
 
 def test_duplicate_json_key_in_later_line_error_names_line(tmp_path):
     path = tmp_path / "a.jsonl"
     good = '{"premise": "A", "hypothesis": "B", "label": "neutral"}\n'
     path.write_text(good + '{"premise": "A", "premise": "C", "hypothesis": "B", "label": "neutral"}\n')
-    with pytest.raises(DataError, match="line 2: expected unique names, got 'premise' repeatedly"):
-        open_data(path).count()
+    with pytest.raises(DataError, match="line 2: expected unique column names, got 'premise' repeatedly"):
+        open_data(path).count_rows()
 
 
 def test_several_unnamed_columns_are_accepted(tmp_path):
@@ -286,7 +288,7 @@ def test_json_line_without_column_error_names_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": "A", "label": "neutral"}\n')
     with pytest.raises(DataError, match=re.escape("line 2: expected the columns 'hypothesis' for the hypothesis")):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.predictions import predictions_from_labels
-from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
+from unbag.data.predictions import build_predictions_from_labels
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils.advice import register_options
 from unbag.utils.safe_io import DataError
 
@@ -37,7 +37,7 @@ def _csv(path, labels, label="label"):
 
 
 def _labels(source):
-    return [example.label for example in source.examples()]
+    return [example.label for example in source.iter_examples()]
 
 
 @pytest.mark.parametrize("premise", ["premise", "document", "context", "source", "passage", "evidence", "sentence1"])
@@ -50,7 +50,7 @@ def test_common_column_names_are_recognized_ignoring_case(tmp_path, premise, hyp
     names = {"premise": spell(premise), "hypothesis": spell(hypothesis), "label": spell("label")}
     source = open_data(_jsonl(tmp_path / "a.jsonl", ["supported", "unsupported"], **names))
     assert source.labels == TWO_WAY
-    assert [tuple(example[1:4]) for example in source.examples()] == [
+    assert [tuple(example[1:4]) for example in source.iter_examples()] == [
         (DOCUMENT, CLAIMS[0], "entailment"),
         (DOCUMENT, CLAIMS[1], "not_entailment"),
     ]
@@ -75,7 +75,7 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
         f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
     )
     assert _labels(open_data(path, columns={ours: first})) == ["entailment"]
-    with register_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one of them in the data$"):
+    with register_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
         open_data(path)
 
 
@@ -83,7 +83,7 @@ def test_column_named_by_user_is_no_other_candidate(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"source": DOCUMENT, "answer": CLAIMS[0], "claim": "a", "label": "supported"}) + "\n")
     source = open_data(path, columns={"premise": "source", "id": "claim"})
-    assert [tuple(example[:3]) for example in source.examples()] == [("a", DOCUMENT, CLAIMS[0])]
+    assert [tuple(example[:3]) for example in source.iter_examples()] == [("a", DOCUMENT, CLAIMS[0])]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_two_labels_are_read_by_name_ignoring_case(tmp_path, yes, no, ending):
     source = open_data(write(tmp_path / f"a.{ending}", [yes, yes, "", no]))
     assert source.labels == TWO_WAY
     assert _labels(source) == ["entailment", "entailment", "not_entailment"]
-    assert source.count()["unlabelled"] == 1
+    assert source.count_rows()["unlabelled"] == 1
 
 
 def test_fever_labels_are_three(tmp_path):
@@ -208,7 +208,7 @@ def _on_the_hub(monkeypatch, label, values):
     )
     rows = {"document": [DOCUMENT] * 2, "claim": list(CLAIMS), "label": values}
     table = readers.HubTable("org/claims", datasets.Dataset.from_dict(rows, features=features))
-    monkeypatch.setattr(readers, "open_hub", lambda *_, **__: (table, "0" * 40))
+    monkeypatch.setattr(readers, "open_hub_table", lambda *_, **__: (table, "0" * 40))
 
 
 @pytest.mark.parametrize("names", [("unsupported", "supported"), ("not_entailment", "entailment"), ("no", "yes")])
@@ -232,7 +232,7 @@ def test_user_label_names_replace_generic_hub_names(monkeypatch, names):
 
 def test_long_premises_are_excluded_only_if_truncated(tmp_path):
     path = tmp_path / "a.jsonl"
-    long = (DOCUMENT + " ") * (LONGEST_SENTENCE // len(DOCUMENT) + 1)
+    long = (DOCUMENT + " ") * (MAX_SENTENCE_CHARACTERS // len(DOCUMENT) + 1)
     rows = [{"document": long if n else DOCUMENT, "claim": CLAIMS[n], "supported": not n} for n in range(2)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     plain = build_requested_set(SetRequest("plain", options={"data": str(path)}))
@@ -271,9 +271,9 @@ def test_rows_of_document_share_source_and_count_as_examples(tmp_path):
     answers = np.repeat(np.arange(20) % 2, 4)  # right for all or none of the claims of a document
     predicted = np.where(answers == 1, built.rows["label"], 1 - np.array(built.rows["label"]))
     plain = challenge_sets.get_challenge_set("plain")
-    by_document = plain.score_rows(built.rows, predictions_from_labels(predicted.tolist()))
+    by_document = plain.score_rows(built.rows, build_predictions_from_labels(predicted.tolist()))
     apart = built.rows.remove_columns("source_id").add_column("source_id", built.rows["id"][:])
-    by_pair = plain.score_rows(apart, predictions_from_labels(predicted.tolist()))
+    by_pair = plain.score_rows(apart, build_predictions_from_labels(predicted.tolist()))
 
     def width(scores):
         return scores["accuracy"].high - scores["accuracy"].low

@@ -80,16 +80,19 @@ def test_pairs_and_labels_are_read_by_name():
 
     for name in TWO_WAY_CORPORA:
         source = open_corpus(CORPORA[name])
-        assert source.count() == {"rows": 3, "unlabelled": 1, "empty": 0, "labelled": 2}, name
-        assert [example[1:4] for example in source.examples()] == [(*RTE, "entailment"), (*RTE, "not_entailment")], name
+        assert source.count_rows() == {"rows": 3, "unlabelled": 1, "empty": 0, "labelled": 2}, name
+        assert [example[1:4] for example in source.iter_examples()] == [
+            (*RTE, "entailment"),
+            (*RTE, "not_entailment"),
+        ], name
         assert source.revision == CORPORA[name].revision
-    votes = [example.annotators for example in open_corpus(CORPORA["scitail"]).examples()]
+    votes = [example.annotators for example in open_corpus(CORPORA["scitail"]).iter_examples()]
     assert votes == [("entailment",), ("not_entailment",)]
     fever = open_corpus(CORPORA["fever"])
-    assert [example.label for example in fever.examples()] == ["entailment", "contradiction", "neutral"]
-    assert next(fever.examples())[1:3] == RTE
+    assert [example.label for example in fever.iter_examples()] == ["entailment", "contradiction", "neutral"]
+    assert next(fever.iter_examples())[1:3] == RTE
     german = open_corpus(CORPORA["xnli_de"], "test")
-    assert [example.label for example in german.examples()] == list(LABELS)
+    assert [example.label for example in german.iter_examples()] == list(LABELS)
     assert german.language == "de"
 
 
@@ -161,8 +164,8 @@ def test_lexical_baseline_rejects_two_labels():
 
 def test_folded_predictions_sum_non_entailment():
     answers = SetPredictions(np.array([[0.4, 0.3, 0.3]]), LABELS, has_probabilities=True)
-    assert answers.for_gold(LABELS) is answers
-    assert answers.for_gold(["entailment", "not_entailment"]).names.tolist() == ["not_entailment"]
+    assert answers.align_to_gold(LABELS) is answers
+    assert answers.align_to_gold(["entailment", "not_entailment"]).label_names.tolist() == ["not_entailment"]
 
 
 def test_every_xnli_language_is_corpus():
@@ -170,7 +173,7 @@ def test_every_xnli_language_is_corpus():
     assert len(LANGUAGES) == 15
 
 
-def test_corpus_all_is_the_corpora_of_the_papers():
+def test_corpus_all_selects_corpora_of_papers():
     from unbag.cli.options import PairOptions, build_selected_requests
     from unbag.data.corpora import PAPER_CORPORA
 
@@ -183,7 +186,7 @@ def test_corpus_all_is_the_corpora_of_the_papers():
 
 @pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
-def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
+def test_corpus_all_with_file_adds_official_pairs_once(given, names):
     from unbag.cli.options import PairOptions, build_selected_requests
 
     without, found = (
@@ -198,7 +201,7 @@ def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
     assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
 
 
-def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
+def test_corpus_all_with_unused_file_is_rejected():
     from unbag.cli.options import PairOptions, build_selected_requests
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
@@ -209,7 +212,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
 def test_corpus_set_with_official_file_is_rejected(tmp_path, name):
-    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* omit the"):
+    with pytest.raises(ValueError, match=r"file: expected a file only with the config 'official', .* omit the"):
         loading.create_builder(name, "snli-validation", file=str(tmp_path))
 
 

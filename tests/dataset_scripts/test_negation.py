@@ -30,7 +30,7 @@ def options(shared, tmp_path, monkeypatch):
 
 
 def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 3)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 3)
     rows = loading.load("negation", **options)
     assert rows.features["label"].names == ["entailment", "not_entailment"]
     rows = rows.to_list()
@@ -73,4 +73,4 @@ def test_text_gives_same_rows_as_premises(options, tmp_path):
 )
 def test_invalid_options_are_rejected(options, given, message):
     with pytest.raises(ValueError, match=message):
-        loading.create_builder("negation", **options | given).validate_names()
+        loading.create_builder("negation", **options | given).validate_resources()

@@ -291,5 +291,5 @@ def test_unknown_config_error_lists_configs():
 
 
 def test_unknown_set_error_lists_sets():
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, got 'shuffled'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'shuffled'"):
         loading.load("shuffled", "snli")

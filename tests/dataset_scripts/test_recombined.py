@@ -50,7 +50,7 @@ def test_rows_come_from_entailed_pairs_with_argument(options):
 
 
 def test_processes_streaming_and_order_change_no_row(options, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
     rows = loading.load("recombined", **options).to_list()
     assert len(rows) > 8
     assert list(loading.load("recombined", streaming=True, **options)) == rows

@@ -108,7 +108,7 @@ def test_whole_examples_are_paired_by_mcnemar(runs):
 def test_bootstrap_of_few_examples_adds_note(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
-    assert "Permuted · ours.jsonl: the bootstrap has only 120 source examples; p-values are too small" in notes
+    assert "Permuted · ours.jsonl: only 120 source examples for the bootstrap; p-values are too small" in notes
 
 
 def test_too_few_resamples_add_note(runs):
@@ -177,7 +177,7 @@ def test_runs_without_examples_add_one_note_per_set(runs, tmp_path):
 def test_compare_other_data_is_rejected_unless_across_data(runs):
     with pytest.raises(
         ValueError,
-        match=r"expected results on the same plain set, got different ones \(data sha256: .* max_examples: none and 50",
+        match=r"expected results on the same plain set, got different sets \(data sha256: .* max_examples: none and 50",
     ):
         unbag.compare(runs / "weak", runs / "fewer")
     found = unbag.compare(runs / "weak", runs / "fewer", across_data=True)
@@ -245,7 +245,7 @@ def test_damaged_or_foreign_examples_are_rejected(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
     [file] = (tmp_path / "other" / "samples").glob("*plain.parquet")
     shutil.copy(next((runs / "weak" / "samples").glob("*plain.parquet")), file)
-    with pytest.raises(ValueError, match="expected samples of the results in the same run, got others"):
+    with pytest.raises(ValueError, match="expected samples for the results in the same run, got other samples"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(ValueError, match="expected readable samples"):

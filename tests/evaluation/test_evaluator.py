@@ -174,7 +174,7 @@ def _predictions(tmp_path, request_, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda rows: rows[:-2], "2 of the set's 288 rows have no prediction, first 'ours-47#3'"),
+        (lambda rows: rows[:-2], "expected a prediction for each of 288 rows, got none for 2, such as 'ours-47#3'"),
         (lambda rows: [*rows, rows[0]], "line 289: expected each id once, got 'ours-0#-1' again"),
         (
             lambda rows: [{"id": "x", "prediction": "neutral"}, *rows],
@@ -237,9 +237,12 @@ def test_predictions_next_to_exported_set_are_scored(tmp_path, request_):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda table: table.replace_schema_metadata(None), "got one without a record of a set"),
+        (lambda table: table.replace_schema_metadata(None), "got a file without a set record"),
         (lambda table: table.drop_columns(["hypothesis"]), "the columns hypothesis of the set permuted are missing"),
-        (lambda table: table.slice(1), "the rows or their order differ from those that `unbag build` wrote"),
+        (
+            lambda table: table.slice(1),
+            "expected the rows written by `unbag build`, got different rows or another order",
+        ),
     ],
 )
 def test_file_other_than_exported_set_is_rejected(tmp_path, request_, change, said):
@@ -255,7 +258,7 @@ def test_file_of_label_ids_is_rejected_before_build(tmp_path, request_, monkeypa
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("the set was built")
     )
-    with pytest.raises(DataError, match="got '2'; replace label ids by names"):
+    with pytest.raises(DataError, match="got '2'; replace label ids with names"):
         evaluate_file(path, request_, output_dir=tmp_path / "scored")
 
 
@@ -298,7 +301,7 @@ def test_wrong_label_order_error_names_label_map(tmp_path, request_, meant):
 
 def test_wrong_label_names_error_lists_renames(tmp_path, request_):
     renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
-    with pytest.raises(MislabelledError, match="let the function return contradiction for its entailment, entailment"):
+    with pytest.raises(MislabelledError, match="make the function return contradiction for its entailment, entailment"):
         unbag.evaluate(_obvious(tuple(LABELS), renamed), [request_], output_dir=tmp_path / "out")
 
 
@@ -310,9 +313,7 @@ def test_wrong_predictor_label_order_error_names_label_space(tmp_path, request_)
         def predict(self, premises, hypotheses):
             return _obvious(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
 
-    with pytest.raises(
-        MislabelledError, match="let its label_space name the columns of its predictions in their order, "
-    ):
+    with pytest.raises(MislabelledError, match="set label_space to the order of the prediction columns, "):
         unbag.evaluate(Mine(), [request_], output_dir=tmp_path / "out")
 
 
@@ -392,7 +393,7 @@ def test_abstained_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
     [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == 0  # although argmax of equal probabilities is entailment
     assert result.model["n_abstained"] == len(build_requested_set(request_).rows)
-    assert "answers contain no label; they count as wrong" in caplog.text
+    assert "answers contain no label and count as wrong" in caplog.text
 
 
 def test_predictions_match_ids_despite_order_and_hash_collisions(tmp_path, monkeypatch):

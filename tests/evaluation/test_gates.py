@@ -66,7 +66,7 @@ def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
     assert check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
 
 
-def test_check_number_without_value_stops_only_a_strict_build():
+def test_metric_without_value_stops_only_strict_build():
     made = result(right=1.0)
     made.scores[SKILL] = None
     [checked] = gates.check_bounds([made], [gates.parse_bound("plain:score=.2", "min")])
@@ -127,7 +127,7 @@ def test_check_set_without_results_is_rejected():
         gates.check_bounds([result()], [gates.parse_bound("swapped:score=.2", "min")])
 
 
-def test_check_bound_applies_to_every_corpus_of_a_set():
+def test_bound_applies_to_every_corpus_of_set():
     both = [result(right=0.9), result(right=0.1, data="theirs.jsonl")]
     checked = gates.check_bounds(both, [gates.parse_bound("plain:accuracy=.5", "min")])
     assert [(each.data, each.outcome) for each in checked] == [("ours.jsonl", "passes"), ("theirs.jsonl", "fails")]
@@ -167,7 +167,7 @@ def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
     assert (held(10).outcome, held(10).why) == ("fails", "")
 
 
-def test_no_worse_than_respects_the_direction(tmp_path):
+def test_no_worse_than_respects_direction(tmp_path):
     few, many = result("few", 0.9, set_name="swapped"), result("many", 0.9, set_name="swapped", seed=3)
     few.scores["drop"], many.scores["drop"] = (few.scores["accuracy_before"], many.scores["agreement"])
     before, after = run(tmp_path / "few", few), run(tmp_path / "many", many)
@@ -199,7 +199,7 @@ def test_incomplete_record_error_names_file(tmp_path):
     record = json.loads((folder / "results.json").read_text())
     record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
+    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read completely \(TypeError"):
         check(folder, "--min", "swapped:score=.1")
 
 

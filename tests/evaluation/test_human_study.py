@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from unbag import cli
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
-from unbag.data.predictions import predictions_from_labels
+from unbag.data.predictions import build_predictions_from_labels
 from unbag.evaluation import human_study
 from unbag.inference.label_probe import ProbeReport
 from unbag.utils.safe_io import DataError
@@ -41,7 +41,7 @@ def _rows(n=N, labels=LABELS):
         }
     ).cast_column("label", datasets.ClassLabel(names=list(labels)))
     right = np.where(orders < 0, np.repeat(np.arange(n) % 2 == 0, Q + 1), orders > 0)
-    return rows, predictions_from_labels(np.where(right, gold, (gold + 1) % len(labels)))
+    return rows, build_predictions_from_labels(np.where(right, gold, (gold + 1) % len(labels)))
 
 
 def test_sampled_pairs_are_accepted_and_groups_are_balanced():
@@ -85,7 +85,7 @@ def test_sample_depends_on_seed():
     [
         (N, 6, "--num-pairs: expected a positive multiple of 4, got 6"),
         (N, 0, "expected a positive multiple of 4, got 0"),
-        (N, 40, r"expected 10 shorter examples of D\^c with an accepted order, got 6"),
+        (N, 40, r"expected 10 shorter examples of D\^c with an accepted permutation, got 6"),
     ],
 )
 def test_invalid_sample_request_is_rejected(n, pairs, words):
@@ -185,7 +185,7 @@ def test_sample_mislabelled_model_error_names_existing_option(tmp_path, monkeypa
     )
     done = CliRunner().invoke(cli.app, ["human-study", "sample", "org/model", "--output-dir", str(tmp_path)])
     assert isinstance(done.exception, LabelError)
-    assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)
+    assert f"or --label-map {','.join(LABELS)} if the declared order is correct" in str(done.exception)
 
 
 def test_command_samples_accepted_pairs(tmp_path, monkeypatch):

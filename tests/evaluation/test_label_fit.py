@@ -40,11 +40,11 @@ def test_each_order_of_two_labels_is_found(declared, meant):
 
 
 @pytest.mark.parametrize("label", range(3))
-def test_fit_of_a_constant_prediction_gives_no_warning(label):
+def test_constant_prediction_gives_no_warning(label):
     assert compare_label_orders(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
 
 
-def test_fit_of_an_inaccurate_file_gives_no_warning():
+def test_inaccurate_predictions_give_no_warning():
     for wrong in (0.15, 0.2):
         warning = compare_label_orders(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
         assert (warning is not None) == (1 - wrong >= ENOUGH)

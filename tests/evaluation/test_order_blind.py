@@ -33,7 +33,7 @@ def verdicts(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
-        patch.setattr("unbag.scoring.skill.LEAST_ROWS", 2)
+        patch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 2)
         write_demo_data(folder)
         asked = [each for each in build_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]

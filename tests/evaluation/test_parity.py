@@ -68,7 +68,7 @@ def test_labels_are_compared_by_name():
 
 
 @pytest.mark.parametrize(("changed", "outcome"), [(2, "passes"), (12, "inconclusive"), (40, "fails")])
-def test_check_parity_compares_the_interval_with_the_bound(tmp_path, changed, outcome):
+def test_check_parity_compares_interval_with_bound(tmp_path, changed, outcome):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=changed)
     compared, _ = parity.compare_labels(after, before)
     [gate] = gates.check_changed_labels(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
@@ -76,7 +76,7 @@ def test_check_parity_compares_the_interval_with_the_bound(tmp_path, changed, ou
     assert gate.estimate == compared[0].estimate
 
 
-def test_check_changed_labels_is_a_gate(tmp_path):
+def test_check_accepts_changed_labels_gate(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=40)
     code, output = check(after, "--no-worse-than", before, *GATE, "--json")
     found = json.loads(output)
@@ -86,7 +86,7 @@ def test_check_changed_labels_is_a_gate(tmp_path):
     assert each["estimate"] == found["gates"][-1]["estimate"]
 
 
-def test_check_reports_changed_labels_without_a_bound(tmp_path):
+def test_check_reports_changed_labels_without_bound(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
     code, output = check(after, "--no-worse-than", before)
     assert code == 0
@@ -104,7 +104,10 @@ def test_changed_labels_gate_requires_earlier_run(tmp_path):
 def test_check_names_runs_without_labels(tmp_path):
     before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
     (before / "samples" / "00-plain.labels.parquet").unlink()
-    assert "labels not compared, since a run stored none; evaluate again" in check(after, "--no-worse-than", before)[1]
+    assert (
+        "labels not compared, because one run contains no labels; evaluate again"
+        in check(after, "--no-worse-than", before)[1]
+    )
     with pytest.raises(
         ValueError, match="expected labels of plain on the same rows in both runs, got labels of no set"
     ):

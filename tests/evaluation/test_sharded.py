@@ -82,7 +82,7 @@ def test_incomplete_tasks_name_missing_chunks(tmp_path, requests, expected):
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
-def test_damaged_chunk_is_predicted_again_by_the_scoring_shard(tmp_path, requests, expected):
+def test_scoring_shard_predicts_damaged_chunk_again(tmp_path, requests, expected):
     shard(requests, tmp_path / "shared")
     file = min((tmp_path / "shared").glob("predictions/*/part-00000.parquet"))
     file.write_bytes(file.read_bytes()[:-100])

@@ -17,7 +17,7 @@ from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
 from tests.hub.conftest import mount_tiny
 from tests.inference.conftest import make_model  # noqa: F401  (a fixture)
-from unbag.data.labels import resolve_order
+from unbag.data.labels import resolve_output_labels
 
 SCRIPT = EXAMPLES / "hf_jobs" / "evaluate_models.py"
 OWNERS = {"hf_write_encoders": "cross-encoder", "hf_write_facebook": "FacebookAI"}
@@ -46,7 +46,7 @@ def test_listed_models_have_ids_labels_and_sources(script):
         if model.labels != script.BY_CONFIG:
             order = model.labels.split(",")
             assert len(order) == model.outputs
-            assert resolve_order(dict(enumerate(order))) == tuple(order)
+            assert resolve_output_labels(dict(enumerate(order))) == tuple(order)
 
 
 def test_header_is_readable_by_hub_client():

@@ -20,7 +20,7 @@ PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "unbag": UNBAG
 
 
 def test_shard_array_gives_results_of_one_process(tiny_bert, tmp_path, monkeypatch):  # noqa: F811
-    monkeypatch.setattr("unbag.scoring.skill.LEAST_ROWS", 50)  # the value in the processes of the script
+    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 50)  # the value in the processes of the script
     with (tmp_path / "pairs.csv").open("w", newline="") as file:
         rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs("validation"), 60))
         csv.writer(file).writerows([("premise", "hypothesis", "label"), *rows])

@@ -299,7 +299,7 @@ def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str
             card = published.files["README.md"]
             assert callable(card)
             yield f"{under}hub/{name}-{kind}.md", card(None).decode()
-            about = [published.message, *published.owns, *published.files]
+            about = [published.message, *published.owned_patterns, *published.files]
             yield f"{under}hub/{name}-{kind}.txt", "".join(f"{line}\n" for line in about)
             files = {path: file for path, file in published.files.items() if isinstance(file, Path)}
             if name != "breaking_nli":

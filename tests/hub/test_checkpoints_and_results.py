@@ -252,7 +252,7 @@ def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, traine
     process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
     _, errors = process.communicate()
     assert process.returncode == 1
-    assert errors.strip().endswith("; publish the model of the folder first (unbag publish model)")
+    assert errors.strip().endswith("; publish the model in the folder first (unbag publish model)")
 
 
 @pytest.mark.nightly

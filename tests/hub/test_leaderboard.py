@@ -155,5 +155,5 @@ def test_card_names_results_dataset():
     card = space.files["README.md"].decode()
     assert "datasets:\n- org/numbers\n" in card
     assert "sdk_version:" in card
-    assert b'page("org/numbers")' in space.files["app.py"]
+    assert b'build_page("org/numbers")' in space.files["app.py"]
     assert space.files["requirements.txt"].startswith(b"datasets>=")

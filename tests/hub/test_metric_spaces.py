@@ -233,7 +233,7 @@ def test_long_list_is_truncated():
 
 def test_space_links_sets_with_its_columns(spaces):
     for name, space in spaces.items():
-        readers = [each.name for each in challenge_sets.list_in_evaluation_order() if name in each.metrics]
+        readers = [each.name for each in challenge_sets.list_challenge_sets() if name in each.metrics]
         assert readers
         assert all(
             f"https://huggingface.co/datasets/org/{each})" in space.files["README.md"].decode() for each in readers

@@ -215,7 +215,7 @@ def test_model_card_of_unbag_architecture_imports_unbag(run):
 
 def test_publication_with_code_includes_architecture(run):
     folder = run()
-    with pytest.raises(ValueError, match="whose code is in transformers"):
+    with pytest.raises(ValueError, match="which is part of transformers"):
         build_checkpoint_publication(folder, "me/model", with_code=True)
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
@@ -235,7 +235,7 @@ def test_publication_with_code_includes_architecture(run):
     code = publication.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code
-    assert "modeling_unbag.py" in publication.owns, "it goes when the model is published again without"
+    assert "modeling_unbag.py" in publication.owned_patterns, "it goes when the model is published again without"
 
 
 @pytest.mark.parametrize(

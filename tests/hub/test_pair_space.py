@@ -17,7 +17,7 @@ from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
-from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize
+from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize_predictions
 from unbag.hub.pair_space import build_pair_space
 from unbag.hub.spaces import GRADIO
 
@@ -121,7 +121,9 @@ def test_lexical_scorer_agrees_with_library(space, ours, lexical):
     for pair, each in zip(pairs, words, strict=True):
         for label in LABELS:
             [expected] = model.rank_misleading([each], model.probabilities([each]), [label], pair_page.TOP)
-            assert [tuple(found) for found in there.pull(pair, label)] == [tuple(one) for one in expected]
+            assert [tuple(found) for found in there.find_misleading_features(pair, label)] == [
+                tuple(one) for one in expected
+            ]
 
 
 def test_build_variants_agrees_with_permuted_set(ours):
@@ -142,10 +144,10 @@ def test_summarize_counts_unchanged_predictions():
         ScoredPair("words of both sentences in another order", ("a", "b"), answers[0], answers[1]),
         ScoredPair("words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
     ]
-    said = summarize(asked, LABELS)
+    said = summarize_predictions(asked, LABELS)
     assert "predicts entailment" in said
     assert "in 1 of 2 cases. The lexical model, which ignores word order, keeps it in 2 of 2." in said
-    assert "too short" in summarize(asked[:2], LABELS)
+    assert "too short" in summarize_predictions(asked[:2], LABELS)
     shown = render_html([ScoredPair("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
     assert "&lt;b&gt;" in shown
     assert "speaks against its prediction, neutral" in shown

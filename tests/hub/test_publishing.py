@@ -44,7 +44,7 @@ def _publication(repo, tmp_path=None, **files):
     if tmp_path is not None:
         (tmp_path / "big.bin").write_bytes(random.Random(repo).randbytes(_BIG))
         files["data/big.bin"] = tmp_path / "big.bin"
-    return Publication(repo, "dataset", files, "Publish", owns=("data/*",))
+    return Publication(repo, "dataset", files, "Publish", owned_patterns=("data/*",))
 
 
 def _commits(repo):
@@ -186,7 +186,7 @@ def test_temporary_xet_upload_errors_are_retried(repo_id, hub, tmp_path):
         (ALICE_READS, None, "write access to org, got one without (403"),
         (BOB, None, "write access to org, got one without (403"),
         (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "expected a valid token, got a rejected one (401"),
-        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "other commits came first at every attempt (409"),
+        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "conflicts with other commits at every attempt (409"),
         (ALICE, {"path": "/commit/", "status": 503, "times": 99}, "server error of the Hub (503: an armed fault)"),
         (ALICE, {"path": "/commit/", "status": 400}, "the Hub rejected the request (400: an armed fault"),
         (

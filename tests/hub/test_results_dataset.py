@@ -73,7 +73,7 @@ def test_merge_result_rows_with_other_columns_raises():
 
 def test_results_publication_without_published_results_raises():
     own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
-    with pytest.raises(ValueError, match="got only results on your own pairs"):
+    with pytest.raises(ValueError, match="got only results on user-provided pairs"):
         build_results_publication("org/results", [own])
     with pytest.raises(
         ValueError, match=r"expected the Hub id of the folder .*, got none; publish the model and pass its Hub id"

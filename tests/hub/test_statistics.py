@@ -17,11 +17,11 @@ ROWS = {
 def test_statistics_do_not_depend_on_row_batches():
     table = pa.table(ROWS)
     whole, cut = SplitStatistics(LABELS, "en"), SplitStatistics(LABELS, "en")
-    whole.add(table)
-    cut.add(table[:2])
-    cut.add(table[2:])
-    assert whole.record() == cut.record()
-    assert whole.record() == {
+    whole.update(table)
+    cut.update(table[:2])
+    cut.update(table[2:])
+    assert whole.compute_record() == cut.compute_record()
+    assert whole.compute_record() == {
         "rows": 3,
         "examples": 2,
         "labels": {"entailment": 1, "neutral": 0, "contradiction": 2},
@@ -34,12 +34,16 @@ def test_statistics_do_not_depend_on_row_batches():
 def test_unique_pairs_depend_on_both_sentences(sides, unique):
     counted = SplitStatistics(LABELS, "en")
     premises, hypotheses = zip(*sides, strict=True)
-    counted.add(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
-    assert counted.record()["unique_pairs"] == unique
+    counted.update(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
+    assert counted.compute_record()["unique_pairs"] == unique
 
 
 def test_chinese_length_is_in_characters():
     counted = SplitStatistics(LABELS, "zh")
-    counted.add(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
-    assert counted.record()["lengths"] == {"unit": "characters", "premise": [4, 4.0, 4], "hypothesis": [1, 1.0, 1]}
-    assert SplitStatistics(LABELS, "en").record()["unique_pairs"] == 0
+    counted.update(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
+    assert counted.compute_record()["lengths"] == {
+        "unit": "characters",
+        "premise": [4, 4.0, 4],
+        "hypothesis": [1, 1.0, 1],
+    }
+    assert SplitStatistics(LABELS, "en").compute_record()["unique_pairs"] == 0

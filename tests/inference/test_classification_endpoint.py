@@ -138,7 +138,7 @@ def test_concurrent_requests_are_limited(endpoint):
     endpoint.delay = 0.02
     load(endpoint, "rerank", threshold=0.5, concurrency=3).predict(PREMISES, HYPOTHESES)
     assert endpoint.busiest == 3, "one request per premise, three at a time"
-    with pytest.raises(ValueError, match=r"--concurrency\): expected at least 1 request at a time, got 0"):
+    with pytest.raises(ValueError, match=r"--concurrency\): expected at least 1 concurrent request, got 0"):
         load(endpoint, "rerank", concurrency=0)
 
 
@@ -167,7 +167,13 @@ def test_temporary_errors_are_retried(endpoint):
             "names only",
         ),
         ("classify", Classifier(), {}, EndpointError, "--separator: expected a separator, got no value"),
-        ("predict", Classifier(), {"separator": "[SEP]"}, EndpointError, "--separator: expected none, since /predict"),
+        (
+            "predict",
+            Classifier(),
+            {"separator": "[SEP]"},
+            EndpointError,
+            "--separator: expected no separator, since /predict",
+        ),
         ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model with one output, got none"),
         (
             "score",
@@ -196,7 +202,7 @@ def test_load_unreachable_server_and_unknown_format_raise_error(endpoint):
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/predict: .*start the server"):
         ClassificationEndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/predict", retries=0)
     endpoint.arm({"delay": 0.0001, "body": "nonsense"})
-    with pytest.raises(EndpointError, match="predict: expected a list of labels with scores per pair, got '<html>"):
+    with pytest.raises(EndpointError, match="predict: expected one list of labels with scores per pair, got '<html>"):
         load(endpoint, "predict")
     endpoint.classifier = Classifier(outputs=lambda premise, hypothesis: [-0.3], labels=("LABEL_0",))
     predictor = load(endpoint, "score", threshold=0.5)

@@ -232,7 +232,7 @@ def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized, tmp_
 
 def test_several_exported_models_require_a_name(folder):
     shutil.copy(folder / "onnx/model.onnx", folder / "model_quantized.onnx")
-    with pytest.raises(ModelError, match=r"model_quantized\.onnx, onnx/model\.onnx; name one with --model-file"):
+    with pytest.raises(ModelError, match=r"model_quantized\.onnx, onnx/model\.onnx; select a file with --model-file"):
         ExportedPredictor.load(folder)
     assert ExportedPredictor.load(folder, model_file="model_quantized.onnx").identity["model_file"] == (
         "model_quantized.onnx"
@@ -301,7 +301,7 @@ def test_hub_exported_model_runs_online_and_offline(exported, tmp_path):
         np.testing.assert_allclose(values, expected, atol=1e-6)
     assert (
         online[2]
-        == "org/several: expected one exported model, got model.onnx, onnx/model.onnx; name one with --model-file"
+        == "org/several: expected one exported model, got model.onnx, onnx/model.onnx; select a file with --model-file"
     )
     assert offline == online
     assert list(lacking) == ["the model org/both"]

@@ -86,7 +86,7 @@ def test_list_of_outputs_is_rejected_with_advice():
         ([0.2, 0.9, 0.4], 1, r"got one score per pair; return the columns \[score, 1 - score\]"),
         ([[0.2], [0.9], [0.4]], 1, "got one score per pair"),
         ([[0.2, 0.8]] * 3, 2, "got 2 columns; pass --label-map entailment,not_entailment or not_entailment,entailment"),
-        ([[0.2] * 5] * 3, 5, "got 5 columns; return a column for each of entailment, neutral, contradiction"),
+        ([[0.2] * 5] * 3, 5, "got 5 columns; return one column for each of entailment, neutral, contradiction"),
     ],
 )
 def test_wrong_number_of_outputs_error_names_label_map(answer, found, words):
@@ -126,7 +126,7 @@ def test_function_receives_lists_and_no_empty_calls():
         (["neutral"] * 2, "expected 3 predictions for 3 pairs, got 2"),
         (["neutral", "maybe", "neutral"], "got 'maybe'"),
         (["neutral", "not_entailment", "neutral"], "got 'not_entailment'"),
-        (["neutral", [0, 1, 0], "neutral"], "outputs of one kind"),
+        (["neutral", [0, 1, 0], "neutral"], "outputs of one type"),
         ([[0.5, 0.5, 0.5]] * 3, "sum to 1"),
         ([[np.nan, 0.5, 0.5]] * 3, "sum to 1"),
         ([[1.5, -0.5, 0.0]] * 3, "sum to 1"),
@@ -161,7 +161,9 @@ def test_unequal_lengths_and_missing_text_are_rejected():
 
 @pytest.mark.parametrize("fn", [lambda: [], lambda pairs: [], lambda a, b, c: [], lambda *, premises, hypotheses: []])
 def test_function_with_wrong_parameters_is_rejected(fn):
-    with pytest.raises(ValueError, match=r"expected a function of a list of premises and a list of hypotheses, got "):
+    with pytest.raises(
+        ValueError, match=r"expected a function that takes a list of premises and a list of hypotheses, got "
+    ):
         CallablePredictor(fn).predict(PREMISES, HYPOTHESES)
 
 
@@ -184,7 +186,7 @@ def test_failing_function_error_shows_only_user_lines():
         CallablePredictor(answer).predict(PREMISES, HYPOTHESES)
     said = str(failed.value)
     assert re.search(
-        r"the function .*answer: expected an answer for each of 3 pairs, got JSONDecodeError: Expecting", said
+        r"the function .*answer: expected a prediction for each of 3 pairs, got JSONDecodeError: Expecting", said
     )
     assert re.search(r" at \S*test_function\.py:\d+ \(of_one\), \S*test_function\.py:\d+ \(answer\); correct the", said)
     assert "json/" not in said

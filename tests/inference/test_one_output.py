@@ -163,7 +163,7 @@ def with_code(tiny_bert, tmp_path):
 
 def test_repository_code_runs_only_if_trusted(with_code, tiny_bert):
     folder, ran = with_code
-    with pytest.raises(ModelError, match=r"needs code of its own repository.*--trust-remote-code"):
+    with pytest.raises(ModelError, match=r"requires code from its own repository.*--trust-remote-code"):
         TransformerPredictor.load(folder)
     assert not ran.exists()
     trusted = TransformerPredictor.load(folder, trust_remote_code=True)

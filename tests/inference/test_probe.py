@@ -252,7 +252,7 @@ def test_report_becomes_error_with_advice():
     assert str(error) == (
         "the model declares its outputs as entailment,neutral,contradiction, which gets 4 of 12 obvious pairs right, "
         "but neutral,entailment,contradiction gets 12 of 12 right; pass --label-map "
-        "neutral,entailment,contradiction, or --trust-labels if the declared order is right after all"
+        "neutral,entailment,contradiction, or --trust-labels if the declared order is correct"
     )
 
 

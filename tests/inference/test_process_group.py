@@ -27,7 +27,7 @@ def test_two_processes_give_result_of_one(tiny_bert, tmp_path):
 
 
 @pytest.mark.nightly
-def test_failing_process_ends_the_others(tmp_path):
+def test_failing_process_ends_others(tmp_path):
     options = ("--fail-on-rank", 1, "--calls", tmp_path / "calls")
     failed = PYTHON.run(*TORCHRUN, "-m", CHILD, tmp_path, *options, cwd=ROOT)
     assert failed.returncode != 0

@@ -60,7 +60,7 @@ def test_shard_continues_with_chunks_of_absent_shards(tmp_path, unbroken, caplog
     assert asked[:3] == [1, 5, 9]
     assert sorted(asked) == list(range(12))
     assert parts(found.store) == unbroken
-    assert "finds no other running shard" in caplog.text
+    assert "found no other running shard" in caplog.text
 
 
 def test_claim_of_dead_shard_expires(tmp_path, unbroken):

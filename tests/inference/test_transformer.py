@@ -149,7 +149,7 @@ def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "of-the-future"}))
     with pytest.raises(ModelError, match="expected a config that transformers can load"):
         TransformerPredictor.load(tmp_path)
-    with pytest.raises(ModelError, match="has no revision"):
+    with pytest.raises(ModelError, match="expected no revision for a folder"):
         TransformerPredictor.load(tiny_bert, revision="main")
 
 

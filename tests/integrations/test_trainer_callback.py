@@ -164,7 +164,7 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests,
     for sets in ([], [requests[0], requests[0]]):
         with pytest.raises(ValueError, match="expected unique challenge sets"):
             unbag.UnbagCallback(trainer, sets)
-    with pytest.raises(ValueError, match=r"expected a challenge set of .*'permute'"):
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*'permute'"):
         unbag.UnbagCallback(trainer, "permute")
     with pytest.raises(ValueError, match=r"missing\.jsonl"):
         unbag.UnbagCallback(trainer, SetRequest("swapped", options={"data": "missing.jsonl"}))
@@ -203,7 +203,7 @@ def test_train_begin_logs_number_of_rows(tiny_bert, pairs_file, requests, tmp_pa
     [told] = [each for each in caplog.messages if "each evaluation runs" in each]
     rows = sum(len(each.pairs[0]) for each in callback._sets)
     assert f"each evaluation runs {rows:,} rows of permuted, swapped, which takes about " in told
-    assert told.endswith("rows per second; set max_rows=… to limit it")
+    assert told.endswith("rows per second; set max_rows=… to limit this time")
 
 
 @pytest.mark.parametrize("max_rows", [400, 100, 50])

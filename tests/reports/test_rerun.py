@@ -222,7 +222,7 @@ def test_external_predictions_are_reproduced(here):
     assert words[:4] == ["score", "mine.jsonl", "--set", "permuted"]
 
 
-def test_results_without_a_command_state_the_reason(here, tiny_bert):  # noqa: F811
+def test_results_without_command_state_reason(here, tiny_bert):  # noqa: F811
     plain = SetRequest("plain", options={"data": "pairs.csv"})
 
     def said(model, request=plain, **options):

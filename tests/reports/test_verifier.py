@@ -16,7 +16,7 @@ from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
 from unbag.data.labels import LABELS
-from unbag.data.predictions import SetPredictions, predictions_from_labels
+from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, quantities
 from unbag.evaluation.gates import GateBound
 from unbag.reports import run_tables, terminal
@@ -33,7 +33,7 @@ def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain
     rest = (1 - entailment)[:, None] * np.where(gold[:, None] == 2, (0.2, 0.8), (0.8, 0.2))
     answers = SetPredictions(np.column_stack([entailment, rest]), LABELS, has_probabilities=True)
     if not has_probabilities:
-        answers = predictions_from_labels(answers.predicted.tolist())
+        answers = build_predictions_from_labels(answers.predicted.tolist())
     made = result(name, 0.8, rows=rows)
     found = compute_verifier_scores(gold, answers, range(rows))
     return replace(
@@ -107,13 +107,13 @@ def test_threshold_sentences_are_complete(row, sentence):
 
 def test_label_only_sentences_state_missing_probabilities():
     [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
-    assert "gives no probabilities" in sentence
+    assert "returns no probabilities" in sentence
 
 
 def test_result_without_verification_has_no_table():
     assert verifier.build_verifier_table(result()) is None
     assert verifier.describe_thresholds(result()) == []
-    assert verifier.build_verifier_measures(group_of(result())) is None
+    assert verifier.build_verifier_metrics_table(group_of(result())) is None
     assert verifier.build_verifier_figures(group_of(result())) == []
 
 
@@ -199,14 +199,14 @@ def test_figures_show_diagonal_areas_and_both_rates():
     for figure in (alarms, recall):
         values = [point.estimate.value for point in figure.series[0].points]
         assert values == sorted(values), "from strict thresholds to lenient ones"
-    assert alarms.places == recall.places
+    assert alarms.positions == recall.positions
 
 
 def test_label_only_results_have_no_figures():
     made = verified(has_probabilities=False)
     assert verifier.build_verifier_figures(group_of(made)) == []
     assert verifier.build_threshold_table(group_of(made)) is None
-    assert [row[0] for row in verifier.build_verifier_measures(group_of(made)).rows] == [
+    assert [row[0] for row in verifier.build_verifier_metrics_table(group_of(made)).rows] == [
         "balanced accuracy ↑",
         "false entailment ↓",
         "false contradiction ↓",

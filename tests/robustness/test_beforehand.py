@@ -22,9 +22,9 @@ class ReachedError(BaseException):
 
 
 EXPENSIVE = (
-    "unbag.data.readers.open_hub",  # loads a corpus
+    "unbag.data.readers.open_hub_table",  # loads a corpus
     "unbag.data.readers.resolve_hub_commit",
-    "unbag.data.sources.PairSource.examples",  # reads all pairs of a user
+    "unbag.data.sources.PairSource.iter_examples",  # reads all pairs of a user
     "unbag.challenge_sets.loading.build_evaluated_split",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",

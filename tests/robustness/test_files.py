@@ -22,7 +22,7 @@ from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS
 from unbag.data.readers import open_file
-from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -186,7 +186,7 @@ def test_named_pipe_in_model_folder_is_rejected(capsys, tmp_path, good):
     (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
     os.mkfifo(tmp_path / "model" / "model.safetensors")
     err = refused(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--output-dir", "out")
-    assert "expected a file of a model, got a named pipe" in " ".join(err.split())
+    assert "expected a regular file, got a named pipe" in " ".join(err.split())
 
 
 def spoilt_gz(content):
@@ -278,7 +278,7 @@ def test_truncated_file_error_names_line(tmp_path, cut):
     with pytest.raises(
         DataError, match=rf"pairs.csv.gz, line \d+: expected the rest of the line, .*after {len(spoilt_gz(cut)):,}"
     ):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 ODD = {
@@ -298,7 +298,7 @@ ODD = {
 def test_unusual_valid_file_is_read(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(ODD[name])
-    assert open_data(path).count()["labelled"] == 1
+    assert open_data(path).count_rows()["labelled"] == 1
 
 
 def peak():
@@ -330,7 +330,7 @@ def test_compression_bomb_is_rejected(tmp_path, monkeypatch):
     path = tmp_path / "pairs.jsonl.gz"
     path.write_bytes(gzip.compress(LINE.encode() + (b" " * 9999 + b"\n") * 3000))
     with pytest.raises(DataError, match=r"expected at most 200 times its .* bytes"):
-        open_data(path).count()
+        open_data(path).count_rows()
 
 
 def shared_texts(rows, *, characters=1 << 20):
@@ -342,7 +342,10 @@ def shared_texts(rows, *, characters=1 << 20):
 
 BOMBS = {
     "texts": (lambda: shared_texts(100_000), r"expected at most 200 times its [\d,]+ bytes"),
-    "cells": (lambda: shared_texts(10, characters=LONGEST_SENTENCE << 11), r"at most 16,777,216 bytes per cell, got 2"),
+    "cells": (
+        lambda: shared_texts(10, characters=MAX_SENTENCE_CHARACTERS << 11),
+        r"at most 16,777,216 bytes per cell, got 2",
+    ),
     "nulls": (
         lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))),
         r"expected at most 200 times",
@@ -364,7 +367,7 @@ def test_small_parquet_file_of_endless_rows_needs_no_memory(tmp_path, monkeypatc
     assert path.stat().st_size < 1 << 20
     before = peak()
     with pytest.raises(DataError, match=message):
-        open_data(path).count()
+        open_data(path).count_rows()
     assert peak() - before < 300
 
 
@@ -372,14 +375,14 @@ def test_parquet_lists_of_texts_are_read_across_row_groups(tmp_path):
     path = tmp_path / "pairs.parquet"
     row = {"premise": "A man sleeps.", "hypothesis": "A man is awake.", "label": "contradiction", "votes": ["c", "n"]}
     pq.write_table(pa.Table.from_pylist([row] * 50), path, row_group_size=7)
-    assert len(list(open_data(path).examples())) == 50
+    assert len(list(open_data(path).iter_examples())) == 50
 
 
 def test_parquet_rows_with_shared_long_text_are_read(tmp_path):
     path = tmp_path / "pairs.parquet"
-    pq.write_table(shared_texts(1000, characters=LONGEST_SENTENCE), path, store_schema=False)
-    assert len(list(open_data(path).examples())) == 1000
-    assert next(open_data(path).examples()).premise == "x" * LONGEST_SENTENCE
+    pq.write_table(shared_texts(1000, characters=MAX_SENTENCE_CHARACTERS), path, store_schema=False)
+    assert len(list(open_data(path).iter_examples())) == 1000
+    assert next(open_data(path).iter_examples()).premise == "x" * MAX_SENTENCE_CHARACTERS
 
 
 VECTORS = {
@@ -471,7 +474,7 @@ def long_pairs(tmp_path_factory):
     path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
     rows = []
     for text in ENDLESS.values():
-        for length in (1_000_000, LONGEST_SENTENCE + 1):
+        for length in (1_000_000, MAX_SENTENCE_CHARACTERS + 1):
             long = (text * length)[:length]
             rows += [(long, "A man runs."), ("A man runs.", long)]
     rows += [("The old man sees a dog in the park.", "A man sees a dog.")] * 3
@@ -500,7 +503,7 @@ def test_long_sentences_are_excluded_and_counted(long_pairs, tmp_path, shared, n
     try:
         built = build_requested_set(SetRequest(name, options={"data": str(long_pairs), **options}))
     except loading.UnsuitablePairsError:  # too few pairs remain
-        assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
+        assert open_data(long_pairs).count_rows()[TOO_LONG] == 4 * len(ENDLESS)
     else:
         assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)
 

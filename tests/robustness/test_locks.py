@@ -151,7 +151,7 @@ def test_concurrent_initialization_creates_model_once(own_cache, tmp_path, monke
             threads.submit(initialization.initialize_model, "dan", [str(pairs)], out, dimensions=4) for _ in range(2)
         ]
     [refusal] = filter(None, (each.exception() for each in made))
-    assert "exists already" in str(refusal)
+    assert "expected a new folder" in str(refusal)
     [record] = [each.result() for each in made if each.exception() is None]
     assert json.loads((out / initialization.FILE).read_text()) == record
     assert list(out.parent.iterdir()) == [out]

@@ -59,7 +59,7 @@ def test_oversized_batch_is_halved_with_same_predictions(classifier, monkeypatch
     with caplog.at_level("WARNING"):
         found = classifier.predict(PREMISES, HYPOTHESES)
     assert np.abs(found - expected).max() < 1e-5
-    told = [record for record in caplog.records if "no memory for a batch" in record.message]
+    told = [record for record in caplog.records if "not enough memory for a batch" in record.message]
     assert len(told) == 1
     assert sum(size > 5 for size in sizes) <= 5, "each size is tried once: what did not fit is not asked again"
     assert classifier.predict(PREMISES, HYPOTHESES) == pytest.approx(found, abs=1e-5)
@@ -70,7 +70,9 @@ def test_oversized_single_pair_gives_one_line(classifier, monkeypatch):
         type(classifier.model), "forward", with_little_memory(type(classifier.model), 0, KINDS["GPU"], [])
     )
     monkeypatch.setattr(classifier, "_splitter", type(classifier._splitter)())
-    with pytest.raises(OutOfMemoryError, match=r"no memory for a single pair of \d+ tokens; shorten the pairs"):
+    with pytest.raises(
+        OutOfMemoryError, match=r"not enough memory for a single pair with \d+ tokens; shorten the pairs"
+    ):
         classifier.predict(PREMISES, HYPOTHESES)
 
 
@@ -95,7 +97,7 @@ def test_language_model_batch_is_halved(tmp_path, monkeypatch, caplog):
     found = predictor.predict(premises, hypotheses)
     assert max(sizes) > 2, "otherwise nothing was halved"
     assert np.abs(found - expected).max() < 1e-4
-    assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
+    assert sum("not enough memory for a batch" in record.message for record in caplog.records) == 1
 
 
 def test_oversized_training_step_error_names_option(finetune, options, monkeypatch):  # noqa: F811
@@ -122,5 +124,5 @@ def test_training_evaluation_batch_is_halved(finetune, options, tmp_path, monkey
     limited = with_little_memory(BertForSequenceClassification, 12, KINDS["GPU"], [])
     monkeypatch.setattr(BertForSequenceClassification, "forward", limited)
     found, _ = finetune(max_steps=2, output_dir=tmp_path / "again")
-    assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
+    assert sum("not enough memory for a batch" in record.message for record in caplog.records) == 1
     assert found["evaluations"][-1]["all"] == pytest.approx(expected["evaluations"][-1]["all"], abs=1e-4)

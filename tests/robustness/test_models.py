@@ -144,7 +144,7 @@ def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
     tokenizer["model"]["vocab"]["a word of no pair"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
     with pytest.raises(
-        ModelError, match=r"expected a vector for every token, got \d+ vectors .* 5,000 \('a word of no"
+        ModelError, match=r"expected an embedding for every token, got \d+ vectors .* 5,000 \('a word of no"
     ):
         load_for_training(model, revision=None, label_map=None, seed=0)
     assert refused(model) is None, "pairs without that token can be asked"

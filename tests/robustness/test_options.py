@@ -132,7 +132,7 @@ def test_labels_must_be_unique(tmp_path, capsys, labels):
     if labels:
         refused(capsys, "build", "plain", "--data", path, "--labels", labels, "--output", "out")
     with pytest.raises(DataError):
-        open_data(path, labels=labels.split(",")).count()
+        open_data(path, labels=labels.split(",")).count_rows()
     assert files_below(Path.cwd()) == []
 
 
@@ -141,10 +141,10 @@ def test_boolean_label_is_rejected(tmp_path):
     for label in ("true", "false"):
         path.write_text(f'{{"premise": "A.", "hypothesis": "B.", "label": {label}}}\n')
         with pytest.raises(DataError, match=rf"line 1: .*truth value {label}"):
-            list(open_data(path, labels=LABELS.split(",")).examples())
+            list(open_data(path, labels=LABELS.split(",")).iter_examples())
     # the cache must not contain the file from before
     path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')
-    assert [example.label for example in open_data(path, labels=LABELS.split(",")).examples()] == ["neutral"]
+    assert [example.label for example in open_data(path, labels=LABELS.split(",")).iter_examples()] == ["neutral"]
 
 
 COMMANDS = [

@@ -16,7 +16,7 @@ from tests.robustness.damage import DAMAGES, do
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
-from unbag.challenge_sets.results import explain_damaged_records
+from unbag.challenge_sets.results import convert_record_errors
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
 from unbag.hub.model import build_checkpoint_publication
@@ -79,7 +79,7 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
         if name == results.FILE:
             ask(capsys, "compare", folder, run)
             ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
-            with suppress(ValueError), explain_damaged_records(folder):
+            with suppress(ValueError), convert_record_errors(folder):
                 results_dataset.build_results_publication(
                     "org/results", results.read_results(folder / name), model="org/model"
                 )
@@ -143,7 +143,7 @@ def test_corrupted_training_record_gives_no_traceback(tmp_path):
         (folder / "training.json").write_text(json.dumps(spoilt(record, number)))
         said = ""
         try:
-            with explain_damaged_records(folder):
+            with convert_record_errors(folder):
                 build_checkpoint_publication(folder, "org/name", base_license="mit")
         except ValueError as error:
             said = str(error)

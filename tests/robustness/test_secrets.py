@@ -156,4 +156,4 @@ def test_redirect_to_other_host_is_rejected(serve, tmp_path, capsys, status):
     data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
     said = " ".join(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
     assert asked == []
-    assert f"responded with {status}: it redirects requests to http://127.0.0.1" in said
+    assert f"responded with {status}, a redirect to http://127.0.0.1" in said

@@ -75,7 +75,7 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(elsewhere, capsys, tmp_p
     lines = [line for line in said.splitlines() if line.startswith("unbag: ")]
     assert len(lines) == 1
     assert "no space left on a disk" in lines[0]
-    assert "free some space" in lines[0]
+    assert "free disk space" in lines[0]
     assert not [name for name in files_below(tmp_path / "here") if name.endswith((".parquet", ".part", "results.json"))]
     code, _, said = ask(capsys, *command)
     assert code == 0, said

@@ -106,7 +106,7 @@ def test_pip_downloads_have_hash():
 @pytest.mark.parametrize("name", CORPORA)
 def test_every_corpus_has_commit_or_content_hash(name):
     corpus = CORPORA[name]
-    assert re.fullmatch("[0-9a-f]{40}", corpus.revision) or corpus.contents
+    assert re.fullmatch("[0-9a-f]{40}", corpus.revision) or corpus.row_hashes
 
 
 def test_every_hub_read_has_revision():

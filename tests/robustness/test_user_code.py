@@ -67,5 +67,5 @@ def test_function_that_raises_error_names_user_lines(sixty_pairs, capsys):
         "    return [known(pair) for pair in zip(premises, hypotheses)]\n"
     )
     found = said(capsys, sixty_pairs, "broken_model:predict")
-    assert "the function predict: expected an answer for each of 60 pairs, got KeyError: (" in found
+    assert "the function predict: expected a prediction for each of 60 pairs, got KeyError: (" in found
     assert found.endswith("at broken_model.py:2 (known), broken_model.py:6 (predict); correct the function")

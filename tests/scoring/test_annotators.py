@@ -61,7 +61,7 @@ def test_kappa_is_weighted_mean_over_labels():
     assert kappa["overall"].value == pytest.approx(np.average(by_label, weights=weights))
 
 
-def test_kappa_of_two_labels_equals_the_overall_kappa():
+def test_kappa_of_two_labels_equals_overall_kappa():
     kappa = fleiss_kappa(_votes(labels=2), resamples=0)
     assert [row["kappa"].value for row in kappa["by_label"]] == [pytest.approx(kappa["overall"].value)] * 2
 

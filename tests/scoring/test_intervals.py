@@ -5,20 +5,20 @@ from scipy import stats
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import estimate_named_ratios
-from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_share_limits
+from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 50, 400, 20_000, 3.7])
 def test_proportion_limits_equal_clopper_pearson_of_scipy(n):
     successes = np.unique(np.clip(np.r_[0, 0.4, 1, np.round(np.linspace(0, n, 9)), n - 1, n], 0, n))
-    low, high = compute_share_limits(successes / n, np.full(len(successes), float(n)))
+    low, high = compute_proportion_limits(successes / n, np.full(len(successes), float(n)))
     k = successes.clip(1e-9, n - 1e-9)
     assert low == pytest.approx(np.where(successes > 0, stats.beta.ppf(0.025, k, n - k + 1), 0), abs=1e-8)
     assert high == pytest.approx(np.where(successes < n, stats.beta.ppf(0.975, k + 1, n - k), 1), abs=1e-8)
 
 
 def test_limits_of_million_rows_are_accurate():
-    [low], [high] = compute_share_limits(np.array([0.3]), np.array([1e6]))
+    [low], [high] = compute_proportion_limits(np.array([0.3]), np.array([1e6]))
     exact = stats.binomtest(300_000, 1_000_000).proportion_ci(method="exact")
     assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-5)
 
@@ -30,7 +30,7 @@ def test_limit_at_extremes_has_closed_form(share, n):
     assert (estimate.low, estimate.high) == pytest.approx((limit, 1.0) if share else (0.0, 1 - limit))
 
 
-def test_interval_of_the_complement_is_mirrored():
+def test_interval_of_complement_is_mirrored():
     right = np.random.default_rng(0).random(37) < 0.8
     of_right, of_wrong = (accuracy(each.astype(int), np.ones(37, dtype=int))["accuracy"] for each in (right, ~right))
     assert (of_right.low, of_right.high) == pytest.approx((1 - of_wrong.high, 1 - of_wrong.low))

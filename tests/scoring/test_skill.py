@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from unbag.scoring.intervals import compute_widening_factor
-from unbag.scoring.skill import LEAST_ROWS, PredictionCredits, skill_score
+from unbag.scoring.skill import MIN_LABEL_ROWS, PredictionCredits, skill_score
 
 RNG = np.random.default_rng(0)
 GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as imbalanced as Breaking NLI
@@ -12,7 +12,7 @@ N = len(GOLD)
 
 @pytest.fixture(autouse=True)
 def _as_in_use(monkeypatch):
-    monkeypatch.setattr("unbag.scoring.skill.LEAST_ROWS", LEAST_ROWS)  # other tests lower this value
+    monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", MIN_LABEL_ROWS)  # other tests lower this value
 
 
 def right(predicted, gold=GOLD):
@@ -110,10 +110,10 @@ def test_skill_equals_hand_computed_value():
 
 
 def test_labels_with_few_rows_are_excluded_and_counted():
-    gold = np.repeat([0, 1, 2], [60, 60, LEAST_ROWS - 1])
+    gold = np.repeat([0, 1, 2], [60, 60, MIN_LABEL_ROWS - 1])
     scores = skill_score(right(gold, gold)._replace(names=["e", "n", "c"]))
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
-    assert scores["excluded"] == [{"label": "c", "rows": LEAST_ROWS - 1, "reason": "fewer than 50 rows"}]
+    assert scores["excluded"] == [{"label": "c", "rows": MIN_LABEL_ROWS - 1, "reason": "fewer than 50 rows"}]
 
 
 def test_label_without_annotator_agreement_is_excluded():
@@ -134,7 +134,7 @@ def test_single_label_has_no_skill():
 
 def test_excluded_rows_are_ignored():
     counts = np.arange(N) % 2 == 0
-    some = right(noisy(0.2))._replace(counts=counts)
+    some = right(noisy(0.2))._replace(is_counted=counts)
     kept = np.flatnonzero(counts)
     alone = PredictionCredits(some.credit[kept], GOLD[kept], range(len(kept)))
     assert skill_score(some, resamples=0)["score"].value == pytest.approx(
@@ -175,7 +175,7 @@ def test_widening_factor_equals_students_t(n):
 def test_credit_above_perfect_model_is_clipped_to_one():
     # A model that never predicts the gold label for shuffled text has credit 1; a perfect model guesses there: 1 - 1/3.
     credits = PredictionCredits(
-        np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), guess=0.0, perfect=2 / 3
+        np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), chance_credit=0.0, perfect_credit=2 / 3
     )
     score = skill_score(credits)["score"]
     assert score.value == score.high == 1

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.training.conftest import write_pairs
-from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
 from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in_half
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
@@ -61,12 +61,14 @@ def _part():
 def test_each_kind_adds_pairs_and_is_counted(made):
     pairs, added = made()
     numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # contrast groups have four pairs
-    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind, n in numbers.items() for _ in range(n)]
+    assert [parse_pair_kind(pair.source_id) for pair in pairs] == [
+        kind for kind, n in numbers.items() for _ in range(n)
+    ]
     record = added.build_record()
     assert record["words"] == "training"
     assert list(record["first_epoch"]) == list(AUGMENT_KINDS)
     for kind, counted in record["first_epoch"].items():
-        own = [pair for pair in pairs if kind_of(pair.source_id) == kind]
+        own = [pair for pair in pairs if parse_pair_kind(pair.source_id) == kind]
         labels = [pair.label for pair in own]
         assert counted["pairs"] == numbers[kind]
         assert counted["labels"] == {label: labels.count(label) for label in sorted(set(labels))}
@@ -172,5 +174,5 @@ def test_batches_of_several_processes_equal_single_process(pretrained, stratifie
 
     [one, two] = map(batches, (1, 2))
     assert one == two
-    groups = [{group_of(name) for name in batch} - {None} for batch in one]
+    groups = [{parse_pair_group(name) for name in batch} - {None} for batch in one]
     assert sum(map(len, groups)) == 6, "no group is in two batches"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.challenge_sets.perturbations.augmentation import kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
 from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
 
@@ -89,11 +89,14 @@ def test_groups_stay_in_one_batch(stratified, size):
 def test_strata_are_spread_evenly():
     for seed in range(10):
         examples, _, batches = _batches_with_groups(seed, stratified=True)
-        strata = Counter((kind_of(each.source_id), each.label) for each in examples)
+        strata = Counter((parse_pair_kind(each.source_id), each.label) for each in examples)
         for (kind, label), n in strata.items():
             if kind is not None:
                 counts = [
-                    sum((kind_of(examples[row].source_id), examples[row].label) == (kind, label) for row in batch)
+                    sum(
+                        (parse_pair_kind(examples[row].source_id), examples[row].label) == (kind, label)
+                        for row in batch
+                    )
                     for batch in batches
                 ]
                 whole = 4 if kind == "contrast" else 1
@@ -122,7 +125,7 @@ def test_ungrouped_pairs_keep_their_batches():
 @pytest.mark.parametrize("given", ["groups", "strata"])
 def test_group_larger_than_batch_raises_error(given):
     groups = [np.array([0, 1, 2])]
-    with pytest.raises(ValueError, match="batch_size: expected batches with room for each group of 3 added pairs"):
+    with pytest.raises(ValueError, match="batch_size: expected batches with room for a group of 3 added pairs"):
         build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, **{given: groups if given == "groups" else [groups]})
 
 

@@ -104,7 +104,7 @@ def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
     network = bias.ClassifierBiasedModel(tiny_bert, tmp_path / "answers")
     assert network.compute_log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
     predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
-    with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* got 2"):
+    with pytest.raises(ValueError, match=r"expected predictions of one model on one set.* got 2"):
         bias.PrecomputedBiasedModel(tmp_path / "predictions")
 
 
@@ -123,7 +123,7 @@ def test_prediction_file_is_accepted(tmp_path):
     with pytest.raises(ValueError, match="expected one prediction per id"):
         bias.PrecomputedBiasedModel(file)
     file.write_text("id,prediction\na,neutral\n")
-    with pytest.raises(ValueError, match="a bias needs probabilities, not labels"):
+    with pytest.raises(ValueError, match="use a file with probabilities instead of labels"):
         bias.PrecomputedBiasedModel(file)
     with pytest.raises(ValueError, match="got none"):
         bias.PrecomputedBiasedModel(tmp_path)

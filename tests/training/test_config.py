@@ -26,18 +26,19 @@ def test_train_config_invalid_values_are_all_reported():
         )
     for said in (
         "expected at least 1, got num_train_epochs = 0, batch_size = 0",
-        "expected a learning_rate above 0, got nan",
-        "expected a warmup_ratio from 0 to 1, got 1.5",
+        "expected learning_rate above 0, got nan",
+        "expected warmup_ratio from 0 to 1, got 1.5",
         "expected at least 0, got max_grad_norm = -1.0",
         "expected word_order of natural, shuffled, permuted, got 'backwards'",
         "expected precision of no, bf16, fp16, got 'int8'",
         "expected a weight above 0 after snli=, got '0'",
-        "expected augment of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, contrast, "
+        "expected augment to be one of soswap, addamod, reversed, swapped, negated, "
+        "substituted, negation, recombined, contrast, "
         "got rhymes",
         "expected a number of pairs after soswap=, or a fraction between 0 and 1, got '0'",
         "expected a number of pairs after negated=, or a fraction between 0 and 1, got '1.5'",
         "expected each kind of augment once, got swapped several times",
-        "expected report_to of mlflow, tensorboard, trackio, wandb, got paper",
+        "expected report_to from mlflow, tensorboard, trackio, wandb, got paper",
     ):
         assert said in str(refused.value)
 
@@ -49,9 +50,9 @@ def test_train_config_invalid_values_are_all_reported():
             {"gradient_accumulation_steps": 33},
             "expected gradient_accumulation_steps of at most batch_size = 32, got 33",
         ),
-        ({"corpus": ()}, "expected corpus to name a corpus or a file, got none"),
+        ({"corpus": ()}, "expected at least one corpus or file in corpus, got none"),
         ({"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
-        ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
+        ({"language": "xx"}, "expected language to be one of en, zh, ar, bg, de,"),
         ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
         ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, got corpora only"),
         ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),

@@ -53,7 +53,7 @@ def test_sampled_pairs_depend_only_on_seed_and_ids(rows):
     other = gathered(rows, max_examples=50, seed=14)
     assert again.build_record() == gathered(rows, max_examples=50).build_record()
     assert other.training[0].examples != again.training[0].examples
-    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to draw from, got 200"):
+    with pytest.raises(ValueError, match="expected at least 5,000 training pairs to sample from, got 200"):
         gathered(rows, max_examples=5000, validation=(str(rows),))
 
 

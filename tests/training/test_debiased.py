@@ -304,13 +304,17 @@ def test_distillation_excludes_bias():
     [
         (options.MendConfig, {"distill": 1.5}, "expected distill from 0 to 1"),
         (options.MendConfig, {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
-        (options.DebiasConfig, {"bias": "magic"}, "expected a bias of lexical, hypothesis, both, self, or a folder"),
+        (
+            options.DebiasConfig,
+            {"bias": "magic"},
+            "expected bias to be one of lexical, hypothesis, both, self, a folder",
+        ),
         (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
         (
             options.DebiasConfig,
             {"hypothesis_only": True},
-            "hypothesis_only: a model of hypotheses learns only the bias",
+            "hypothesis_only: expected both sentences, since a hypothesis-only model learns only the bias",
         ),
         (options.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled: alpha"),
         (
@@ -320,11 +324,15 @@ def test_distillation_excludes_bias():
         ),
         (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
         (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),
-        (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "augment: stored predictions have none"),
+        (
+            options.DebiasConfig,
+            {"bias": __file__, "augment": ("soswap",)},
+            "augment: expected a biased model, got stored predictions",
+        ),
         (options.ReweightingConfig, {"balance": 0.5}, "already weights pairs by the bias"),
         (options.FocalConfig, {"gamma": -1.0}, "expected gamma of at least 0"),
         (options.LearnedMixinConfig, {"entropy_penalty": math.inf}, "expected entropy_penalty of at least 0"),
-        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a folder"),
+        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected teacher to be a model folder"),
     ],
 )
 def test_debias_config_contradictory_options_are_rejected(config, changed, said):

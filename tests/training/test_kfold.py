@@ -288,7 +288,7 @@ def test_seeds_differ_and_are_summarized(validate):
 
 
 def test_model_other_than_nli_classifier_is_rejected_before_training(validate, pretrained, make_model):
-    with pytest.raises(ModelError, match="hold no weights for"):
+    with pytest.raises(ModelError, match="contain no weights for"):
         validate(model=str(pretrained))
     two = make_model(order=("entailment", "not_entailment"))
     with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, got one of"):
@@ -300,7 +300,9 @@ def test_mislabelled_model_error_names_existing_option(validate, monkeypatch):
     monkeypatch.setattr(
         import_module("unbag.inference.label_probe"), "run_label_probe", lambda predictor, language: report
     )
-    with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
+    with pytest.raises(
+        LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is correct"
+    ) as error:
         validate()
     assert "--trust-labels" not in str(error.value)
 

@@ -78,7 +78,7 @@ def test_mend_classifier_is_compared_with_original(mend, options, tiny_bert):
 def test_mend_without_head_has_no_comparison(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
-    assert "could not be evaluated before training" in record["why_not"]
+    assert "expected an evaluation before training, got an error" in record["why_not"]
     card = (options["output_dir"] / "README.md").read_text()
     assert "No comparison" in card
     assert "Before and after" not in card
@@ -108,7 +108,7 @@ def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_ber
 
 
 @pytest.mark.slow
-def test_mend_with_distillation_needs_a_classifier(mend, options):
+def test_mend_with_distillation_needs_classifier(mend, options):
     with pytest.raises(ModelError, match=r"--distill: .* without a head"):
         mend(no_evaluate=True, distill=0.5)
     assert not options["output_dir"].exists()
@@ -143,8 +143,11 @@ def test_mislabelled_original_is_compared_only_with_label_map(held, monkeypatch,
     if label_map:
         assert reason is None
     else:
-        assert f"could not be evaluated before training: the model declares its outputs as {','.join(LABELS)}" in reason
-        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
+        assert (
+            f"expected an evaluation before training, got an error: the model "
+            f"declares its outputs as {','.join(LABELS)}" in reason
+        )
+        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is correct")
 
 
 @pytest.mark.slow
@@ -192,7 +195,7 @@ class Stopped(Exception):
 
 
 @pytest.mark.slow
-def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, plain, monkeypatch):
+def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, plain, monkeypatch):
     common = {"model": str(plain), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
@@ -244,7 +247,7 @@ def test_mend_interpolate_publishes_weights_of_the_chosen_alpha(mend, options, p
         ([90, 88, 80], 0.0),
     ],
 )
-def test_choose_alpha_is_the_largest_that_loses_one_point(correct, alpha):
+def test_chosen_alpha_is_largest_within_one_point(correct, alpha):
     curve = [{"alpha": step / 2, "snli": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
     assert interpolation.choose_alpha(curve) == alpha
 
@@ -264,7 +267,7 @@ def test_choose_alpha_keeps_each_corpus():
     assert interpolation.choose_alpha(curve) == 0.5
 
 
-def test_mend_interpolate_needs_a_classifier_with_whole_weights(mend, options, tiny_bert):
+def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
     with pytest.raises(ValueError, match="--interpolate: expected a model that is a classifier before training"):
         mend(no_evaluate=True, interpolate=True)
     assert not options["output_dir"].exists()

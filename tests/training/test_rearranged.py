@@ -121,7 +121,7 @@ def test_stopped_run_resumes_and_finished_run_is_read(protocol, tmp_path):
     assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"
     assert protocol(on_step=lambda name: pytest.fail("nothing is left to train")) == done
     with pytest.raises(
-        ValueError, match=r"seed-13\.json is of another run: .*num_train_epochs was 12, is 5; name another folder"
+        ValueError, match=r"seed-13\.json belongs to another run: .*num_train_epochs was 12, is 5; use another folder"
     ):
         protocol(num_train_epochs=5)
 
@@ -159,7 +159,7 @@ def test_table_shows_both_columns_and_published_values():
 def test_corpus_without_all_splits_is_rejected(pretrained, tmp_path):
     told = {"model": str(pretrained), "output_dir": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*got {corpus[0]}"):
+        with pytest.raises(ValueError, match=f"expected one corpus from snli, mnli, anli, sick, .*got {corpus[0]}"):
             RECIPE.config(corpus=corpus, **told)
     with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
         RECIPE.config(num_train_epochs=0, test_examples=0, **told)

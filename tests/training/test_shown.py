@@ -104,7 +104,7 @@ def test_failed_set_is_named_and_others_are_shown(evaluated, capsys):
     assert f"Verdict: {verdict}" in " ".join(shown.out.split())
 
 
-def test_evaluate_json_has_the_verdict_of_each_seed(evaluated, capsys):
+def test_json_contains_verdict_of_each_seed(evaluated, capsys):
     config, verdict = evaluated
     train._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
     runs = json.loads(capsys.readouterr().out)["runs"]

@@ -55,7 +55,7 @@ def test_interpolation_endpoints_are_exact():
     assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), bits(b))
 
 
-def test_interpolate_by_hand():
+def test_interpolation_equals_hand_computed_value():
     a, b = {"w": torch.tensor([[1.0, -2.0], [0.0, 8.0]])}, {"w": torch.tensor([[3.0, 2.0], [4.0, 8.0]])}
     assert interpolate_weights(a, b, 0.25)["w"].tolist() == [[1.5, -1.0], [1.0, 8.0]]
     assert interpolate_weights(a, b, 0.5)["w"].tolist() == [[2.0, 0.0], [2.0, 8.0]]
@@ -77,7 +77,7 @@ def test_interpolation_is_exact_value_rounded_once():
         assert abs(Fraction(found) - expected) <= Fraction(size) * Fraction(0.5000001)
 
 
-def test_average_tensors_of_equal_tensors_is_that_tensor():
+def test_average_of_equal_tensors_is_same_tensor():
     values = random_floats(4)
     for n in (2, 3, 5, 7):
         assert torch.equal(bits(average_tensors([values] * n, [1 / n] * n)), bits(values))
@@ -107,7 +107,7 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
         average_weights([a, {**a, "table": torch.tensor([1, 3])}], [0.5, 0.5])
     with pytest.raises(ValueError, match="expected the same names in all models, got table"):
         average_weights([a, {"w": torch.ones(2)}], [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"w: expected one shape in all models, got \(2,\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"w: expected the same shape in all models, got \(2,\) and \(3,\)"):
         average_weights([a, {**a, "w": torch.ones(3)}], [0.5, 0.5])
 
 
@@ -163,7 +163,7 @@ def test_average_models_records_sources_without_paths(pair, tmp_path, capsys):
     assert str(pair[0].parent) not in card + json.dumps(record)
 
 
-def test_average_models_folder_is_published_with_its_results(pair, tmp_path):
+def test_averaged_model_is_published_with_results(pair, tmp_path):
     folder = tmp_path / "half"
     average_models(pair, folder, alphas=[0.5])
     own = plain(model(str(folder), compute_folder_revision(folder)))
@@ -182,7 +182,7 @@ def test_average_models_folder_is_published_with_its_results(pair, tmp_path):
         build_averaged_publication(folder, "org/soup", results=[plain()])
 
 
-def test_average_models_is_a_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811
+def test_averaged_models_are_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811
     models = [*pair, make_model(seed=3)]
     record = average_models(models, tmp_path / "soup")
     average_models(models[::-1], tmp_path / "reversed")
@@ -229,7 +229,7 @@ def changed(folder, to, name, **fields):
     return to
 
 
-def test_average_models_rejects_models_that_disagree(make_model, pair, tmp_path, capsys):  # noqa: F811
+def test_average_models_rejects_incompatible_models(make_model, pair, tmp_path, capsys):  # noqa: F811
     deeper = changed(pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
     reordered = make_model(order=("entailment", "neutral", "contradiction"), seed=2)
     vocabulary = json.loads((pair[1] / "tokenizer.json").read_text())["model"]
@@ -254,7 +254,7 @@ def test_average_models_rejects_invalid_requests(pair, tmp_path, capsys):
     (tmp_path / "there").mkdir()
     for models, options, message in (
         (pair[:1], {}, "expected at least two models, got 1"),
-        ((*pair, pair[0]), {"alphas": [0.5]}, "--alpha: expected none for 3 models, got 0.5"),
+        ((*pair, pair[0]), {"alphas": [0.5]}, "--alpha: expected no α for 3 models, got 0.5"),
         (pair, {"alphas": [1.5]}, "--alpha: expected a number from 0 to 1, got 1.5"),
         (pair, {"alphas": [float("nan")]}, "--alpha: expected a number from 0 to 1, got nan"),
         (pair, {"alphas": [0.5, 0.5]}, "--alpha: expected different numbers, got 0.5, 0.5"),
@@ -275,7 +275,7 @@ def test_average_models_without_head_are_rejected(pair, tmp_path):
     shutil.copytree(pair[1], headless)
     kept = {name: each for name, each in load_file(headless / "model.safetensors").items() if "classifier" not in name}
     save_file(kept, headless / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ModelError, match=r"hold no weights for .*classifier.*; expected a fine-tuned classifier"):
+    with pytest.raises(ModelError, match=r"contain no weights for .*classifier.*; expected a fine-tuned classifier"):
         average_models([pair[0], headless], tmp_path / "out")
 
 

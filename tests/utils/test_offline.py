@@ -46,7 +46,7 @@ def test_missing_corpus_is_reported_without_hub(endpoint, waits):
     with pytest.raises(
         readers.DataError, match=rf"org/pairs, split test: expected a local copy, got none, and {endpoint} cannot"
     ):
-        readers.open_hub("org/pairs", None, "test", "a" * 40)
+        readers.open_hub_table("org/pairs", None, "test", "a" * 40)
     assert sum(waits) <= 3, "the clients' own tries would take 23 s"
 
 

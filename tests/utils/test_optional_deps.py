@@ -46,8 +46,8 @@ def test_missing_package_error_names_extra():
     assert build_install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
         "pip install 'unbag[models]'"
     )
-    assert build_install_hint(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
-        "needs PyTorch"
+    assert build_install_hint(ImportError("requires PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
+        "requires PyTorch"
     )
     assert (
         build_install_hint(ModuleNotFoundError("No module named 'colorama'", name="colorama"))
@@ -88,5 +88,5 @@ def test_missing_tracker_error_names_extra(monkeypatch):
     from unbag.training.preflight import validate_trackers
 
     monkeypatch.setattr("unbag.data.text.tagging.is_package_installed", lambda name: False)
-    with pytest.raises(ImportError, match=r"to be installed: pip install 'unbag\[trackers\]' wandb$"):
+    with pytest.raises(ImportError, match=r"install them: pip install 'unbag\[trackers\]' wandb$"):
         validate_trackers(["tensorboard", "wandb"])

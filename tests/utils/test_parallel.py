@@ -90,7 +90,7 @@ def test_set_bytes_do_not_depend_on_processes_or_spans(tmp_path, monkeypatch, na
     data = _write(tmp_path / f"pairs.{kind}", _rows(60))
     made = []
     for number, (num_proc, span) in enumerate(HOW):
-        monkeypatch.setattr("unbag.data.sources.SPAN", span)
+        monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", span)
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
         assert len(open_data(data).spans) > num_proc or span == 500
@@ -109,7 +109,7 @@ def test_read_counts_equal_single_pass(tmp_path):
     record = export_challenge_set(
         SetRequest("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet"
     )
-    counted = open_data(data).count()
+    counted = open_data(data).count_rows()
     assert record["data"]["rows"] == counted["rows"] == 60
     assert record["examples"] + sum(record["data"]["excluded"].values()) == 60
     assert record["examples"] == len(set(pq.read_table(tmp_path / "a.parquet")["source_id"].to_pylist()))
@@ -118,7 +118,7 @@ def test_read_counts_equal_single_pass(tmp_path):
 
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_first_invalid_row_is_named_by_any_process(tmp_path, monkeypatch, num_proc):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
     rows = _rows(40)
     for number in (13, 33):
         rows[number]["label"] = "perhaps"
@@ -129,11 +129,11 @@ def test_first_invalid_row_is_named_by_any_process(tmp_path, monkeypatch, num_pr
 
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_duplicate_id_across_processes_is_named(tmp_path, monkeypatch, num_proc):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
     rows = _rows(40)
     rows[38]["id"] = "r2"
     data = _write(tmp_path / "pairs.jsonl", rows)
-    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: expected unique ids, got 'r2' for the second time"):
+    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: expected unique ids, got 'r2' twice"):
         loading.load("plain", data=data, num_proc=num_proc)
     assert len(loading.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
 
@@ -156,7 +156,7 @@ def _by_length(premises, hypotheses):
 
 
 def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 50)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 50)
     asked = {"data": demo.get_demo_file("validation"), "max_examples": 60, "lexical_baseline": False, "progress": False}
     found = []
     for num_proc in (1, 2):
@@ -190,7 +190,7 @@ def test_building_and_tagging_commands_have_num_proc(command):
 
 
 def test_command_output_does_not_depend_on_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.ROWS_PER_SPAN", 5)
     data = _write(tmp_path / "pairs.jsonl", _rows(40))
     files = []
     for n in ("1", "2"):

@@ -38,11 +38,14 @@ def get_challenge_set(name: str) -> ChallengeSet:
         challenge_set = _entry_points()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; for a set of "
-            "another package, install that package"
+            f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{_suggestion(name)}; "
+            "for a set from another package, install that package"
         )
     if challenge_set.name != name:
-        raise ValueError(f"{challenge_set.package}: expected to describe the set {name}, got {challenge_set.name}")
+        raise ValueError(
+            f"{challenge_set.package}: expected the description of the set {name}, got {challenge_set.name}; "
+            "correct the entry point"
+        )
     return challenge_set
 
 
@@ -55,7 +58,7 @@ def _suggestion(name: str) -> str:
 
 def list_text_set_names() -> list[str]:
     """List the names of the sets that can be built from unlabelled text, in evaluation order."""
-    return [each.name for each in list_in_evaluation_order() if each.from_text]
+    return [each.name for each in list_challenge_sets() if each.from_text]
 
 
 def find_challenge_set(name: str) -> ChallengeSet | None:
@@ -73,7 +76,7 @@ def get_display_name(name: str) -> str:
     return name if challenge_set is None else challenge_set.title
 
 
-def list_in_evaluation_order() -> list[ChallengeSet]:
+def list_challenge_sets() -> list[ChallengeSet]:
     """List all challenge sets in evaluation order. Sets that are cheap to build and to predict come first."""
     return sorted(map(get_challenge_set, list_set_names()), key=lambda each: (each.evaluation_order, each.name))
 

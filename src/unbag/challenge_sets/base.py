@@ -1,4 +1,4 @@
-"""The description of a challenge set, which evaluation, tables, reports and Hub code read."""
+"""Description of a challenge set, used by evaluation, tables, reports and Hub code."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
@@ -17,16 +17,16 @@ from unbag.scoring.nested import iter_estimates
 from unbag.scoring.skill import PredictionCredits, skill_score
 
 LAST: Final = 1_000
-"""Default position of a set in an order: after all sets that declare one."""
+"""Default position of a set: after all sets that declare a position."""
 
 DEFAULT_SAMPLE: Final = 1_000
-"""Default number of source examples that the suite draws from a set."""
+"""Default number of source examples per set in the suite."""
 
 SKILL: Final = "skill"
-"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if it is undefined."""
+"""Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if the score is undefined."""
 
 VERIFICATION: Final = "verification"
-"""Key of the verifier's scores (`scoring.verification`) in the scores of sets that have them; None if undefined."""
+"""Key of the verifier metrics (`scoring.verification`) in the scores of sets that have them; None if undefined."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
@@ -45,7 +45,7 @@ class Quantity:
         path: Path in the scores (`scoring.nested`); "" if `compute` derives the number from the scores.
         higher_is_better: Whether higher values are better.
         roles: Places where the number is shown.
-        counterparts: Columns of the papers' tables that report the same number.
+        published_columns: Columns of the papers' tables that report the same number.
         compute: Function from the scores to the number, or to None if the scores lack it.
         limits: Smallest and largest possible value.
     """
@@ -55,7 +55,7 @@ class Quantity:
     path: str = ""
     higher_is_better: bool = True
     roles: frozenset[Role] = frozenset()
-    counterparts: tuple[Counterpart, ...] = ()
+    published_columns: tuple[PublishedColumn, ...] = ()
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
 
@@ -70,7 +70,7 @@ def build_roles(*names: Role) -> frozenset[Role]:
 
 
 DIFFERENCE: Final = (-1.0, 1.0)
-"""Limits of a difference between two shares."""
+"""Bounds of a difference between two shares."""
 
 SCORE: Final = Quantity(
     "skill",
@@ -79,7 +79,7 @@ SCORE: Final = Quantity(
     roles=build_roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # unbounded below: the denominator 1 - reference may be close to 0
 )
-"""The skill score (`scoring.skill`), which represents every set where one number is needed."""
+"""The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
 
 
 VERIFIER: Final = (
@@ -90,10 +90,10 @@ VERIFIER: Final = (
     Quantity("false_contradiction", "false contradiction", f"{VERIFICATION}.false_contradiction", False),
     Quantity("brier", "Brier score", f"{VERIFICATION}.calibration.brier", False),
 )
-"""The numbers of a model as a verifier (`scoring.verification`). They have no role: tables show them where named."""
+"""The verifier metrics of a model (`scoring.verification`). Tables show them only on request."""
 
 
-class Measurement(NamedTuple):
+class MeasuredMetric(NamedTuple):
     """A metric with its value, 95 % confidence interval and number of examples."""
 
     quantity: Quantity
@@ -106,27 +106,27 @@ class ChallengeSet:
 
     The package of the set has four more modules, which are imported on first use:
 
-    - `scores.py`: `compute_<name>_scores(columns, answers, *, resamples, partial)`, and
-      `compute_<name>_credits(columns, answers)`, the input of the skill score. The optional
+    - `scores.py`: `compute_<name>_scores(columns, predictions, *, resamples, partial)`, and
+      `compute_<name>_credits(columns, predictions)`, the input of the skill score. The optional
       `select_<name>_decisive_rows(columns)` selects the rows that the skill score uses. This module needs only numpy.
     - `table.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
       with the main scores.
-    - `figures.py`: `iter_set_measures(scores)`, tuples of name, meaning and estimate, and `build_figures(group)`.
+    - `figures.py`: `iter_set_metrics(scores)`, tuples of name, meaning and estimate, and `build_figures(group)`.
     - `examples.py`: `RULE`, the selection rule as text; `MARKS`, the meanings of highlighted words;
-      `select_examples(rows, answers)`; `iter_candidates(rows, answers)`, which depends only on the rows and provides
-      the first example of the report.
+      `select_examples(rows, predictions)`; `iter_candidates(rows, predictions)`, which depends only on the rows and
+      provides the first example of the report.
 
     Attributes:
         name: Name in commands.
         title: Display name of one or two words, used everywhere except in commands.
         question: Question that the set answers about a model.
         paper: Source paper, with its address.
-        figures_from: Name in `papers` of the paper whose figures are shown beside a model's scores.
+        reference_paper: Name in `papers` of the paper whose figures are shown beside a model's scores.
         metrics: Modules of `metrics/` that read the set's columns. The first one computes its scores.
         package: Python package of the modules above.
         builder: `datasets` builder, as `module:Class`.
         columns: Columns that the metric needs beside the label.
-        more_columns: Columns that the metric also uses where complete rows are available.
+        optional_columns: Columns that the metric also uses where complete rows are available.
         quantities: Numbers of the scores that are shown elsewhere, in display order.
         sample: Number of source examples that the suite draws.
         sample_options: Options that the suite sets if the user gives none of them.
@@ -142,7 +142,7 @@ class ChallengeSet:
         has_verification: Whether entailment against the rest has a meaning on its rows: their labels are gold labels of
             the pairs as shown, and some are entailment. Its scores then include those of a verifier.
         from_text: Whether the set can be made from the sentences of a text, without labels and hypotheses. Its builder
-            then reads each sentence as a pair with itself, labelled entailment (`data.own_text`).
+            then reads each sentence as a pair with itself, labelled entailment (`data.user_text`).
         corpus_pairs: Column values of the rows that are unchanged, unselected pairs of the corpus; empty for all
             rows, None for no rows. The label order of a file of predictions is checked on them
             (`evaluation.label_check.check_corpus_rows`).
@@ -152,12 +152,12 @@ class ChallengeSet:
     title: str
     question: str
     paper: str
-    figures_from: str = ""
+    reference_paper: str = ""
     metrics: tuple[str, ...] = ()
     package: str
     builder: str
     columns: tuple[str, ...] = ()
-    more_columns: tuple[str, ...] = ()
+    optional_columns: tuple[str, ...] = ()
     quantities: tuple[Quantity, ...]
     sample: int = DEFAULT_SAMPLE
     sample_options: Mapping[str, Any] = field(default_factory=dict)
@@ -191,18 +191,18 @@ class ChallengeSet:
         verifier = VERIFIER if self.has_verification else ()
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities, *verifier)}
 
-    def list_measurements(self, scores: Scores, role: Role) -> list[Measurement]:
+    def list_metric_values(self, scores: Scores, role: Role) -> list[MeasuredMetric]:
         """List the metrics that have a role, with their values. Metrics without a value are omitted."""
         return list(self._iter_measurements(scores, role))
 
-    def get_skill_score(self, scores: Scores) -> Measurement | None:
+    def get_skill_score(self, scores: Scores) -> MeasuredMetric | None:
         """Look up the skill score, the main score of the set. Return None if it is undefined."""
         return next((each for each in self._iter_measurements(scores, "quoted") if each.quantity is SCORE), None)
 
     def score_rows(
         self,
         rows: Any,
-        answers: SetPredictions,
+        predictions: SetPredictions,
         lexical: SetPredictions | None = None,
         shuffled: Sequence[SetPredictions] = (),
         *,
@@ -213,31 +213,33 @@ class ChallengeSet:
 
         Args:
             rows: Rows of the set, a `datasets.Dataset` of n rows.
-            answers: Predictions of the model, n rows.
+            predictions: Predictions of the model, n rows.
             lexical: Predictions of the lexical baseline, n rows; None if it was not run.
             shuffled: Predictions of the model for the decisive rows with shuffled words
                 (`challenge_sets.perturbations.shuffled`), one entry per draw.
             lexical_model: Record of the lexical baseline.
             entailment: Probability of entailment of each row, shape (n,), for the scores of a verifier; default: those
-                of `answers` (`verifier_scores`).
+                of `predictions` (`verifier_scores`).
         """
         from unbag.data.columns import read_values
 
-        answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
-        columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
-        scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, answers)
+        predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
+        columns = {name: read_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
+        scores: Scores = getattr(self.import_set_module("scores"), f"compute_{self.name}_scores")(columns, predictions)
         credits_of: Any = getattr(self.import_set_module("scores"), f"compute_{self.name}_credits", None)
 
         def worth(given: SetPredictions) -> PredictionCredits:
-            credits: PredictionCredits = credits_of(columns, given.in_space(answers.label_space))
-            return credits if credits.names is not None else credits._replace(names=answers.label_space)
+            credits: PredictionCredits = credits_of(columns, given.to_label_space(predictions.label_space))
+            return credits if credits.names is not None else credits._replace(names=predictions.label_space)
 
-        own = None if credits_of is None else worth(answers)
+        own = None if credits_of is None else worth(predictions)
         verified: dict[str, Any] = {}
         if self.has_verification:
             # The sources of the skill score, so that paired tests resample both over the same examples.
             sources = read_values(rows, "source_id") if own is None else own.source
-            verified[VERIFICATION] = compute_verifier_scores(columns["label"], answers, sources, entailment=entailment)
+            verified[VERIFICATION] = compute_verifier_scores(
+                columns["label"], predictions, sources, entailment=entailment
+            )
         if own is None:  # a set of another package may define no skill score
             return {**scores, **verified}
 
@@ -245,7 +247,8 @@ class ChallengeSet:
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
         control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
         votes = [
-            [int(answers.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())
+            [int(predictions.label_positions[vote]) for vote in labels]
+            for labels in columns.get("annotator_labels", ())
         ]
         beyond = skill_score(
             own,
@@ -266,7 +269,7 @@ class ChallengeSet:
         decisive = getattr(self.import_set_module("scores"), f"select_{self.name}_decisive_rows", None)
         if decisive is None:
             return np.ones(len(rows), dtype=np.bool_)
-        columns = {name: read_values(rows, name) for name in (*self.columns, *self.more_columns)}
+        columns = {name: read_values(rows, name) for name in (*self.columns, *self.optional_columns)}
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
 
@@ -279,8 +282,8 @@ class ChallengeSet:
         module, _, name = self.builder.partition(":")
         return getattr(import_module(module), name)
 
-    def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[Measurement]:
+    def _iter_measurements(self, scores: Scores, role: Role) -> Iterator[MeasuredMetric]:
         for quantity in self.list_quantities_with_role(role):
             estimate = quantity.get_estimate(scores)
             if estimate is not None and estimate.value is not None:
-                yield Measurement(quantity, estimate)
+                yield MeasuredMetric(quantity, estimate)

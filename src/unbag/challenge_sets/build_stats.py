@@ -1,4 +1,4 @@
-"""Counts stored beside a set's rows during a build. Each process writes its own files, one per span of rows."""
+"""Counts stored with the rows during a build. Each process writes separate files, one per span of rows."""
 
 import json
 from collections import Counter
@@ -38,7 +38,7 @@ def iter_examples(source: PairSource, start: int, stop: int | None, folder: Path
     """Iterate over the labelled pairs of a span of rows. Row counts and digests of the ids are stored in `folder`."""
     counts: Counter[str] = Counter()
     with DigestFile(_ids(folder, start)) if source.has_ids else nullcontext() as ids:
-        for example in source.examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
+        for example in source.iter_examples(start, stop, counts=counts, id_callback=None if ids is None else ids.add):
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example
@@ -63,8 +63,8 @@ def validate_unique_ids(source: PairSource, folder: Path) -> None:
     """
     files = [*folder.glob(_ids(folder, "*").name)]
     if has_possible_duplicates(files):
-        # Equal digests may be a collision; `count` compares the ids themselves and raises.
-        source.count()
+        # Equal digests may be a collision; `count_rows` compares the ids themselves and raises.
+        source.count_rows()
     for file in files:
         file.unlink()
 

@@ -1,4 +1,4 @@
-"""The base class of all builders, and our part of the cache key of `datasets`."""
+"""Base class of all builders, and the unbag part of the `datasets` cache key."""
 
 import hashlib
 import os
@@ -19,11 +19,11 @@ from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.own_text import list_text_files
 from unbag.data.readers import is_hub_id, open_file, resolve_hub_commit
-from unbag.data.sources import LONGEST_SENTENCE, Example, PairSource, validate_corpus_names
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example, PairSource, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
+from unbag.data.user_text import list_text_files
 from unbag.utils import checksums, parallel
 from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import validate_file
@@ -32,13 +32,13 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
     *(
         f"data/{name}"
-        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "own_text.py", "text")
+        for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "user_text.py", "text")
     ),
     *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
     *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
-"""Code that determines the rows of a set. A change to any of these files invalidates every cached set."""
+"""Source files that determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
@@ -62,13 +62,13 @@ def compute_builder_hash(builder_file: str, config: type[SourceConfig], options:
         except PackageNotFoundError:
             digest.update(b"absent")
     for option in config.FILES:
-        for path in list_named_files(options.get(option) or getattr(config, option)):
+        for path in list_option_files(options.get(option) or getattr(config, option)):
             for file in _files(path) if path.is_dir() else [validate_file(path)]:
                 digest.update(f"{option}\0{file.relative_to(path)}\0{hash_file(file)}\n".encode())
     return digest.hexdigest()
 
 
-def list_named_files(value: Any) -> list[Path]:
+def list_option_files(value: Any) -> list[Path]:
     """List the existing files and folders that an option names. Hub repositories and corpora are omitted."""
     # No `isinstance(…, Path)` here: `datasets` replaces `Path` in a builder's module by a class of its own.
     names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
@@ -79,8 +79,8 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
-Made = Literal["sentences", "labels"]
-"""Parts of a pair that have creators."""
+PairPart = Literal["sentences", "labels"]
+"""Parts of a pair with creators in the dataset card."""
 
 _MACHINE: Final = "machine-generated"
 _UNNAMED_SPLIT: Final = "data"  # the split of a file, which has no name of its own
@@ -101,9 +101,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         EXAMPLE_ID: Column that identifies the example of a row: `source_id`, or another one for a set in which several
             examples share a source.
         CITATION: BibTeX of the set's paper. The citation of the corpus is appended.
-        UNFIT: Reason why the set excludes labelled examples, as a phrase after a number ("too short to permute").
-        EVALUATED: Split that models are evaluated on, if the set has several.
-        LONGEST: Maximum number of characters of a sentence; None for a set that does not tokenize.
+        EXCLUSION_REASON: Reason why the set excludes labelled examples, as a phrase after a number, e.g. "too short to
+            permute".
+        EVALUATION_SPLIT: Split that models are evaluated on, if the set has several.
+        MAX_SENTENCE_CHARACTERS: Maximum number of characters of a sentence; None for a set that does not tokenize.
         MACHINE_MADE: Parts of a pair, sentences or labels, that the set generates itself.
         LABEL_NAMES: Names of the gold label ids, for a set with labels of its own; None for those of the corpus.
     """
@@ -111,10 +112,10 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     SCHEMA: ClassVar[pa.Schema]
     EXAMPLE_ID: ClassVar[str] = "source_id"
     CITATION: ClassVar[str]
-    UNFIT: ClassVar[str] = "unfit"
-    EVALUATED: ClassVar[str | None] = None
-    LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
-    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
+    EXCLUSION_REASON: ClassVar[str] = "unfit"
+    EVALUATION_SPLIT: ClassVar[str | None] = None
+    MAX_SENTENCE_CHARACTERS: ClassVar[int | None] = MAX_SENTENCE_CHARACTERS
+    MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset()
     LABEL_NAMES: ClassVar[Sequence[str] | None] = None
 
     _span: int  # first row of the span of the source that `tables` is processing
@@ -130,7 +131,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             if is_hub_id(name):  # a branch may move, so the cache key needs the commit
                 kwargs["revision"] = resolve_hub_commit(name, kwargs.get("revision") or "main")
         for option in self.BUILDER_CONFIG_CLASS.FILES:
-            for path in list_named_files(kwargs.get(option)):
+            for path in list_option_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _FOLDER_MARKERS):
                     validate_file(path)  # rejects any other folder, which may be the whole disk, before it is hashed
         super().__init__(*args, **{"hash": compute_builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
@@ -159,11 +160,13 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             UnsuitablePairsError: If the data has two labels, and the set needs three.
         """
         config = self.config if split is None else replace(self.config, source_split=split)
-        source: PairSource = replace(config.open_pairs(streaming=streaming), longest=self.LONGEST)
+        source: PairSource = replace(
+            config.open_pairs(streaming=streaming), max_characters=self.MAX_SENTENCE_CHARACTERS
+        )
         if self.config.data and source.labels == TWO_WAY:
             if not self.has_two_label_config():
                 raise UnsuitablePairsError(
-                    f"{source.name}: expected three labels, to know which pairs contradict, got two "
+                    f"{source.name}: expected three labels, to identify contradictions, got two "
                     f"({', '.join(TWO_WAY)}); label the pairs {', '.join(LABELS[:-1])} or {LABELS[-1]}, or omit the set"
                 )
             self.info.features = build_features(self.SCHEMA, self.LABEL_NAMES or TWO_WAY)
@@ -174,7 +177,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
-    def validate_names(self) -> None:
+    def validate_resources(self) -> None:
         """Validate that all files, pipelines and corpora in the options exist and that the first labelled row is valid.
 
         Raises:
@@ -203,7 +206,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return {}
 
     def iter_requirements(self) -> Iterator[Requirement]:
-        """Iterate over the external resources that the rows are built from. Subclasses add their own."""
+        """Iterate over the external resources for building the rows. Subclasses add further resources."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
@@ -217,16 +220,16 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded, by reason. The reason `UNFIT` is omitted."""
+        """Count the labelled examples that were excluded, by reason. The reason `EXCLUSION_REASON` is omitted."""
         return {}
 
-    def list_creators(self) -> dict[Made, list[str]]:
+    def list_creators(self) -> dict[PairPart, list[str]]:
         """List the creators of the sentences and of the labels, for the dataset card.
 
         User-provided data adds no creators.
         """
         base = CORPORA.get(self.config.corpus)
-        sentences, labels = (base.sentences_by, base.labels_by) if base else ((), ())
+        sentences, labels = (base.sentence_creators, base.label_creators) if base else ((), ())
         made = (_MACHINE,)
         return {
             "sentences": [*sentences, *(made if "sentences" in self.MACHINE_MADE else ())],
@@ -319,7 +322,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         # Joined, so that the work that `tables` does before its first row is done once per process.
         for start, stop in _join_spans(spans):
             self._span = start
-            examples = source.examples(start, stop)
+            examples = source.iter_examples(start, stop)
             if self._is_prepared:
                 examples = build_stats.iter_examples(source, start, stop, Path(self._output_dir))
             for number, table in enumerate(self.iter_tables(source, examples)):

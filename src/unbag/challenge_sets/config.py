@@ -1,4 +1,4 @@
-"""The base class of all builder configs: the pairs that a challenge set is built from."""
+"""Base class of all builder configs: options for the source pairs of a challenge set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -7,9 +7,9 @@ from typing import Any, ClassVar, TypeVar
 import datasets
 
 from unbag.data.corpora import CORPORA, LANGUAGES, get_corpus
-from unbag.data.own_text import LANGUAGE, build_text_names, open_text
 from unbag.data.sources import PairSource, open_corpus, open_data
 from unbag.data.text.tagging import PIPELINE
+from unbag.data.user_text import LANGUAGE, build_text_names, open_text
 
 
 @dataclass
@@ -21,7 +21,7 @@ class SourceConfig(datasets.BuilderConfig):
         source_split: Split of the corpus or Hub data set.
         revision: Revision to use instead of the pinned one.
         data: File or Hub data set of your own. The fields below describe its format (`unbag.data.sources`).
-        text: Files or folders of your own text, or one Hub data set with a text column (`unbag.data.own_text`).
+        text: Files or folders of your own text, or one Hub data set with a text column (`unbag.data.user_text`).
         columns: Names that `data` uses for our columns.
         labels: Names of its label ids, or the meaning of each label (`E=entailment`).
         language: Language of its sentences, one of `data.corpora.LANGUAGES`.

@@ -1,4 +1,4 @@
-"""Agreement of the annotators on the pairs that a challenge set is built from, where the data has their labels."""
+"""Annotator agreement on the source pairs of a challenge set, if the data contains annotator labels."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -14,22 +14,22 @@ _BATCH: Final = 10_000  # rows read from disk at a time
 _DECIMALS: Final = 4
 _SENTENCES: Final = ("premise", "hypothesis")
 
-Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
+AnnotatorLabels = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
 """The gold label and the annotators' labels of each pair, by id, premise and hypothesis."""
 
 
-def collect_annotator_labels(sources: Iterable[PairSource]) -> Votes:
+def collect_annotator_labels(sources: Iterable[PairSource]) -> AnnotatorLabels:
     """Collect the gold label and the annotators' labels of all annotated examples."""
     return {
         (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
         for source in sources
-        for example in source.examples()
+        for example in source.iter_examples()
         if example.annotators
     }
 
 
 def compute_annotator_accuracy(
-    rows: Any, labels_of_pairs: Votes, id_column: str = "source_id"
+    rows: Any, labels_of_pairs: AnnotatorLabels, id_column: str = "source_id"
 ) -> Mapping[str, Any] | None:
     """Compute how often a single annotator gives the gold label, on the unmodified pairs of a set.
 

@@ -2,12 +2,14 @@
 
 import inspect
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.build_stats import LABELLED
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
@@ -17,6 +19,7 @@ from unbag.utils import parallel
 from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
+_MOST_REASONS: Final = 3  # reasons in the error for a set without rows
 
 
 def create_builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -49,9 +52,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
         raise _unknown_config_error(name, config, cls.builder_configs)
     config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(config_options)):
-        raise ValueError(
-            f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {config_options}"
-        )
+        raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; use {config_options}")
     validate_options(cls.BUILDER_CONFIG_CLASS, options)
     text_options = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
@@ -71,12 +72,12 @@ def _unknown_config_error(name: str, config: str, configs: Collection[str]) -> V
         corpus = CORPORA[requested]
         if corpus.is_two_way:
             return UnsuitablePairsError(
-                f"the {name} set needs contradictions, and {requested} has only the labels entailment and not "
+                f"the {name} set requires contradictions, but {requested} has only the labels entailment and not "
                 f"entailment; {others}"
             )
         if supported and corpus.language not in {CORPORA[each].language for each in supported}:
             return UnsuitablePairsError(
-                f"the {name} set cannot be built from {LANGUAGES[corpus.language]} pairs, as {requested} has; {others}"
+                f"the {name} set does not support {LANGUAGES[corpus.language]}, the language of {requested}; {others}"
             )
     question = suggest_name(config, configs) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
@@ -167,7 +168,7 @@ def resolve_config(
     config = corpus
     if config not in cls.builder_configs:
         chosen = corpora.get_corpus(corpus)
-        config = f"{corpus}-{chosen.split(split)}"
+        config = f"{corpus}-{chosen.resolve_split(split)}"
     elif split is not None:
         raise ValueError(
             f"the {name} set merges all splits of {corpus}: expected no split, got {split!r}; omit the split"
@@ -248,16 +249,21 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     if not any(rows):
         own = dataset_builder.config.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
-        read = dataset_builder.load_read_counts()
-        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | dataset_builder.get_exclusion_counts()
+        read, other = dataset_builder.load_read_counts(), dataset_builder.get_exclusion_counts()
+        counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
+        counts[dataset_builder.UNFIT] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
+        rejected = Counter({key: n for key, n in dataset_builder.load_build_counts().items() if ": " in key})
+        reasons = ", ".join(f"{key.partition(': ')[2]} ({n:,})" for key, n in rejected.most_common(_MOST_REASONS))
         own_data = dataset_builder.config.data and not dataset_builder.config.text
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
         raise UnsuitablePairsError(
-            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} can be used for this set, with "
+            f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set, "
+            "with "
             f"{options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
+            + (f"; most frequent reasons: {reasons}" if reasons else "")
             + ("; pass your documents with --text to use their sentences" if needs_text else "")
         )
 
@@ -282,8 +288,8 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
-    if dataset_builder.EVALUATED is not None:
-        return splits[dataset_builder.EVALUATED]
+    if dataset_builder.EVALUATION_SPLIT is not None:
+        return splits[dataset_builder.EVALUATION_SPLIT]
     [split] = splits.values()
     return split
 

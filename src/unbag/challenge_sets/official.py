@@ -1,4 +1,4 @@
-"""Sets with official configs, which read the authors' published pairs, beside configs that generate pairs."""
+"""Sets with official configs for the authors' published pairs, in addition to configs that generate pairs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import datasets
 
-from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
@@ -53,8 +53,8 @@ class OfficialConfig(SourceConfig):
             raise ValueError(_unexpected_file_message(self.name, self.file))
         if self.language != "en":
             raise ValueError(
-                f"language: expected English pairs (en), got {self.language!r}; the words that the set inserts are "
-                "English"
+                f"language: expected English pairs (en), got {self.language!r}; use English pairs, since the set "
+                "inserts English words"
             )
 
 
@@ -65,7 +65,7 @@ def _unexpected_file_message(config: str, file: object) -> str:
     )
 
 
-class OfficialSet(ChallengeSetBuilder):
+class OfficialSetBuilder(ChallengeSetBuilder):
     """Builder of a set that has configs with the authors' published pairs.
 
     Attributes:
@@ -76,7 +76,7 @@ class OfficialSet(ChallengeSetBuilder):
 
     FILE: ClassVar[PinnedFile]
     LICENSE: ClassVar[str]
-    CREATORS: ClassVar[Mapping[Made, Sequence[str]]]
+    CREATORS: ClassVar[Mapping[PairPart, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -108,7 +108,7 @@ class OfficialSet(ChallengeSetBuilder):
         source = open_data(path, columns=columns)
         return replace(source, name=OFFICIAL, license=self.LICENSE, origin=self.FILE.url, revision=self.FILE.sha256)
 
-    def list_creators(self) -> dict[Made, list[str]]:
+    def list_creators(self) -> dict[PairPart, list[str]]:
         """List the creators of the sentences and of the labels, for the dataset card."""
         if not self.config.is_official:
             return super().list_creators()

@@ -1,4 +1,4 @@
-"""Requests for challenge sets, and the sets built from them: rows with a record of their origin."""
+"""Requests for challenge sets, and the built sets: rows with a record of their origin."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import build_stats, human_agreement, loading
 from unbag.challenge_sets.perturbations import shuffled
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
-from unbag.challenge_sets.results import explain_damaged_records
+from unbag.challenge_sets.results import convert_record_errors
 from unbag.data import parquet
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.sources import EXCLUSION_REASONS
@@ -132,7 +132,7 @@ def create_validated_builder(request: SetRequest) -> Any:
         ValueError: If the set, the config or an option does not exist, or an option names a missing file or pipeline.
     """
     builder = loading.create_builder(request.name, request.config, **request.options)
-    builder.validate_names()
+    builder.validate_resources()
     return builder
 
 
@@ -163,10 +163,10 @@ def build_requested_set(request: SetRequest) -> BuiltSet:
             used.
     """
     builder = create_validated_builder(request)
-    return to_built_set(request, builder, loading.build_evaluated_split(builder))
+    return build_set_from_rows(request, builder, loading.build_evaluated_split(builder))
 
 
-def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
+def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
     """Draw the requested number of examples from built rows, and add the record of their origin.
 
     Args:
@@ -182,7 +182,7 @@ def to_built_set(request: SetRequest, builder: Any, rows: Any) -> BuiltSet:
     # Builders count the rare reasons only; the rest of the labelled examples without rows has the usual reason.
     unfit = counts[build_stats.LABELLED] - used - sum(other_reasons.values())
     excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
-    excluded |= {builder.UNFIT: unfit, **other_reasons}
+    excluded |= {builder.EXCLUSION_REASON: unfit, **other_reasons}
     load_options = builder.config.load_options()
     sampling = {}
     if request.max_examples is not None and request.max_examples < used:
@@ -268,9 +268,9 @@ def build_split_records(
         [(name, rows)] = rows_of.items()
         record = _record(built, rows, built.data)
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
-    # For a set with several splits, `UNFIT` counts examples of the other splits. The folder includes these.
+    # For a set with several splits, `EXCLUSION_REASON` counts examples of the other splits. The folder includes these.
     builder = challenge_sets.get_challenge_set(built.request.name).import_builder_class()
-    elsewhere = builder.UNFIT
+    elsewhere = builder.EXCLUSION_REASON
     excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
     examples = {name: count_distinct(rows, builder.EXAMPLE_ID) for name, rows in rows_of.items()}
     of_splits = {
@@ -338,14 +338,19 @@ def read_exported_set(path: Path) -> BuiltSet:
             rows than were written.
     """
     if not is_exported_set(validate_file(path)):
-        raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, got one without a record of a set")
+        raise DataError(
+            f"{path}: expected a Parquet file written by `unbag build`, got a file without a set record; build the "
+            "set again"
+        )
     try:
         parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({extract_first_line(error)}); build it again") from None
-    with explain_damaged_records(path):
+        raise DataError(
+            f"{path}: expected a readable file, got an error ({extract_first_line(error)}); build the set again"
+        ) from None
+    with convert_record_errors(path):
         return _parse_exported(path, table, record)
 
 
@@ -353,16 +358,19 @@ def _parse_exported(path: Path, table: Any, record: Mapping[str, Any]) -> BuiltS
     from datasets import Dataset
 
     if "language" not in record:
-        raise DataError(f"{path}: an earlier version of unbag wrote this file; build the set again")
+        raise DataError(
+            f"{path}: expected a file from the current version of unbag, got an older file; build the set again"
+        )
     schema = challenge_sets.get_challenge_set(record["set"]).import_builder_class().SCHEMA
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise DataError(
-            f"{path}: the columns {', '.join(missing)} of the set {record['set']} are missing; pass the file that "
-            "`unbag build` wrote as --set"
+            f"{path}: expected the columns {', '.join(missing)} of the set {record['set']}, got none; pass the "
+            "file written by `unbag build` as --set"
         )
     if hash_columns([table], _IDENTIFYING) != record["data"]["sha256"]:
         raise DataError(
-            f"{path}: the rows or their order differ from those that `unbag build` wrote; build the set again"
+            f"{path}: expected the rows written by `unbag build`, got different rows or another order; build the "
+            "set again"
         )
     return BuiltSet(
         request=SetRequest(record["set"], options={"data": str(path)}),

@@ -4,7 +4,7 @@ A result holds the scores of one model on one set, with the data, the options an
 
 The schemas require only the fields that every reader needs. Further fields may come from a later version or from the
 user. The fields that a set's own tables and figures read from its scores are in no schema, so
-`explain_damaged_records` guards the code that renders them.
+`convert_record_errors` guards the code that renders them.
 """
 
 import platform
@@ -276,7 +276,7 @@ def _first_nonfinite(record: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def explain_damaged_records(*paths: Path) -> Iterator[None]:
+def convert_record_errors(*paths: Path) -> Iterator[None]:
     """Context manager that converts errors from corrupted records to an error that names the files.
 
     Raises:
@@ -286,9 +286,9 @@ def explain_damaged_records(*paths: Path) -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ValueError(
-            f"{', '.join(map(str, paths))}: the record cannot be read to its end ({type(error).__name__}: "
-            f"{extract_first_line(error, max_length=200)}); it is corrupted or from another version of unbag: evaluate "
-            "again"
+            f"{', '.join(map(str, paths))}: the record cannot be read completely ({type(error).__name__}: "
+            f"{extract_first_line(error, max_length=200)}); it is corrupted or from another version of unbag; "
+            "evaluate again"
         ) from error
 
 
@@ -431,7 +431,7 @@ def _parse_estimates(value: Any) -> Any:
     """Convert objects with the fields of an `Estimate` into estimates, at every depth."""
     if isinstance(value, dict):
         if set(value) == set(Estimate._fields):
-            return Estimate(**value)  # unvalidated types: `explain_damaged_records` guards their use
+            return Estimate(**value)  # unvalidated types: `convert_record_errors` guards their use
         return {key: _parse_estimates(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_parse_estimates(item) for item in value]

@@ -1,4 +1,4 @@
-"""Requests for sets from their names and the choice of pairs, for commands and for the Python API."""
+"""Requests for sets, built from set names and source pairs, for commands and the Python API."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import corpora
-from unbag.data.own_text import LANGUAGE, list_text_files
+from unbag.data.user_text import LANGUAGE, list_text_files
 from unbag.utils.options import validate_options
 
 
@@ -83,7 +83,7 @@ class PairSelection:
                 raise OptionError(_unknown_option_message(bare, candidates))
         if self.data is None and self.text is None and on_failure is not None:
             # An unknown corpus or split raises: it is a mistake of the user, not a reason to skip every set.
-            corpora.get_corpus(self.corpus or loading.DEFAULT_CORPUS).split(self.split)
+            corpora.get_corpus(self.corpus or loading.DEFAULT_CORPUS).resolve_split(self.split)
         seed = {} if self.seed is None else {"seed": self.seed}
         requests = []
         for name in names:
@@ -102,10 +102,22 @@ class PairSelection:
                         raise
                     on_failure(Failure(name, loading.UnsuitablePairsError(str(error))))
                     continue
+            self._validate_official_file(name, config, values)
             requests.append(SetRequest(name, config, values | where, self.max_examples, **seed))
         return requests
 
-    def is_given(self) -> bool:
+    def _validate_official_file(self, name: str, config: str | None, values: Mapping[str, Any]) -> None:
+        """Validate that a set with an authors' file is the set of the authors' pairs, before any set is built."""
+        official = loading.get_official_config(name)
+        if official is None or "file" not in values or (config or "").startswith(official):
+            return
+        source = "--text" if self.text is not None else "--data" if self.data is not None else f"--corpus {self.corpus}"
+        raise OptionError(
+            f"--official-file (option file of {name}): expected the authors' pairs, got {source}, from which {name} is "
+            f"generated; omit --official-file, or {source}"
+        )
+
+    def has_explicit_values(self) -> bool:
         """Check whether any field differs from its default."""
         return self != PairSelection(read=self.read)
 
@@ -131,7 +143,7 @@ class PairSelection:
                 raise OptionError(f"{given}: expected together with --data, got no data; pass --data, or omit {given}")
             return {}
         if self.corpus is not None:
-            raise OptionError("expected one of --corpus and --data, got both; remove one")
+            raise OptionError("expected one of --corpus and --data, got both; omit one of them")
         where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
         if self.columns:
             where["columns"] = dict(self.columns)
@@ -142,9 +154,9 @@ class PairSelection:
     def _where_text(self) -> dict[str, Any]:
         """Collect the options that describe a user-provided text."""
         if self.corpus is not None or self.data is not None:
-            raise OptionError("expected one of --corpus, --data and --text, got several; keep one")
+            raise OptionError("expected one of --corpus, --data and --text, got several; pass only one")
         if self.labels:
-            raise OptionError("labels: expected none with a text, which has no labels; omit labels")
+            raise OptionError("labels: expected no labels with a text, which has none; omit labels")
         if self.language not in (None, LANGUAGE):
             raise OptionError(
                 f"language: expected {LANGUAGE} with a text, got {self.language}; only English texts are supported; "

@@ -1,4 +1,4 @@
-"""The default suite: a sample of every challenge set, small enough for a small model in minutes on a laptop.
+"""Default suite: a sample of every challenge set, which a small model evaluates in minutes on a laptop.
 
 A source example is drawn together with all rows made from it, e.g. all permutations. The draw depends only on the seed
 and the example's id (`build_suite_request`), not on the number of processes or the other sets of the run.
@@ -20,7 +20,7 @@ def list_suite_sets(*, from_text: bool = False) -> list[str]:
     """
     if from_text:
         return challenge_sets.list_text_set_names()
-    return [each.name for each in challenge_sets.list_in_evaluation_order()]
+    return [each.name for each in challenge_sets.list_challenge_sets()]
 
 
 def build_suite_request(name: str) -> SetRequest:

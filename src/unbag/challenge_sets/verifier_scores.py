@@ -1,4 +1,4 @@
-"""The scores of a model as a verifier, on the rows of a challenge set: entailment against the rest."""
+"""Verifier metrics of a model on the rows of a challenge set: entailment versus the rest."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from unbag.scoring.verification import VerificationScores, VerifierPredictions, 
 
 def compute_verifier_scores(
     labels: ArrayLike,
-    answers: SetPredictions,
+    predictions: SetPredictions,
     sources: Sequence[Hashable] | NDArray[Any],
     *,
     entailment: NDArray[np.float64] | None = None,
@@ -28,26 +28,26 @@ def compute_verifier_scores(
 
     Args:
         labels: Gold label ids, shape (n,).
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         sources: Source of each row, n hashable values.
-        entailment: Probability of entailment, shape (n,); default: the column of `answers`. A model with one output
-            has its own, since `answers` are centred at its threshold.
+        entailment: Probability of entailment, shape (n,); default: the column of `predictions`. A model with one output
+            has its own, since `predictions` are centred at its threshold.
         resamples: Number of bootstrap resamples.
 
     Returns:
         The scores. None if the rows are all entailed or all not entailed, or if the model detects only contradictions.
     """
-    space = tuple(answers.label_space)
+    space = tuple(predictions.label_space)
     if ENTAILMENT not in space:
         return None
-    gold, predicted = answers.gold(labels), answers.predicted
+    gold, predicted = predictions.to_label_positions(labels), predictions.predicted
     entailed = space.index(ENTAILMENT)
     scores: NDArray[np.float64] | None = entailment
-    if scores is None and answers.has_probabilities:
-        scores = answers.probabilities[:, entailed].astype(np.float64)
+    if scores is None and predictions.has_probabilities:
+        scores = predictions.probabilities[:, entailed].astype(np.float64)
     if scores is not None:
-        if answers.unanswered is not None:
-            scores = np.where(answers.unanswered, 0.0, scores)
+        if predictions.unanswered is not None:
+            scores = np.where(predictions.unanswered, 0.0, scores)
         # A softmax in float32 may exceed 1 by its last digit.
         scores = np.clip(scores, 0.0, 1.0)
     contradicted = space.index(CONTRADICTION) if CONTRADICTION in space else None

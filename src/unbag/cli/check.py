@@ -94,7 +94,7 @@ def check(
       unbag check MODEL-int8 --no-worse-than runs/fp32 --max plain:changed_labels=.01
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
-    from unbag.challenge_sets.results import FILE, explain_damaged_records, read_results
+    from unbag.challenge_sets.results import FILE, convert_record_errors, read_results
     from unbag.evaluation import gates, parity
     from unbag.evaluation.quantities import CHANGED_LABELS
     from unbag.evaluation.verdict import compute_model_verdict
@@ -139,7 +139,7 @@ def check(
         return
     notes: list[str] = []
     compared: list[parity.ChangedLabels] = []
-    with explain_damaged_records(run, *([] if before is None else [before])):
+    with convert_record_errors(run, *([] if before is None else [before])):
         results = gates.select_results_of_single_model(read_results(run), str(run))
         checked = gates.check_bounds(results, [each for each in bounds if each not in parity_bounds])
         if before is not None:

@@ -46,11 +46,11 @@ def compare(
       unbag compare runs/a runs/b --format latex > table.tex
     """
     validate_output_form(form, as_json=as_json)
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.evaluation import comparison
     from unbag.reports.comparison import build_comparison_view, export_comparison
 
-    with explain_damaged_records(*paths):
+    with convert_record_errors(*paths):
         compared = comparison.compare(
             *paths, across_data=across_data, quantities=metric or (), level=significance_level
         )

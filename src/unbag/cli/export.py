@@ -105,7 +105,7 @@ def _export_records(
 
     The timestamp of a record is the modification time of the newest results file.
     """
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.integrations.every_eval_ever import EvaluationAuthor, export_records
     from unbag.utils.hub_names import validate_push_repo
 
@@ -115,7 +115,7 @@ def _export_records(
         raise typer.BadParameter(
             f"--hub: expected an organization, got the repository {hub}; remove the repository name"
         )
-    with explain_damaged_records(*runs):
+    with convert_record_errors(*runs):
         results = read_results(runs)
         return export_records(
             results,

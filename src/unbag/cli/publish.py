@@ -326,9 +326,9 @@ def results(
         raise typer.BadParameter(
             f"--repo-id: expected the evaluated model ORG/MODEL, got {options.repo_id!r}; add the repository name"
         )
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
 
-    with explain_damaged_records(*files):
+    with convert_record_errors(*files):
         results = read_results(files)
         publication = build_model_results_publication(
             options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
@@ -352,10 +352,10 @@ def results_dataset(
 
       unbag publish results-dataset runs/results.json --repo-id ORG --yes
     """
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.results_dataset import NAME, build_results_publication
 
-    with explain_damaged_records(*files):
+    with convert_record_errors(*files):
         rows = build_results_publication(options.resolve_repo(NAME), read_results(files), model=model)
     publish_all([rows], options)
 
@@ -435,7 +435,7 @@ def build_model_publication(
     with_code: bool = False,
 ) -> "Publication":
     """Build the publication of a trained model, with the options of `unbag publish model`."""
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
     from unbag.hub.model import build_averaged_publication, build_checkpoint_publication, find_base_model, is_averaged
@@ -450,7 +450,7 @@ def build_model_publication(
         results = [folder / _EVALUATION] if (folder / _EVALUATION).is_dir() else []
         if results and not compare_with and (folder / _BEFORE).is_dir():
             compare_with = [folder / _BEFORE]
-    with explain_damaged_records(folder, *results, *compare_with):
+    with convert_record_errors(folder, *results, *compare_with):
         own_results = read_results(results)
         about = fetch_result_context(own_results, sets_org or repo.partition("/")[0], map(locate_results_file, results))
         shared: dict[str, Any] = {"results": own_results, "compare_with": read_results(compare_with)}
@@ -577,7 +577,7 @@ def everything(
     """
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import Failure
-    from unbag.challenge_sets.results import explain_damaged_records
+    from unbag.challenge_sets.results import convert_record_errors
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
     from unbag.hub.dataset import build_dataset_publication
 
@@ -586,7 +586,7 @@ def everything(
             f"--repo-id: expected an organization for several repositories, got {options.repo_id!r}; remove the name"
         )
     if results:
-        with explain_damaged_records(*results):
+        with convert_record_errors(*results):
             stored = read_results(results)  # Validate first, because building sets takes long.
     failures: list[Failure] = []
     publications: list[Publication] = []
@@ -610,7 +610,7 @@ def everything(
                 failures.append(Failure(pair_space.NAME, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
-            with explain_damaged_records(*results):
+            with convert_record_errors(*results):
                 publications.append(results_dataset.build_results_publication(rows, stored))
             publications.append(leaderboard.build_leaderboard_space(options.resolve_repo(leaderboard.NAME), rows))
         # A pull request adds no content before it is merged, so the collection is unchanged.

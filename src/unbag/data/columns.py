@@ -15,12 +15,12 @@ from unbag.utils.duplicates import DigestFile, has_possible_duplicates
 
 PAIR: Final = (
     ("id", pa.string()),  # unique
-    ("source_id", pa.string()),  # id of the example from which the row is derived
+    ("source_id", pa.string()),  # id of the source example of the row
     ("premise", pa.string()),
     ("hypothesis", pa.string()),
     ("label", pa.int64()),
 )
-"""Columns that all sets have. The columns of a specific set follow them."""
+"""Columns of all sets. Set-specific columns follow these."""
 
 _DECIMALS: Final = b"decimals"  # the key in a field's metadata
 
@@ -39,16 +39,16 @@ def declare_float_field(name: str, decimals: int) -> pa.Field:
 
 
 def get_decimals(field: pa.Field) -> int:
-    """Look up the number of decimals of a column declared with `real`.
+    """Look up the number of decimals of a column declared with `declare_float_field`.
 
     Raises:
-        KeyError: If the column was not declared with `real`.
+        KeyError: If the column was not declared with `declare_float_field`.
     """
     return int((field.metadata or {})[_DECIMALS])
 
 
 def round_to_field(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
-    """Round values to the decimals of their column, so that they are equal to decimal literals such as 0.7.
+    """Round values to the declared decimals of a column, so that they equal decimal literals such as 0.7.
 
     >>> round_to_field(np.array([0.70004, 1 / 3]), declare_float_field("lms", 4)).tolist()
     [0.7, 0.3333]
@@ -58,13 +58,13 @@ def round_to_field(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
 
 
 ROWS_PER_TABLE: Final = 10_000
-"""Number of rows in memory at a time (some MB)."""
+"""Number of rows in memory at the same time (a few MB)."""
 
 
 def iter_tables(
     rows: Iterable[Mapping[str, Any]], schema: pa.Schema, *, size: int = ROWS_PER_TABLE
 ) -> Iterator[pa.Table]:
-    """Convert rows to tables with `size` rows each; the last table may be smaller."""
+    """Convert rows to tables of `size` rows. The last table may be smaller."""
     stream = iter(rows)
     while batch := list(islice(stream, size)):
         yield pa.Table.from_pylist(batch, schema=schema)

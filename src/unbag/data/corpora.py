@@ -84,7 +84,7 @@ class Corpus:
         name: Name for `--corpus`.
         hub_id: Dataset repository on the Hub.
         config: Config of the repository.
-        revision: Commit to read, or a ref if `contents` pins the rows.
+        revision: Commit to read, or a ref if `row_hashes` pins the rows.
         splits: Names of the splits; the first one is evaluated by default.
         train, validation, test: Splits with training, validation and test data. The test splits of MNLI and OCNLI have
             no labels. MNLI uses its mismatched pairs as test data. OCNLI uses its validation pairs as test data and has
@@ -95,9 +95,9 @@ class Corpus:
         license: SPDX id, or the Hub's name of the license. Challenge sets derived from the corpus inherit it.
         license_link: URL of the license text, if the Hub has no name for the license.
         citation: BibTeX.
-        labels_by, sentences_by: Creators of the labels and the sentences, with the Hub's values for dataset cards.
-        label_meanings: unbag's names of textual labels that have a special meaning in this corpus.
-        contents: sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
+        label_creators, sentence_creators: Creators of the labels and the sentences, with the Hub's values for dataset
+        cards. label_meanings: unbag's names of textual labels that have a special meaning in this corpus. row_hashes:
+        sha256 of the rows of each split (`unbag.utils.hashing`), for a corpus without a stable commit.
     """
 
     name: str
@@ -117,17 +117,17 @@ class Corpus:
     label_meanings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     language: str = "en"
     license_link: str = ""
-    labels_by: tuple[str, ...] = ("crowdsourced",)
-    sentences_by: tuple[str, ...] = ("crowdsourced",)
-    contents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    label_creators: tuple[str, ...] = ("crowdsourced",)
+    sentence_creators: tuple[str, ...] = ("crowdsourced",)
+    row_hashes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def is_two_way(self) -> bool:
         """Whether the gold labels are `entailment` and `not_entailment`, which is neutral or contradiction."""
         return NOT_ENTAILMENT in self.labels
 
-    def split(self, name: str | None) -> str:
-        """Validate the name of a split. None is the default split.
+    def resolve_split(self, name: str | None) -> str:
+        """Validate the name of a split; None resolves to the default split.
 
         Raises:
             ValueError: If the corpus has no such split.
@@ -135,7 +135,9 @@ class Corpus:
         if name is None:
             return self.splits[0]
         if name not in self.splits:
-            raise ValueError(f"--split: expected a split of {self.name} ({', '.join(self.splits)}), got {name!r}")
+            raise ValueError(
+                f"--split: expected a split of {self.name}, got {name!r}; use one of {', '.join(self.splits)}"
+            )
         return name
 
 
@@ -164,7 +166,7 @@ _ALL: Final = (
         license="other",  # OANC, CC BY 3.0, CC BY-SA 3.0 and MIT, by genre
         license_link="https://huggingface.co/datasets/nyu-mll/multi_nli#licensing-information",
         citation=MNLI,
-        sentences_by=("found", "crowdsourced"),
+        sentence_creators=("found", "crowdsourced"),
     ),
     Corpus(
         name="anli",
@@ -177,13 +179,13 @@ _ALL: Final = (
         test=("test_r1", "test_r2", "test_r3"),
         license="cc-by-nc-4.0",
         citation=ANLI,
-        sentences_by=("found", "crowdsourced"),
+        sentence_creators=("found", "crowdsourced"),
     ),
     Corpus(
         name="sick",
         hub_id="RobZamp/sick",
         config="default",
-        revision="refs/convert/parquet",  # the Hub's automatic conversion is a moving ref, so `contents` pins the rows
+        revision="refs/convert/parquet",  # The Hub's automatic conversion is a moving ref; `row_hashes` pins the rows.
         splits=("test", "validation", "train"),
         train=("train",),
         validation=("validation",),
@@ -192,7 +194,7 @@ _ALL: Final = (
         hypothesis="sentence_B",
         license="cc-by-nc-sa-3.0",
         citation=SICK,
-        contents=MappingProxyType(
+        row_hashes=MappingProxyType(
             {
                 "test": "00ab2fcceff82950387143d24b58dc82d997df4ff7ddc8663d300ffec2fb887c",
                 "validation": "2996f5035f15b443f3469f33ca9b3022ea441cfb81de0d8c6b44ba948e5e8240",
@@ -205,7 +207,7 @@ _ALL: Final = (
         hub_id="clue/clue",
         config="ocnli",
         revision="28178267a609dd08bdc703dd6c931dfc2c2f4431",
-        splits=("validation", "train"),  # its test split is unlabelled
+        splits=("validation", "train"),  # The test split is unlabelled.
         train=("train",),
         validation=(),
         test=("validation",),
@@ -215,8 +217,8 @@ _ALL: Final = (
         language="zh",
         license="cc-by-nc-2.0",
         citation=OCNLI,
-        labels_by=("other",),  # language students
-        sentences_by=("found", "other"),
+        label_creators=("other",),  # language students
+        sentence_creators=("found", "other"),
     ),
     Corpus(
         name="fever",  # each claim with its evidence (Nie et al. 2019); the test split is unlabelled
@@ -229,7 +231,7 @@ _ALL: Final = (
         test=("dev",),
         premise="hypothesis",  # the repository swaps the sentences: its premise is the claim
         hypothesis="premise",
-        license="unknown",  # its card names none
+        license="unknown",  # The card names no license.
         citation=FEVER,
     ),
     *(
@@ -267,7 +269,7 @@ _ALL: Final = (
         labels=TWO_WAY,
         # "neutral" includes all pairs without support, since the annotators did not label contradictions.
         label_meanings=MappingProxyType({"entailment": ENTAILMENT, "entails": ENTAILMENT, "neutral": NOT_ENTAILMENT}),
-        license="unknown",  # its card names none
+        license="unknown",  # The card names no license.
         citation=SCITAIL,
     ),
     Corpus(
@@ -307,10 +309,10 @@ CORPORA: Final[Mapping[str, Corpus]] = MappingProxyType({corpus.name: corpus for
 """Base corpora by name."""
 
 PAPER_CORPORA: Final = ("snli", "mnli", "anli", "sick", "ocnli")
-"""Corpora that the papers of the sets evaluate on, selected by `--corpus all`."""
+"""Corpora on which the papers evaluate, selected by `--corpus all`."""
 
 OFFICIAL: Final = "official"
-"""Config name for the authors' original pairs of a set, in place of a corpus. Other such configs are `official-…`."""
+"""Config name for the authors' original pairs of a set, instead of a corpus. Variants are named `official-…`."""
 
 
 def get_corpus(name: str) -> Corpus:
@@ -322,6 +324,6 @@ def get_corpus(name: str) -> Corpus:
     if name not in CORPORA:
         raise ValueError(
             f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{suggest_name(name, CORPORA)}"
-            + choose_advice("; pass your own data with --data")
+            + choose_advice("; use --data for user-provided pairs")
         )
     return CORPORA[name]

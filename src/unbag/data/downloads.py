@@ -15,7 +15,7 @@ _CHUNK = 1 << 20
 
 
 class MissingFileError(DataError):
-    """Error for a file that is not available locally and cannot be downloaded."""
+    """File that is not available locally and cannot be downloaded."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PinnedFile:
 
 
 def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
-    """Find the user's copy of a file.
+    """Locate the user's copy of a pinned file.
 
     Args:
         pinned: The file.
@@ -44,7 +44,7 @@ def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
         DataError: If there is no copy, or the folder contains several.
     """
     if not path.exists():
-        raise DataError(f"{path}: expected a copy of {pinned.url}, got no such file or folder")
+        raise DataError(f"{path}: expected a copy of {pinned.url}, got no such file or folder; check the path")
     if not path.is_dir():
         return validate_file(path)
     copies = sorted(file for file in path.rglob(pinned.name) if file.is_file())
@@ -53,7 +53,7 @@ def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
     if not copies:
         raise DataError(
             f"{path}: expected {pinned.name}, a copy of {pinned.url}, in this folder or a subfolder, got none; "
-            + join_advice("omit --official-file to download the file", "choose other sets (--sets)", "add the file")
+            + join_advice("remove --official-file to download the file", "choose other sets (--sets)", "add the file")
         )
     raise DataError(
         f"{path}: expected one {pinned.name}, got {len(copies)} copies; pass one of {', '.join(map(str, copies))}"
@@ -61,7 +61,7 @@ def find_local_copy(pinned: PinnedFile, path: Path) -> Path:
 
 
 def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
-    """Locate the file: the user's copy, the cached copy, or a new download.
+    """Locate a pinned file: the user's copy, the cached copy, or a new download.
 
     The HTTP client is the huggingface_hub session. It follows redirects, and uses the certificates and the proxy that
     the user has configured for the Hub (`set_client_factory`). No token is sent. Only complete and verified files are
@@ -79,7 +79,7 @@ def fetch_pinned_file(pinned: PinnedFile, *, local_copy: Path | None = None, cac
     if local_copy is not None:
         _check(pinned, hash_file(local_copy), str(local_copy))
         return local_copy
-    # The folder is named after the hash, so that versions of a file never share a path.
+    # The folder name is the hash, so that two versions of a file have different paths.
     path = (cache or get_cache_folder("files")) / pinned.sha256[:16] / pinned.name
     if path.is_file() and hash_file(path) == pinned.sha256:
         return path

@@ -69,7 +69,7 @@ _GOLD_SPELLINGS: Final = {
     "not_enough_information": NEUTRAL,
 }
 """Additional spellings of gold labels. They are not used for model outputs, because authors of detectors define
-"consistent" and "supported" differently, so that such a model needs an explicit label map."""
+"consistent" and "supported" differently. Such a model requires an explicit label map."""
 
 _TRUTH_VALUES: Final = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -77,7 +77,7 @@ _UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the 
 
 
 class LabelError(ValueError):
-    """Error for an ambiguous label, or an ambiguous label order of a model."""
+    """Ambiguous or unknown label, or ambiguous label order of a model."""
 
 
 def resolve_label(name: str) -> str:
@@ -127,10 +127,10 @@ def _key(name: str) -> str:
 
 
 def resolve_three_way_label(name: str) -> str:
-    """Resolve a spelling of a label to one of `LABELS`.
+    """Resolve a label spelling to one of the three `LABELS`.
 
     Raises:
-        LabelError: If it is not a spelling of any of them.
+        LabelError: If the spelling belongs to another label or is unknown.
 
     >>> resolve_three_way_label("Contradiction")
     'contradiction'
@@ -141,7 +141,7 @@ def resolve_three_way_label(name: str) -> str:
     return label
 
 
-def is_unlabelled(value: str | int | None) -> bool:
+def is_missing_label(value: str | int | None) -> bool:
     """Check whether a gold label means "no agreement": -1, `-`, an empty cell or a missing value."""
     return value is None or str(value).strip() in _UNLABELLED
 
@@ -164,7 +164,7 @@ def get_label_id(name: str) -> int:
 
 
 def get_gold_id(name: str) -> int:
-    """Look up the id of a gold label in its label space: as in `get_label_id`, or 1 for `not_entailment`.
+    """Look up the id of a gold label, including two-label data: as `get_label_id`, or 1 for `not_entailment`.
 
     >>> get_gold_id("contradiction"), get_gold_id("not_entailment")
     (2, 1)
@@ -194,8 +194,8 @@ def parse_label_map(text: str) -> dict[str, str]:
     return {theirs.strip(): resolve_label(ours) for theirs, ours in pairs}
 
 
-def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Resolve the labels of a model's outputs, in output order.
+def resolve_output_labels(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Resolve the labels of a model's outputs from its config or a label map, in output order.
 
     Args:
         id2label: Name of each output in the model's config, as in `config.id2label`.
@@ -208,7 +208,7 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
     Raises:
         LabelError: If a name is generic (`LABEL_0`) or unknown, or if the names do not form a label space.
 
-    >>> resolve_order({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
+    >>> resolve_output_labels({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
     ('contradiction', 'neutral', 'entailment')
     """
     outputs = sorted(id2label)
@@ -224,10 +224,12 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
     else:
         names = {name for i in outputs for name in (str(i), theirs[i])}
         if unknown := sorted(set(label_map) - names):
-            raise LabelError(f"--label-map: expected each output of {theirs} once, got the unknown {unknown}")
+            raise LabelError(
+                f"--label-map: expected each output of {theirs} once, got the unknown {unknown}; rename it"
+            )
         missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
         if missing:
-            raise LabelError(f"--label-map: expected each output of {theirs} once, got none for {missing}")
+            raise LabelError(f"--label-map: expected each output of {theirs} once, got none for {missing}; add it")
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
     if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(
@@ -251,7 +253,7 @@ def _label_map_advice(n_outputs: int) -> str:
 
 
 def _two_label_advice(order: Sequence[str]) -> str:
-    """Suggest label maps for a model with two outputs that form no label space; empty for other models."""
+    """Suggest label maps for a two-output model with invalid labels; empty for other models."""
     if len(order) != 2:
         return ""
     choices = []
@@ -265,10 +267,10 @@ def _two_label_advice(order: Sequence[str]) -> str:
 
 
 def resolve_single_output_labels(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Resolve the labels of a model with one output: the label above the threshold, then the one below.
+    """Resolve the two labels of a model with one output: above the threshold, then below it.
 
-    By default, a high score means entailment. It means another label if the output has its name (`contradiction`), or
-    if the label map assigns it.
+    By default, a high score means entailment. It means contradiction if the output is named `contradiction`, or the
+    label that the label map assigns.
 
     Args:
         name: Name of the output in the model's config.

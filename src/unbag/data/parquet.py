@@ -1,7 +1,7 @@
-"""Limits for untrusted Parquet files, of which a few bytes may expand to any number of rows.
+"""Limits for untrusted Parquet files, in which a few bytes may expand to any number of rows.
 
-Parquet stores a text that many rows share, or a value that many consecutive rows share, only once. Texts are therefore
-read as dictionaries, and their total size is computed before rows get separate copies.
+Parquet stores a text only once if many rows share it, and a value only once if many consecutive rows share it. Texts
+are therefore read as dictionaries, and their total size is computed before rows get separate copies.
 """
 
 import json
@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
 
 _BATCH: Final = 1000  # rows
-_LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded one by one
+_LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded individually
 
 
 def iter_batches(
-    file: Path | IO[bytes], place: object, size: int, groups: Sequence[int] | None = None
+    file: Path | IO[bytes], location: object, size: int, groups: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Iterate over batches of the rows of a file. Text columns are dictionary-encoded.
 
     Args:
         file: Path, or seekable file.
-        place: Name of the file in errors.
+        location: Name of the file in errors.
         size: Size of the file in bytes.
         groups: Row groups to read (default: all).
 
@@ -37,37 +37,37 @@ def iter_batches(
     footer = pq.read_metadata(file)
     columns = [footer.schema.column(index) for index in range(len(footer.schema))]
     if len(columns) > MOST_COLUMNS:
-        raise DataError(f"{place}: expected at most {MOST_COLUMNS:,} columns, got {len(columns):,}")
+        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {len(columns):,}; remove columns")
     # Only the totals of a group are safe to read: pyarrow 26 aborts the process if column metadata is corrupted.
     all_groups = (footer.row_group(index) for index in range(footer.num_row_groups))
-    _validate_expansion(sum(group.total_byte_size for group in all_groups), place, size)
+    _validate_expansion(sum(group.total_byte_size for group in all_groups), location, size)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     unpacked = 0
     with pq.ParquetFile(file, metadata=footer, read_dictionary=texts) as rows:
         # One group at a time: pyarrow cannot read texts within lists as dictionaries if a batch spans two groups.
         for group in range(footer.num_row_groups) if groups is None else groups:
             for batch in rows.iter_batches(batch_size=_BATCH, row_groups=[group]):
-                held = sum(_bytes(column, place) for column in batch.columns)
+                held = sum(_bytes(column, location) for column in batch.columns)
                 # At least one byte per cell, since nulls have no bytes in some types.
                 unpacked += held + batch.num_rows * batch.num_columns
-                _validate_expansion(unpacked, place, size)
+                _validate_expansion(unpacked, location, size)
                 step = 1 if held > _LARGE_BATCH else _BATCH
                 yield from (batch.slice(start, step) for start in range(0, batch.num_rows, step))
 
 
-def validate_unpacked_size(file: Path | IO[bytes], place: object, size: int) -> None:
-    """Validate that an entire file may be read into memory. Arguments and errors are those of `batches`."""
-    for _ in iter_batches(file, place, size):
+def validate_unpacked_size(file: Path | IO[bytes], location: object, size: int) -> None:
+    """Validate that an entire file may be read into memory. For arguments and errors, see `iter_batches`."""
+    for _ in iter_batches(file, location, size):
         pass
 
 
 def read_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a table that unbag wrote with a JSON object in the metadata of the file.
+    """Read a table written by unbag, and the JSON object in the file metadata.
 
     Args:
         file: Path.
         key: Key of the JSON object.
-        schema: Version that its field `schema` must have.
+        schema: Required value of the field `schema` in the JSON object.
 
     Raises:
         ValueError: If the file exceeds a limit of SECURITY.md (`DataError`) or has another version.
@@ -81,29 +81,31 @@ def read_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Table, d
     return table, metadata
 
 
-def _validate_expansion(unpacked: int, place: object, size: int) -> None:
+def _validate_expansion(unpacked: int, location: object, size: int) -> None:
     if unpacked > GIGABYTE and unpacked > MOST_UNPACKED * size:
         raise DataError(
-            f"{place}: expected at most {MOST_UNPACKED} times its {size:,} bytes after decompression, got more; if you "
+            f"{location}: expected at most {MOST_UNPACKED} times {size:,} bytes after decompression, got more; if you "
             "trust the file, convert it to jsonl"
         )
 
 
-def _bytes(array: Any, place: object) -> int:
-    """Compute the size of an array in bytes if each row had a separate copy of its value."""
+def _bytes(array: Any, location: object) -> int:
+    """Compute the size of an array in bytes, assuming a separate copy of the value for each row."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         if not (pa.types.is_string(kind.value_type) or pa.types.is_binary(kind.value_type)):
             return int(array.nbytes)
         lengths = pc.take(pc.binary_length(array.dictionary), array.indices)
         if (longest := pc.max(lengths).as_py() or 0) > LONGEST_LINE:
-            raise DataError(f"{place}: expected at most {LONGEST_LINE:,} bytes per cell, got {longest:,}")
+            raise DataError(
+                f"{location}: expected at most {LONGEST_LINE:,} bytes per cell, got {longest:,}; shorten the text"
+            )
         return int(pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0)
     if pa.types.is_struct(kind):
-        return sum(_bytes(part, place) for part in array.flatten())
+        return sum(_bytes(part, location) for part in array.flatten())
     if pa.types.is_map(kind):
         start, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
-        return sum(_bytes(part[start:end], place) for part in (array.keys, array.items))
+        return sum(_bytes(part[start:end], location) for part in (array.keys, array.items))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _bytes(array.flatten(), place)
+        return _bytes(array.flatten(), location)
     return int(array.nbytes)

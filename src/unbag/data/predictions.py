@@ -1,4 +1,4 @@
-"""Predictions of a model on the rows of a challenge set, in the form that metrics use. Needs only numpy."""
+"""Predictions of a model on the rows of a challenge set, as input of metrics. Requires only numpy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold_label
 
 NO_ANSWER: Final = -1
-"""Value of `SetPredictions.predicted` for a row without an answer, which is wrong for every gold label."""
+"""Value of `SetPredictions.predicted` for a row without a prediction, which counts as wrong for any gold label."""
 
 NONE: Final = "none"
-"""Label name of `NO_ANSWER`."""
+"""Label name for `NO_ANSWER`."""
 
 Columns: TypeAlias = Mapping[str, Any]
 """Columns of n rows by name, each a list or an array, shape (n,); `label` contains the gold ids."""
@@ -25,7 +25,7 @@ class SetPredictions(NamedTuple):
         probabilities: Probability of each label, shape (n, len(label_space)).
         label_space: Labels of the columns, one of `data.labels.LABEL_SPACES`.
         has_probabilities: Whether the probabilities express the model's confidence; False for bare labels.
-        unanswered: Mask of rows without an answer, shape (n,); None for models that always answer.
+        unanswered: Mask of rows without a prediction, shape (n,); None for models that never abstain.
     """
 
     probabilities: NDArray[Any]
@@ -35,23 +35,23 @@ class SetPredictions(NamedTuple):
 
     @property
     def predicted(self) -> NDArray[np.intp]:
-        """Position in `label_space` of each row's most probable label, shape (n,); `NO_ANSWER` without an answer."""
+        """Index in `label_space` of each row's most probable label, shape (n,); `NO_ANSWER` without a prediction."""
         likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
         return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
     @property
-    def names(self) -> NDArray[np.str_]:
-        """Name of each row's most probable label, shape (n,); `NONE` without an answer."""
+    def label_names(self) -> NDArray[np.str_]:
+        """Name of each row's most probable label, shape (n,); `NONE` without a prediction."""
         names: NDArray[np.str_] = np.array([*self.label_space, NONE])[self.predicted]  # -1, `NO_ANSWER`, is the last
         return names
 
-    def gold(self, labels: ArrayLike) -> NDArray[np.intp]:
-        """Convert ids of gold labels to positions in `label_space`, shape (n,)."""
+    def to_label_positions(self, labels: ArrayLike) -> NDArray[np.intp]:
+        """Convert gold label ids to indices in `label_space`, shape (n,)."""
         gold: NDArray[np.intp] = self.label_positions[np.asarray(labels, dtype=np.intp)]
         return gold
 
-    def in_space(self, label_space: Sequence[str]) -> "SetPredictions":
-        """Convert to a label space with equally many or fewer labels. Probabilities of merged labels are summed."""
+    def to_label_space(self, label_space: Sequence[str]) -> "SetPredictions":
+        """Convert to another label space with at most as many labels. Sums the probabilities of merged labels."""
         if tuple(label_space) == tuple(self.label_space):
             return self
         columns = [list(label_space).index(fold_label(label, label_space)) for label in self.label_space]
@@ -60,8 +60,8 @@ class SetPredictions(NamedTuple):
             probabilities[:, column] += values
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
 
-    def for_gold(self, names: Sequence[str]) -> "SetPredictions":
-        """Convert to a label space that fits the gold labels.
+    def align_to_gold(self, names: Sequence[str]) -> "SetPredictions":
+        """Merge labels until the label space matches the gold labels.
 
         Args:
             names: Names of the gold ids. If they include `not_entailment`, neutral and contradiction are merged.
@@ -70,11 +70,11 @@ class SetPredictions(NamedTuple):
             labels.LabelError: If the gold labels separate entailment and the predictions separate contradiction.
         """
         validate_label_space(names, self.label_space)
-        return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
+        return self.to_label_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     @property
     def label_positions(self) -> NDArray[np.intp]:
-        """Position of each of `data.labels.LABELS` in `label_space`, shape (3,)."""
+        """Index of each of `data.labels.LABELS` in `label_space`, shape (3,)."""
         return np.array([self.label_space.index(fold_label(label, self.label_space)) for label in LABELS])
 
 
@@ -92,17 +92,17 @@ def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> Non
         fold_label(NOT_ENTAILMENT, label_space)
 
 
-def predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
-    """Build predictions from label ids without probabilities; `NO_ANSWER` marks rows without an answer."""
+def build_predictions_from_labels(predicted: Sequence[int]) -> "SetPredictions":
+    """Build predictions from label ids, without probabilities. `NO_ANSWER` marks rows without a prediction."""
     ids = np.asarray(predicted, dtype=np.intp)
     unanswered = ids == NO_ANSWER
     probabilities = np.eye(len(LABELS))[np.where(unanswered, 0, ids)]
-    probabilities[unanswered] = 1 / len(LABELS)  # no label is more probable than another
+    probabilities[unanswered] = 1 / len(LABELS)  # uniform probabilities
     return SetPredictions(probabilities, LABELS, has_probabilities=False, unanswered=unanswered)
 
 
 def select_rows(mask: NDArray[np.bool_], columns: Columns, answers: SetPredictions) -> tuple[Columns, SetPredictions]:
-    """Select the columns and predictions of the rows where `mask`, shape (n,), is true."""
+    """Select the rows where `mask`, shape (n,), is true, from columns and predictions."""
     rows = np.flatnonzero(mask).tolist()
     selected = {name: [values[row] for row in rows] for name, values in columns.items()}
     unanswered = None if answers.unanswered is None else answers.unanswered[mask]
@@ -110,7 +110,7 @@ def select_rows(mask: NDArray[np.bool_], columns: Columns, answers: SetPredictio
 
 
 def scatter_predictions(answers: SetPredictions, mask: NDArray[np.bool_]) -> "SetPredictions":
-    """Expand the predictions on m selected rows to all n rows, with `NO_ANSWER` for the others.
+    """Expand predictions on m selected rows to all n rows. Other rows get `NO_ANSWER`.
 
     Args:
         answers: Predictions on the selected rows, in row order.

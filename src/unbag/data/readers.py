@@ -1,4 +1,4 @@
-"""Readers for the rows of csv, tsv, jsonl and Parquet files and of Hub datasets.
+"""Readers for csv, tsv, jsonl and Parquet files and for Hub datasets.
 
 Each row has its number and, for error messages, its location. Several processes can read different ranges of one text
 file. One pass over the file finds the starts of rows, line by line and without parsing. If a csv line has quotation
@@ -27,49 +27,51 @@ from unbag.utils.safe_io import MOST_COLUMNS, DataError, iter_lines, parse_json,
 
 
 class DataRow(NamedTuple):
-    """Row of a file or dataset: number from 0, location for messages (file and line), and values by column."""
+    """Row of a file or dataset: number from 0, location for error messages (file and line), and values by column."""
 
     number: int
-    place: str
+    location: str
     values: Mapping[str, Any]
 
 
 def get_cell(row: DataRow, name: str) -> Any:
-    """Look up the value of a row in a column.
+    """Look up the value of a column in a row.
 
     Raises:
-        DataError: If the row has no such column, as lines of a jsonl file may have different keys.
+        DataError: If the row has no such column. Lines of a jsonl file may have different keys.
     """
     if name not in row.values:
-        raise DataError(f"{row.place}: expected a value for {name!r} as in the first row, got {list(row.values)[:20]}")
+        raise DataError(
+            f"{row.location}: expected the key {name!r} as in the first row, got {list(row.values)[:20]}; add it"
+        )
     return row.values[name]
 
 
-def validate_unique_columns(names: Sequence[str], place: object) -> None:
+def validate_unique_columns(names: Sequence[str], location: object) -> None:
     """Validate that column names are unique. Empty names may repeat, as in exported spreadsheets.
 
     Raises:
         DataError: If a name is repeated, or there are too many columns.
     """
-    validate_column_count(names, place)
+    validate_column_count(names, location)
     if problem := build_repeated_names_error(names):
-        raise DataError(f"{place}: {problem}")
+        raise DataError(f"{location}: {problem}")
 
 
-def validate_column_count(names: Collection[str], place: object) -> None:
+def validate_column_count(names: Collection[str], location: object) -> None:
     """Validate that a file has at most `MOST_COLUMNS` columns (see SECURITY.md).
 
     Raises:
         DataError: If there are more.
     """
     if len(names) > MOST_COLUMNS:
-        raise DataError(f"{place}: expected at most {MOST_COLUMNS:,} columns, got {len(names):,}")
+        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {len(names):,}; remove columns")
 
 
 def build_repeated_names_error(names: Sequence[str]) -> str:
     """Build the error message for repeated column names; empty if there are none."""
     repeated = [name for name, n in Counter(names).items() if name and n > 1]
-    message = f"expected unique names, got {' and '.join(map(repr, repeated))} repeatedly; remove or rename all but one"
+    message = f"expected unique column names, got {' and '.join(map(repr, repeated))} repeatedly; rename all but one"
     return message if repeated else ""
 
 
@@ -145,7 +147,7 @@ def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
 
 
 class RowStart(NamedTuple):
-    """Start of a row: its number from 0, and the numbers of lines and bytes before it."""
+    """Start of a row: row number from 0, and the numbers of preceding lines and bytes."""
 
     row: int
     lines: int
@@ -170,8 +172,8 @@ def detect_csv_delimiter(path: Path) -> str:
     return ","
 
 
-def iter_jsonl_starts(path: Path, every: int) -> Iterator[RowStart]:
-    """Iterate over the start of every `every`-th row of a jsonl file, except the first row.
+def iter_jsonl_row_starts(path: Path, every: int) -> Iterator[RowStart]:
+    """Iterate over the starts of the rows `every`, 2 `every`, … of a jsonl file.
 
     Raises:
         DataError: If the file cannot be read, or a line is too long.
@@ -179,8 +181,8 @@ def iter_jsonl_starts(path: Path, every: int) -> Iterator[RowStart]:
     return _starts(path, every, _is_blank_json, header=False, quotes=False)
 
 
-def iter_separated_starts(path: Path, every: int, *, quotes: bool) -> Iterator[RowStart]:
-    """Iterate over the start of every `every`-th row of a csv or tsv file, except the first row.
+def iter_separated_row_starts(path: Path, every: int, *, quotes: bool) -> Iterator[RowStart]:
+    """Iterate over the starts of the rows `every`, 2 `every`, … of a csv or tsv file.
 
     The iteration stops at malformed csv. The reader that continues from the last start reports the error.
 
@@ -254,54 +256,54 @@ def _is_blank_record(number: int, line: bytes) -> bool:
     return not line.strip(b"\r\n")
 
 
-FIRST: Final = RowStart(0, 0, 0)
+FIRST_ROW_START: Final = RowStart(0, 0, 0)
 """Start of the first row of a file."""
 
 
-def read_csv(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
+def read_csv(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
     """Iterate over the rows of a csv file, starting at `start`. The delimiter is a comma or a semicolon.
 
     Raises:
-        DataError: If a line is malformed; the message has its number.
+        DataError: If a line is malformed. The message contains the line number.
     """
     return _read_separated(path, detect_csv_delimiter(path), csv.QUOTE_MINIMAL, start)
 
 
-def read_tsv(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
+def read_tsv(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
     """Iterate over the rows of a tsv file, starting at `start`.
 
     Quotation marks are part of the sentence, as in the files of SNLI and HANS.
 
     Raises:
-        DataError: If a line is malformed; the message has its number.
+        DataError: If a line is malformed. The message contains the line number.
     """
     return _read_separated(path, "\t", csv.QUOTE_NONE, start)
 
 
-def read_jsonl(path: Path, start: RowStart = FIRST) -> Iterator[DataRow]:
+def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRow]:
     """Iterate over the rows of a jsonl file, starting at `start`.
 
     Raises:
-        DataError: If a line is malformed; the message has its number.
+        DataError: If a line is malformed. The message contains the line number.
     """
     decode = json.JSONDecoder(object_pairs_hook=_object).decode
     filled = ((number, text) for number, text in _lines(path, start) if text.strip())
     for row_number, (line_number, line) in enumerate(filled, start=start.row):
-        place = f"{path}, line {line_number}"
+        location = f"{path}, line {line_number}"
         try:
             values = parse_json(line, decode)
         except json.JSONDecodeError as error:
-            raise DataError(f"{place}: expected JSON, got invalid text ({error})") from None
+            raise DataError(f"{location}: expected JSON, got invalid text ({error})") from None
         except ValueError as error:
-            raise DataError(f"{place}: {error}") from None
+            raise DataError(f"{location}: {error}") from None
         if not isinstance(values, dict):
-            raise DataError(f"{place}: expected one JSON object per line, got {type(values).__name__}")
-        validate_column_count(values, place)
-        yield DataRow(row_number, place, values)
+            raise DataError(f"{location}: expected one JSON object per line, got {type(values).__name__}")
+        validate_column_count(values, location)
+        yield DataRow(row_number, location, values)
 
 
-def _lines(path: Path, start: RowStart = FIRST) -> Iterator[tuple[int, str]]:
-    """Iterate over line numbers (from 1) and lines. Lines are decoded one by one, so that errors name the line."""
+def _lines(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[tuple[int, str]]:
+    """Iterate over line numbers (from 1) and lines. Decodes each line separately, so that errors name the line."""
     for number, line in iter_lines(path, start=start.bytes, skipped_lines=start.lines):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -318,7 +320,7 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: R
         texts = (line for _, line in _lines(path, begin))
         return csv.reader(texts, delimiter=delimiter, quoting=quoting, strict=True)
 
-    reader, before = reader_from(FIRST), 0
+    reader, before = reader_from(FIRST_ROW_START), 0
     try:
         header = next(reader, None)
         if header is None:
@@ -327,10 +329,12 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: R
         if start.row:
             reader, before = reader_from(start), start.lines
         for number, cells in enumerate((row for row in reader if row), start=start.row):
-            place = f"{path}, line {before + reader.line_num}"
+            location = f"{path}, line {before + reader.line_num}"
             if len(cells) != len(header):
-                raise DataError(f"{place}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}")
-            yield DataRow(number, place, dict(zip(header, cells, strict=True)))
+                raise DataError(
+                    f"{location}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}; correct it"
+                )
+            yield DataRow(number, location, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise DataError(f"{path}, line {before + reader.line_num}: {error}") from None
 
@@ -346,13 +350,13 @@ _PARQUET: Final = ".parquet"
 _TEXT: Final[
     Mapping[str, tuple[Callable[[Path, RowStart], Iterator[DataRow]], Callable[[Path, int], Iterator[RowStart]]]]
 ] = {
-    ".csv": (read_csv, partial(iter_separated_starts, quotes=True)),
-    ".tsv": (read_tsv, partial(iter_separated_starts, quotes=False)),
-    ".jsonl": (read_jsonl, iter_jsonl_starts),
+    ".csv": (read_csv, partial(iter_separated_row_starts, quotes=True)),
+    ".tsv": (read_tsv, partial(iter_separated_row_starts, quotes=False)),
+    ".jsonl": (read_jsonl, iter_jsonl_row_starts),
 }
 """Function that reads rows and function that finds their starts, by the extension of a text file."""
 
-ENDINGS: Final = (*_TEXT, _PARQUET)
+DATA_FILE_EXTENSIONS: Final = (*_TEXT, _PARQUET)
 
 
 @dataclass(frozen=True)
@@ -361,24 +365,27 @@ class DataFile:
 
     path: Path
     columns: Sequence[str]
-    _starts: list[RowStart] = field(default_factory=list, repr=False, compare=False)  # filled by `spans`
+    _starts: list[RowStart] = field(default_factory=list, repr=False, compare=False)  # filled by `split_ranges`
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
-        """Iterate over a range of rows. Reads all preceding lines of a text file unless `spans` was called before."""
+        """Iterate over a range of rows.
+
+        Reads all preceding lines of a text file, unless `split_ranges` was called before.
+        """
         if get_file_extension(self.path) == _PARQUET:
             return read_parquet(self.path, start, stop)
         read, _ = _TEXT[get_file_extension(self.path)]
         nearest = bisect_right(self._starts, start, key=lambda at: at.row)
-        begin = self._starts[nearest - 1] if nearest else FIRST
+        begin = self._starts[nearest - 1] if nearest else FIRST_ROW_START
         rows = read(self.path, begin)
         return islice(rows, start - begin.row, None if stop is None else max(start, stop) - begin.row)
 
-    def label_names(self, column: str) -> Sequence[str] | None:
-        """Return None, since files do not store label names."""
+    def get_label_names(self, column: str) -> Sequence[str] | None:
+        """Return None, because files do not store label names."""
         return None
 
-    def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the file into ranges of about `size` rows; a single open range for `.gz`."""
+    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+        """Split the file into ranges of about `size` rows. A `.gz` file has a single open range."""
         if get_file_extension(self.path) == _PARQUET:
             return tuple(split_parquet(self.path, size))
         if self.path.suffix == ".gz":  # gzip has no random access
@@ -400,11 +407,13 @@ def open_file(path: Path) -> DataFile:
         DataError: If the path does not exist, is not a regular file, has an unknown extension, or has no rows.
     """
     validate_file(path)
-    if get_file_extension(path) not in ENDINGS:
-        raise DataError(f"{path}: expected a file name ending in {', '.join(ENDINGS)}, optionally followed by .gz")
+    if get_file_extension(path) not in DATA_FILE_EXTENSIONS:
+        raise DataError(
+            f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz"
+        )
     first = next(DataFile(path, ()).read(), None)
     if first is None:
-        raise DataError(f"{path}: expected rows, got none")
+        raise DataError(f"{path}: expected rows, got none; add rows")
     return DataFile(path, list(first.values))
 
 
@@ -428,12 +437,12 @@ class DataTable(Protocol):
         """Iterate over a range of rows."""
         ...
 
-    def label_names(self, column: str) -> Sequence[str] | None:
-        """Look up the stored label names of a column; None if there are none."""
+    def get_label_names(self, column: str) -> Sequence[str] | None:
+        """Look up the label names stored for a column; None if there are none."""
         ...
 
-    def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of about `size` rows; a single open range without random access."""
+    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+        """Split the table into ranges of about `size` rows; a single open range if random access is impossible."""
         ...
 
 
@@ -462,18 +471,18 @@ class HubTable:
                 yield DataRow(number, f"{self.name}, row {number}", dict(zip(batch, values, strict=True)))
                 number += 1
 
-    def label_names(self, column: str) -> Sequence[str] | None:
+    def get_label_names(self, column: str) -> Sequence[str] | None:
         """Look up the label names of a `ClassLabel` column; None for other columns."""
         return getattr((self.data.features or {}).get(column), "names", None)
 
-    def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of `size` rows; a single open range for a stream."""
+    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+        """Split the table into ranges of `size` rows. A stream has a single open range."""
         if not hasattr(self.data, "num_rows"):
             return ((0, None),)
         n = self.data.num_rows
         return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
 
-    def content_hash(self, columns: Sequence[str]) -> str:
+    def compute_content_hash(self, columns: Sequence[str]) -> str:
         """Compute the hash of all rows of the given columns (`unbag.utils.hashing`)."""
         return hash_columns(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
 
@@ -488,7 +497,7 @@ def is_hub_id(name: str) -> bool:
     return (
         re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
         and not path.exists()
-        and get_file_extension(path) not in ENDINGS
+        and get_file_extension(path) not in DATA_FILE_EXTENSIONS
     )
 
 
@@ -513,11 +522,11 @@ def resolve_hub_commit(repo_id: str, revision: str) -> str:
     except HfHubHTTPError as error:
         absent = describe_missing_repo(error, "dataset", repo_id)
         raise DataError(absent or f"{repo_id} at {revision}: {extract_first_line(error)}") from error
-    except OSError:  # offline: `load_dataset` reads the cache, and raises if the dataset is missing
+    except OSError:  # Offline, `load_dataset` reads the cache and raises if the dataset is missing.
         return revision
 
 
-def open_hub(
+def open_hub_table(
     repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool = False
 ) -> tuple[HubTable, str]:
     """Open a split of a Hub dataset.
@@ -541,7 +550,7 @@ def _open_hub(
     commit = resolve_hub_commit(repo_id, revision)
 
     if datasets.config.HF_HUB_OFFLINE:
-        datasets.utils.logging.set_verbosity_error()  # otherwise it warns for each split that it uses the cache
+        datasets.utils.logging.set_verbosity_error()  # Otherwise, it warns for each cached split.
 
     def load(**how: Any) -> Any:
         data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
@@ -549,8 +558,8 @@ def _open_hub(
             return data
         if datasets.config.HF_HUB_OFFLINE:
             raise DataError(
-                f"{repo_id}: expected commit {commit} in the local cache, got another one; download the commit while "
-                "online (unbag prefetch)"
+                f"{repo_id}: expected commit {commit} in the local cache, got another one; download it with a network "
+                "connection (unbag prefetch)"
             )
         # If the Hub does not respond, `datasets` silently uses any cached commit. The error causes a retry.
         raise ConnectionAbortedError("the Hub does not respond, and the local cache has another commit")

@@ -16,7 +16,7 @@ from unbag.data.labels import (
     NOT_ENTAILMENT,
     TWO_WAY,
     LabelError,
-    is_unlabelled,
+    is_missing_label,
     parse_truth_value,
     resolve_gold_label,
 )
@@ -39,32 +39,32 @@ _RECOGNISED: Final = {
 """Usual names of each column, compared without case."""
 
 _SUPPORT: Final = ("supported", "is_supported")
-"""Label columns whose name implies that `true` means that the premise supports the hypothesis."""
+"""Names of label columns in which `true` means that the premise supports the hypothesis."""
 
-LONGEST_SENTENCE: Final = 10_000
-"""Maximum number of characters of a sentence in sets that tokenize or parse, since the time for that can grow faster
-than the length. The longest sentence of the published corpora has less than a fifth of this limit."""
+MAX_SENTENCE_CHARACTERS: Final = 10_000
+"""Maximum number of characters of a sentence in sets that tokenize or parse. The time for both can grow faster than the
+length. The longest sentence of the published corpora has less than a fifth of this limit."""
 
-TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
+TOO_LONG: Final = f"longer than {MAX_SENTENCE_CHARACTERS:,} characters"
 EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG, *sentences.REASONS)
-"""Reasons to exclude a row of the data, or a sentence of a text."""
+"""Exclusion reasons of rows and of sentences."""
 
 _LISTED: Final = 20  # maximum number of columns listed in a message
 _LONGEST_LABEL: Final = 20  # maximum number of characters of a label that a message quotes in an option
 _ANY: Final = (*LABELS, NOT_ENTAILMENT)
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
-SPAN: Final = 500
-"""Approximate number of rows per span. Spans are small to divide a source of a few thousand rows evenly."""
+ROWS_PER_SPAN: Final = 500
+"""Approximate number of rows per span. Spans are small, so that several processes share a few thousand rows evenly."""
 
 Spans = tuple[tuple[int, int | None], ...]
 """Row ranges (start, stop). A stop of None means the end of the source."""
 
 
 class Example(NamedTuple):
-    """Labelled pair.
+    """Labelled pair of a premise and a hypothesis.
 
     Attributes:
-        source_id: Unique id in the source.
+        source_id: Unique id of the pair in the source.
         premise: First sentence or document.
         hypothesis: Second sentence.
         label: Gold label, one of `Source.labels`.
@@ -91,7 +91,7 @@ class PairSource:
         origin: Hub id and config, or the name of the file.
         revision: Commit of the repository, or sha256 of the file.
         has_ids: Whether the data contains ids. Otherwise the ids are row numbers, which are unique.
-        longest: Maximum number of characters of a sentence; pairs with longer ones are excluded. None for no limit.
+        max_characters: Maximum number of characters per sentence; longer pairs are excluded. None for no limit.
         labels: Label space of the gold labels, `data.labels.LABELS` or `TWO_WAY`.
     """
 
@@ -106,32 +106,32 @@ class PairSource:
     _spans: Callable[[], Spans] = field(repr=False, compare=False)
     _read: Callable[[int, int | None], Iterator[readers.DataRow]] = field(repr=False, compare=False)
     _parse: Callable[[readers.DataRow], Example | str] = field(repr=False, compare=False)
-    longest: int | None = LONGEST_SENTENCE
+    max_characters: int | None = MAX_SENTENCE_CHARACTERS
     labels: tuple[str, ...] = LABELS
 
     @cached_property
     def spans(self) -> Spans:
-        """Row ranges that cover the source, for several processes; a single open range if it cannot be divided.
+        """Row ranges that cover the source, for use by several processes. May be a single open range.
 
         The property is lazy, because computing the ranges of a text file requires a pass over the file.
         """
         return self._spans()
 
-    def with_one_span(self) -> "PairSource":
-        """Copy the source with a single range of rows, for one process."""
+    def with_single_span(self) -> "PairSource":
+        """Copy the source with a single row range, for use by one process."""
         return replace(self, _spans=_one_span)
 
     def validate_first_row(self) -> None:
-        """Read rows up to the first labelled one, to detect errors in columns and labels before expensive work.
+        """Read rows up to the first labelled row, to detect errors in columns and labels before expensive work.
 
         Raises:
-            DataError: If a row cannot be read; the message names it.
+            DataError: If a row cannot be read. The message contains its location.
         """
         for row in self._read(0, None):
             if isinstance(self._parse(row), Example):
                 return
 
-    def examples(
+    def iter_examples(
         self,
         start: int = 0,
         stop: int | None = None,
@@ -150,7 +150,7 @@ class PairSource:
                 callback, this method validates them and keeps all ids in memory.
 
         Raises:
-            DataError: If a row cannot be read; the message names it.
+            DataError: If a row cannot be read. The message contains its location.
         """
         ids: set[str] = set()
         for row in self._read(start, stop):
@@ -171,20 +171,20 @@ class PairSource:
                         "use another id column (--columns id=…), or none (--columns id=) to number the rows",
                         "rename the column to number the rows",
                     )
-                    raise DataError(
-                        f"{row.place}: expected unique ids, got {parsed.source_id!r} for the second time; {how}"
-                    )
+                    raise DataError(f"{row.location}: expected unique ids, got {parsed.source_id!r} twice; {how}")
                 else:
                     ids.add(parsed.source_id)
                 yield parsed
 
     def _is_too_long(self, example: Example) -> bool:
-        return self.longest is not None and max(len(example.premise), len(example.hypothesis)) > self.longest
+        return (
+            self.max_characters is not None and max(len(example.premise), len(example.hypothesis)) > self.max_characters
+        )
 
-    def count(self) -> Counter[str]:
-        """Count all `rows`, the excluded rows by reason, and the `labelled` rows."""
+    def count_rows(self) -> Counter[str]:
+        """Count all `rows`, the `labelled` rows, and the excluded rows by reason."""
         counts: Counter[str] = Counter(rows=0, unlabelled=0, empty=0)
-        counts["labelled"] = sum(1 for _ in self.examples(counts=counts))
+        counts["labelled"] = sum(1 for _ in self.iter_examples(counts=counts))
         return counts
 
 
@@ -195,7 +195,7 @@ def _one_span() -> Spans:
 def open_corpus(
     corpus: Corpus, split: str | None = None, *, revision: str | None = None, streaming: bool = False
 ) -> PairSource:
-    """Open one split of a published corpus, from the Hub or the local cache.
+    """Open a split of a published corpus, from the Hub or the local cache.
 
     Args:
         corpus: One of `data.corpora.CORPORA`.
@@ -207,24 +207,24 @@ def open_corpus(
         ValueError: If the split does not exist.
         DataError: If the corpus is missing on the Hub or differs from the pinned content, or the Hub is unreachable.
     """
-    split = corpus.split(split)
-    table, commit = readers.open_hub(
+    split = corpus.resolve_split(split)
+    table, commit = readers.open_hub_table(
         corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming
     )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
     named = tuple(corpus.label_meanings.items())
     # A two-way corpus may store other label names (PAWS: "0" and "1"), which `corpus.labels` translates.
-    stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
+    stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.get_label_names(corpus.label)
     names = _label_names(stored, corpus.labels, where, (space,))
     reader = _GoldLabels(corpus.label, names, named, space)
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
-    if revision is None and not streaming and split in corpus.contents:
-        sha256 = table.content_hash(list(columns.values()))
-        if sha256 != corpus.contents[split]:
+    if revision is None and not streaming and split in corpus.row_hashes:
+        sha256 = table.compute_content_hash(list(columns.values()))
+        if sha256 != corpus.row_hashes[split]:
             raise DataError(
-                f"{corpus.hub_id}, split {split}: expected rows with sha256 {corpus.contents[split]}, got {sha256}; "
-                "delete the dataset from the Hub cache and try again, or pass another revision in Python "
+                f"{corpus.hub_id}, split {split}: expected rows with sha256 {corpus.row_hashes[split]}, got {sha256}; "
+                "delete the dataset from the Hub cache and try again, or use another revision in Python "
                 "(unbag.load(…, revision=…))"
             )
 
@@ -241,7 +241,7 @@ def open_corpus(
         origin=f"{corpus.hub_id} ({corpus.config})",
         revision=commit,
         has_ids=False,
-        _spans=partial(table.spans, SPAN),
+        _spans=partial(table.split_ranges, ROWS_PER_SPAN),
         _read=table.read,
         _parse=parse,
         labels=space,
@@ -280,7 +280,7 @@ def open_data(
         DataError: If the data cannot be found or read, or if its columns or labels are not recognized.
     """
     if language not in LANGUAGES:
-        raise DataError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+        raise DataError(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}; use one of these")
     path = Path(data)
     table: readers.DataTable
     if not readers.is_hub_id(str(data)):
@@ -293,7 +293,7 @@ def open_data(
                 "expected a file, got a dataset id",
             )
             raise DataError(f"{data}: {how}")
-        table, commit = readers.open_hub(str(data), config, split, revision or "main")
+        table, commit = readers.open_hub_table(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
     id_names, meanings = _label_meanings(labels or (), str(data))
@@ -322,7 +322,7 @@ def open_data(
         origin=origin,
         revision=commit,
         has_ids="id" in recognised,
-        _spans=partial(table.spans, SPAN),
+        _spans=partial(table.split_ranges, ROWS_PER_SPAN),
         _read=table.read,
         _parse=parse,
         labels=reader.space,
@@ -330,10 +330,10 @@ def open_data(
 
 
 def validate_corpus_names(names: Iterable[str]) -> None:
-    """Validate that each name is a base corpus or a readable file, without reading all rows.
+    """Validate that each name is a base corpus or a readable file. Does not read all rows.
 
     Raises:
-        DataError: If a name is neither; the message contains the first such name.
+        DataError: If a name is neither. The message contains the first invalid name.
     """
     for name in names:
         if name not in CORPORA:
@@ -351,7 +351,7 @@ def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> 
 def _recognise(
     named: Mapping[str, str], present: Sequence[str], where: str, *, has_options: bool = True
 ) -> dict[str, str]:
-    """Map the standard columns to the columns of the data, by the user's names or by usual names."""
+    """Map the standard columns to the columns of the data, by user-provided or usual names."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
         raise DataError(f"--columns: expected names for {', '.join(_RECOGNISED)}, got {', '.join(unknown)}")
     if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
@@ -368,7 +368,7 @@ def _recognise(
         candidates = [name for name in candidates if name not in columns.values()]
         if len(candidates) > 1 and ours != "id":
             by_option = f"choose one with --columns {ours}={candidates[0]}"
-            in_data = "rename all but one of them in the data"
+            in_data = "rename all but one in the data"
             raise DataError(
                 f"{where}: expected one column for the {ours}, got {_listed(candidates)}; "
                 f"{choose_advice(by_option, in_data) if has_options else in_data}"
@@ -394,7 +394,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class UnknownLabelError(DataError):
-    """Error for a gold label of unknown meaning: an unknown spelling, or a number or truth value without a name.
+    """Gold label with unknown meaning: an unknown spelling, or a number or truth value without a name.
 
     Attributes:
         label: The label as written in the data.
@@ -406,7 +406,7 @@ class UnknownLabelError(DataError):
 
 
 def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
-    """Split `labels` into names of the ids 0, 1, … and meanings of labels in the data, such as `E=entailment`.
+    """Parse `labels` as names of the ids 0, 1, …, or as meanings of labels in the data (`E=entailment`).
 
     Raises:
         DataError: If both forms are mixed, a label occurs twice, or a label name is unknown.
@@ -436,7 +436,7 @@ def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | 
 
 
 def _label_advice(label: str, *, has_options: bool) -> str:
-    """Build the advice for a label of unknown spelling: the option to use, if the command has it."""
+    """Build the advice for a label with unknown spelling: which option to use, if the command has it."""
     initials = {name[0]: name for name in LABELS}
     if label.lstrip("-").isdecimal() and label not in ("0", "1"):
         by_option = f"pass the names of labels 0, 1, 2, such as --labels {','.join(LABELS)}"
@@ -483,7 +483,7 @@ class _GoldLabels:
         try:
             return _read_label(gold, self)
         except TypeError:
-            raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}") from None
+            raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}; correct it") from None
         except LabelError as error:
             raise UnknownLabelError(f"{place}: {error}", _label_text(gold)) from None
         except ValueError as error:
@@ -492,9 +492,9 @@ class _GoldLabels:
     def of_truth_value(self, truth: bool, *, is_text: bool) -> str:
         """Resolve a truth value to a label.
 
-        Names of two ids take precedence: false is 0, true is 1. Without them, the name of the column must imply the
-        meaning of `true`. The name `label` does so for text, which is an annotator's answer. It does not for booleans,
-        which may be the flag of a detector and mean that the hypothesis is *not* supported.
+        Names of two ids take precedence: false is 0, true is 1. Without them, the column name must imply the meaning of
+        `true`. The name `label` implies it for text, which comes from annotators, but not for booleans. A boolean may
+        be the flag of a detector, where true means that the hypothesis is *not* supported.
 
         Raises:
             LabelError: If neither determines the meaning.
@@ -522,7 +522,7 @@ def _stored_names(
 
     Numerals are not meaningful. Names from the user override truth values and unknown names.
     """
-    stored = [meanings.get(name, name) for name in table.label_names(column) or ()]
+    stored = [meanings.get(name, name) for name in table.get_label_names(column) or ()]
     if not stored or all(map(str.isdecimal, stored)):
         return None
     if id_names and any(parse_truth_value(name) is not None for name in stored):
@@ -548,8 +548,8 @@ def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ..
         yield from dict(reader.meanings).values()
         for row in table.read():
             gold = row.values.get(reader.column)
-            if not is_unlabelled(gold):
-                yield in_any.read(gold, row.place)
+            if not is_missing_label(gold):
+                yield in_any.read(gold, row.location)
 
     with suppress(DataError):  # reading the examples reports the row
         for label in labels():
@@ -589,34 +589,34 @@ def _parse(
 ) -> Example | str:
     """Convert a row to an example, or to an exclusion reason."""
     values = row.values
-    _require(columns, list(values), row.place)  # lines of a jsonl file may have different keys
+    _require(columns, list(values), row.location)  # lines of a jsonl file may have different keys
     gold = values[columns["label"]]
-    if is_unlabelled(gold):
+    if is_missing_label(gold):
         return "unlabelled"
-    label = labels.read(gold, row.place)
+    label = labels.read(gold, row.location)
     sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
     for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
         if sentence is not None and not isinstance(sentence, str):
-            raise DataError(f"{row.place}: expected the {side} as text, got {sentence!r:.100}")
+            raise DataError(f"{row.location}: expected the {side} as text, got {sentence!r:.100}; correct it")
         if not (sentence or "").strip():
             if keep_empty:
-                raise DataError(f"{row.place}: expected a {side}, got an empty one; fill it in, or remove the row")
+                raise DataError(f"{row.location}: expected a {side}, got an empty one; fill it in, or remove the row")
             return "empty"
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
     for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
         if not _is_text(text):
             raise DataError(
-                f"{row.place}: expected the {side} as Unicode text, got an incomplete character (a lone surrogate); "
+                f"{row.location}: expected the {side} as Unicode text, got an incomplete character (a lone surrogate); "
                 "save the file as UTF-8"
             )
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
-    votes = tuple(labels.read(vote, row.place) for vote in annotators if not is_unlabelled(vote))
+    votes = tuple(labels.read(vote, row.location) for vote in annotators if not is_missing_label(vote))
     return Example(source_id, sentences[0], sentences[1], label, votes)
 
 
 def _is_text(text: str) -> bool:
-    """Check whether a text can be encoded. JSON escapes may contain lone surrogates, which cannot."""
+    """Check whether a text can be encoded as UTF-8. Lone surrogates from JSON escapes cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -625,7 +625,7 @@ def _is_text(text: str) -> bool:
 
 
 def _label_text(gold: Any) -> str:
-    """Convert a label to the form in which a user types it.
+    """Convert a label to the form that users type.
 
     >>> _label_text(True), _label_text(" E "), _label_text(1.0)
     ('true', 'E', '1')
@@ -647,7 +647,7 @@ def _read_label(gold: Any, labels: _GoldLabels) -> str:
         # pandas writes integers as floats in a column with missing values.
         number = int(gold.strip().removesuffix(".0") if isinstance(gold, str) else gold)
     if isinstance(gold, float) and gold != number:
-        raise ValueError(f"expected a whole number as a label, got {gold}")
+        raise ValueError(f"expected a whole number as a label, got {gold}; correct it")
     if number is None:
         return _in_space(resolve_gold_label(str(gold)), gold, labels.space)
     names = labels.names

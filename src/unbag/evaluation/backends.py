@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 RAY: Final = "ray"
-"""Name of the Ray engine."""
+"""Name of the Ray engine on the command line."""
 
 
 class Engine(Protocol):
@@ -74,9 +74,11 @@ def validate_backend(name: str | None, num_gpus: float | None, shard: str | None
     if name not in (None, RAY):
         raise ValueError(f"--engine: expected {RAY!r} or no value, got {name!r}")
     if name is None and num_gpus is not None:
-        raise ValueError(f"--num-gpus: expected --engine {RAY}, got none; use --device to choose a device")
+        raise ValueError(f"--num-gpus: expected --engine {RAY}, got no engine; use --device to choose a device")
     if name and shard is not None:
-        raise ValueError("--engine: expected no --shard, which also distributes the run, got both; omit one of them")
+        raise ValueError(
+            "--engine: expected no --shard, which also distributes the run, got both options; omit one of them"
+        )
     if name and is_distributed():
         raise ValueError(
             f"--engine {RAY}: expected a single process, got a launcher; run without torchrun or accelerate launch"

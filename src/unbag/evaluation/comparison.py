@@ -173,7 +173,7 @@ def compare(
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
-        raise ValueError(f"expected at least two models to compare, got {only}")
+        raise ValueError(f"expected at least two models to compare, got {only}; pass another run; pass another run")
     return _compare_systems(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
 
 
@@ -199,9 +199,13 @@ def _validate_options(quantities: Sequence[str], level: float, resamples: int = 
         ValueError: If an option is invalid; the message names the first one.
     """
     if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
-        raise ValueError(f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}")
+        raise ValueError(
+            f"quantities: expected a list of patterns, such as ['p_c'], got {quantities!r}; pass a list; pass a list"
+        )
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
-        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}")
+        raise ValueError(
+            f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05; pass a value such as 0.05"
+        )
     validate_int("resamples", resamples, minimum=1)
 
 
@@ -226,7 +230,9 @@ def _compare_systems(
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
-        raise ValueError("expected metrics in both, got none: " + ("; ".join(notes) or _describe_missing(quantities)))
+        raise ValueError(
+            "expected metrics that both runs contain, got none: " + ("; ".join(notes) or _describe_missing(quantities))
+        )
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, correct_p_values([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
@@ -282,8 +288,9 @@ def _matched(
         how = runs[0].describe_difference(other[0])
         if not across:
             raise ValueError(
-                f"{one.name} and {two.name}: expected results on the same {first.set} set, got different ones ({how}); "
-                "evaluate both with the same options, or compare them unpaired (`unbag compare --across-data`)"
+                f"{one.name} and {two.name}: expected results on the same {first.set} set, got different sets "
+                f"({how}); evaluate both models with the same options, or compare them unpaired (`unbag compare "
+                "--across-data`)"
             )
         notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, without a test")
         yield runs, other, False
@@ -325,7 +332,7 @@ class _Pairs:
         for path, (label, direction) in self._chosen(first.result).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: skill scores have different baselines and are not compared")
+                notes.append(f"{_title(first.result)}: skill scores are not compared, because their baselines differ")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             present = [[value for value in each if value is not None] for each in values]
@@ -359,7 +366,7 @@ class _Pairs:
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
             sources = bootstrap.difference.n
             if binary is None and sources < FEW:
-                few = f"the bootstrap has only {sources} source examples; p-values are too small"
+                few = f"only {sources} source examples for the bootstrap; p-values are too small"
                 notes.append(f"{_title(first.result)}: {few}")
             yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
 

@@ -70,7 +70,7 @@ OnSet = Callable[[str], None]
 """Callback with the name of the next set, before it is built."""
 
 OnResult = Callable[[Result], None]
-"""Callback with each result as soon as it is scored, in the first process."""
+"""Callback with each complete result, in the first process."""
 
 OnPreview = Callable[[Result], None]
 """Callback with a result without skill score, if the lexical baseline is still being fitted. The complete result
@@ -81,7 +81,7 @@ OnFailure = Callable[[Failure], None]
 
 _Scorer = Callable[[BaselinePredictions], None]
 _MIN_UNBUILT: Final = 3
-"""Minimum number of unbuilt sets for which a second process saves more time than its imports take."""
+"""Minimum number of unbuilt sets for which a second process saves more time than its imports cost."""
 
 
 def evaluate_all(
@@ -148,7 +148,7 @@ def evaluate_all(
     """
     engine = engine or InProcessEngine()
     if shard is not None and connect_process_group().world_size > 1:
-        raise ValueError("--shard: expected a single process, got a launcher (torchrun); use one of them")
+        raise ValueError("--shard: expected a single process, got a launcher (torchrun); omit --shard or the launcher")
     validate_unsharded(shard, predictions_csv)
     model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
@@ -364,7 +364,7 @@ def evaluate_file(
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning
             logger.warning("%s %s", path.name, fit.warning)
-    answers = answers.for_gold(built.rows.features["label"].names)
+    answers = answers.align_to_gold(built.rows.features["label"].names)
     result = score_set_predictions(built, answers, model, words)
     write_results([build_scored_result(result, built, answers)], Path(output_dir))
     return result
@@ -392,7 +392,7 @@ def _run_one_pair(function: Predictor) -> None:
             raise_output_count_error(function, error)
         raise
     except UserCodeError as error:
-        logger.debug("a function failed at its first pair", exc_info=error)
+        logger.debug("a function failed on its first pair", exc_info=error)
 
 
 def _names(sets: Sequence[SetRequest | BuiltSet]) -> set[str]:

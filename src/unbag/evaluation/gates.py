@@ -152,7 +152,8 @@ def check_bounds(results: Sequence[Result], bounds: Iterable[GateBound]) -> list
         if not matching:
             there = ", ".join(dict.fromkeys(result.set for result in results)) or "none"
             raise ValueError(
-                f"--{each.side} {each.set}:{each.number}: expected results on {each.set}, got results on {there}"
+                f"--{each.side} {each.set}:{each.number}: expected results on {each.set}, got results on {there}; "
+                f"evaluate {each.set}"
             )
         checked += [_check_bound(result, each) for result in matching]
     return checked
@@ -181,14 +182,17 @@ def check_no_worse_than(run: Path, earlier_run: Path, names: Sequence[str] = ())
     checked = []
     for each in compared.differences:
         if each.higher_is_better is None:
-            raise ValueError(f"--metric: expected a metric with a direction, got {each.quantity} of {each.set}")
+            raise ValueError(
+                f"--metric: expected a metric for which higher or lower is better, got {each.quantity} of "
+                f"{each.set}; use another metric"
+            )
         worse = compared.find_better(each) == each.first
         gap = each.difference
         # The largest loss within the interval; None without an interval.
         most = None if gap.low is None or gap.high is None else -gap.low if each.higher_is_better else gap.high
         why = ""
         if each.p_holm is None:
-            why = "not tested, because a run stored no examples"
+            why = "not tested, because one run contains no examples"
         elif each.test != "seeds" and each.sources < LEAST_SOURCES:
             why = _too_few(each.sources)
         outcome: Outcome = "inconclusive"
@@ -237,7 +241,7 @@ def _check_bound(result: Result, bound: GateBound) -> GateResult:
     label = quantities.describe_metrics(bound.set)[bound.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
-        why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples to compute it from"
+        why = TOO_FEW_ROWS if bound.number == quantities.SCORE_NAME else "no examples for this metric"
         return GateResult(bound.set, data, bound.number, label, str(bound), nothing, "inconclusive", why)
     return _compare(bound, data, label, number.estimate, number.sources)
 

@@ -82,10 +82,10 @@ def sample_pairs(
     validate_pair_count(n_pairs)
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
-    predictions = predictions.for_gold(names)
+    predictions = predictions.align_to_gold(names)
     permutation, label = read_numbers(rows, "permutation"), read_numbers(rows, "label")
     words = read_numbers(rows, "premise_words") + read_numbers(rows, "hypothesis_words")
-    right = predictions.predicted == predictions.gold(label)
+    right = predictions.predicted == predictions.to_label_positions(label)
     in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
     accepted: dict[str, list[int]] = {}
     for row in np.flatnonzero(right & (permutation != ORIGINAL)).tolist():
@@ -100,7 +100,7 @@ def sample_pairs(
     for (drawn_from, length), sources_of_cell in candidates.items():
         if len(sources_of_cell) < each:
             raise ValueError(
-                f"expected {each} {length} examples of {drawn_from} with an accepted order, got "
+                f"expected {each} {length} examples of {drawn_from} with an accepted permutation, got "
                 f"{len(sources_of_cell)}; request fewer pairs, or sample from more examples"
             )
         for source in sources_of_cell[:each]:
@@ -142,7 +142,9 @@ def score_annotation_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     labels: dict[str, str | None] = {}
     for place, row in _read(sheet, ("number", "label")):
         if row["number"] not in key or row["number"] in labels:
-            raise DataError(f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}")
+            raise DataError(
+                f"{sheet}: expected each 'number' of {folder / KEY} once, got {row['number']!r}; correct the sheet"
+            )
         try:
             label = fold_label(resolve_label(row["label"]), space) if row["label"].strip() else None
         except LabelError as error:
@@ -175,7 +177,9 @@ def _key(path: Path) -> dict[str, dict[str, str]]:
     key: dict[str, dict[str, str]] = {}
     for place, row in _read(path, ("number", "label", "drawn_from")):
         if row["number"] in key:
-            raise DataError(f"{place}: expected each 'number' once, got {row['number']!r} again")
+            raise DataError(
+                f"{place}: expected each 'number' once, got {row['number']!r} again; remove one of the rows"
+            )
         if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
             raise DataError(
                 f"{place}: expected 'label' to be one of {', '.join((*LABELS, NOT_ENTAILMENT))} and 'drawn_from' to be "
@@ -198,8 +202,8 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
     file = open_file(path)
     if missing := set(columns) - set(file.columns):
         raise DataError(
-            f"{path}: expected the columns {', '.join(map(repr, columns))}, got none named "
-            f"{', '.join(map(repr, sorted(missing)))}"
+            f"{path}: expected the columns {', '.join(map(repr, columns))}, got no "
+            f"{', '.join(map(repr, sorted(missing)))}; add them"
         )
     for row in file.read():
-        yield row.place, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}
+        yield row.location, {name: "" if get_cell(row, name) is None else str(get_cell(row, name)) for name in columns}

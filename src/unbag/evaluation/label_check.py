@@ -91,7 +91,7 @@ def _run_probe(
         if record.get("kind") in ("transformer", "classification-endpoint") or _is_verbal(record):
             raise
         # A user-defined function may only support the rows of its sets. Other errors occur again on these rows.
-        logger.debug("%s did not predict the pairs of the label probe", record["name"], exc_info=error)
+        logger.debug("%s did not predict the label probe pairs", record["name"], exc_info=error)
         return None
     if report.mislabelled:
         error_with_fix = _mislabelled(report, predictor, record)
@@ -119,9 +119,9 @@ def _mislabelled(report: ProbeReport, predictor: Predictor, record: Mapping[str,
             pairs = zip(report.declared, report.best, strict=True)
             renamed = ", ".join(f"{meant} for its {name}" for name, meant in pairs if name != meant)
             other_space = set(report.best) != set(report.declared)
-            fix = f"let the function return {renamed}{f' and {fix}' if other_space else ''}"
+            fix = f"make the function return {renamed}{f' and {fix}' if other_space else ''}"
     elif not is_named and record.get("kind") != "transformer":
-        fix = f"let its label_space name the columns of its predictions in their order, {best}"
+        fix = f"set label_space to the order of the prediction columns, {best}"
     return MislabelledError(report, fix=fix, override=override)
 
 
@@ -137,19 +137,19 @@ def _describe_verbal_mismatch(report: ProbeReport, record: Mapping[str, Any]) ->
     return (
         f"{record['name']} predicts {report.right_declared} of {report.pairs} obvious pairs correctly, but "
         f"{report.right_best} of {report.pairs} if {other}: the model seems to confuse the label words. Its "
-        f"predictions are scored as the prompt defines them; try another number of few-shot examples (--num-fewshot "
+        "predictions are scored as defined in the prompt; try another number of few-shot examples (--num-fewshot "
         f"{', '.join(map(str, SHOTS))}){form}"
     )
 
 
 LEAST_ROWS: Final = 8
-"""Minimum number of rows per label. Random predictions then fit another order in at most one of a thousand files."""
+"""Minimum number of rows per label. Random predictions then match another order in at most one of a thousand files."""
 
 ENOUGH: Final = 10 / 12
 """Minimum balanced accuracy of another order for a warning, as in `inference.label_probe`."""
 
 MARGIN: Final = 0.2
-"""Minimum gain in balanced accuracy of another order over the declared one for a warning. A two-way model that
+"""Minimum gain in balanced accuracy over the declared order that causes a warning. A two-label model that
 separates entailment from the rest loses 0.25 if its labels are interpreted as contradiction versus the rest."""
 
 

@@ -22,8 +22,8 @@ PAIRS: Final = {
     "en": ("snli", 20_000, PIPELINES["en"]),
     "zh": ("ocnli", 10_000, ALL),
 }
-"""Default training data by language: corpus, number of training pairs, and the tagger that selects words. All Chinese
-words are used: segmentation depends on word order, so that words of an unordered bag cannot be tagged."""
+"""Default training data by language: corpus, number of training pairs, and tagger for word selection. All Chinese
+words are used: segmentation depends on word order, so an unordered bag of words cannot be tagged."""
 
 FITTING: Final = "fitting the lexical model"
 """Name of the progress stage for fitting."""

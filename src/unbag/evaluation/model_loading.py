@@ -101,7 +101,7 @@ def select_model_options(model: Any, options: Mapping[str, Any]) -> dict[str, An
 
 
 PROMPT_MARK: Final = " · "
-"""Text between the name of a model and that of its prompt, if it is evaluated with several prompts."""
+"""Text between the names of a model and a prompt, if the model is evaluated with several prompts."""
 
 
 class ModelVariant(NamedTuple):
@@ -133,11 +133,14 @@ def list_variants(models: Sequence[Any], options: Mapping[str, Any]) -> list[Mod
         prompts = own.pop("prompt", None)
         files = [prompts] if isinstance(prompts, str | Path) else prompts or ()
         if not (isinstance(files, list | tuple) and all(isinstance(file, str | Path) for file in files)):
-            raise ValueError(f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}")
+            raise ValueError(
+                f"prompt (--prompt): expected the path of a prompt, or a list of paths, got {prompts!r}; pass a "
+                "path; pass a path"
+            )
         stems = [Path(file).stem for file in files]
         if repeated := sorted({stem for stem in stems if stems.count(stem) > 1}):
             raise ValueError(
-                f"--prompt: expected files of different names, got {', '.join(repeated)} twice; rename one"
+                f"--prompt: expected different file names, got {', '.join(repeated)} twice; rename one of the files"
             )
         if not files:
             variants.append(ModelVariant(model, own, ""))
@@ -271,14 +274,17 @@ def validate_model(model: Model) -> None:
     if find_model_type(model) is not CLASSIFIER:
         before, _, name = name.partition(":")
         if not name.strip():
-            raise ValueError(f"{before}: expected the name of a model after the colon, got none")
+            raise ValueError(f"{before}: expected a model name after the colon, got none; add the name")
         if find_model_type(model) is ENDPOINT:
             return
     path = Path(name).expanduser()
     if path.is_dir():
         validate_file(path / "config.json")
     elif path.exists() or not is_model_name(name):
-        raise ValueError(f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}")
+        raise ValueError(
+            f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name; check "
+            "the name"
+        )
 
 
 def validate_lexicon(model: Model) -> None:
@@ -428,7 +434,7 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
         raise ValueError(f"expected module:function, got {name!r}: {error}") from error
     if not callable(function):
         raise ValueError(
-            f"expected module:function, got {name!r}, which has type {type(function).__name__}; pass a function of a "
-            "list of premises and a list of hypotheses"
+            f"expected module:function, got {name!r}, which has type {type(function).__name__}; pass a function "
+            "that takes a list of premises and a list of hypotheses"
         )
     return function

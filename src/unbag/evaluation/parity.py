@@ -13,7 +13,7 @@ from unbag import challenge_sets
 from unbag.evaluation import row_labels, samples
 from unbag.evaluation.row_labels import RowLabels
 from unbag.evaluation.systems import LocatedResult, load_single_system
-from unbag.scoring.bootstrap import Estimate, estimate_share, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
 
 class ChangedLabels(NamedTuple):
@@ -65,11 +65,11 @@ def compare_labels(run: Path, earlier_run: Path) -> tuple[list[ChangedLabels], l
         one, other = ours[task][0], theirs[task][0]
         title = f"{challenge_sets.get_display_name(one.result.set)} · {one.result.corpus}"
         if len(ours[task]) > 1 or len(theirs[task]) > 1:
-            notes.append(f"{title}: labels not compared, since a run has several training seeds")
+            notes.append(f"{title}: labels not compared, because one run has several training seeds")
             continue
         labels = [_read(each) for each in (one, other)]
         if labels[0] is None or labels[1] is None:
-            notes.append(f"{title}: labels not compared, since a run stored none; evaluate again")
+            notes.append(f"{title}: labels not compared, because one run contains no labels; evaluate again")
             continue
         counts = _count_changes(labels[0], labels[1])
         compared.append(ChangedLabels(one.result.set, one.result.corpus, earlier.name, *counts))
@@ -85,5 +85,5 @@ def _count_changes(ours: RowLabels, theirs: RowLabels) -> tuple[int, Estimate, i
     changed = ours.find_differences(theirs)
     n_sources = len(np.unique(ours.source))
     everything = np.ones(len(changed), dtype=np.bool_)
-    share = estimate_share(changed, everything, ours.source.astype(np.int64), n_sources)
+    share = estimate_proportion(changed, everything, ours.source.astype(np.int64), n_sources)
     return int(changed.sum()), share, n_sources

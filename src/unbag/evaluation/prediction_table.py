@@ -28,10 +28,11 @@ class _Part(NamedTuple):
 class PredictionTable:
     """Table of a run's predictions, collected during scoring and written at the end.
 
-    Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`, `prediction`, and the
-    probability of each label, rounded to six decimals. Gold label and prediction are in the label space in which the
-    model was scored. If the model abstained, the prediction is `none` and the probabilities are empty. Probabilities
-    are also empty for a model that predicts only labels. If all models do, these columns are absent.
+    Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`,
+    `prediction`, and the probability of each label, rounded to six decimals. Gold label and prediction are in the label
+    space in which the model was scored. If the model abstained, the prediction is `none` and the probabilities are
+    empty. Probabilities are also empty for a model that predicts only labels. If all models do, these columns are
+    absent.
     """
 
     def __init__(self) -> None:
@@ -67,8 +68,8 @@ def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
     space = list(answers.label_space)
     fields = [result.model["name"], result.set, result.corpus]
     texts = [read_column(rows, name) for name in ("id", "premise", "hypothesis")]
-    gold = answers.gold(read_column(rows, "label").to_numpy())
-    predicted = answers.names
+    gold = answers.to_label_positions(read_column(rows, "label").to_numpy())
+    predicted = answers.label_names
     rounded = np.round(answers.probabilities.astype(np.float64), _DECIMALS)
     unanswered = np.zeros(len(rows), dtype=bool) if answers.unanswered is None else answers.unanswered
     has_none = unanswered | (not answers.has_probabilities)

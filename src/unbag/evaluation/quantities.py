@@ -15,7 +15,7 @@ SCORE_NAME: Final = "score"
 """Name of the skill score among the metrics of a set."""
 
 CHANGED_LABELS: Final = Quantity("changed_labels", "changed labels", higher_is_better=False)
-"""The number of two runs that a gate limits (`evaluation.parity`). The scores of one run do not contain it."""
+"""Metric of a pair of runs for gates (`evaluation.parity`). The scores of a single run do not contain it."""
 
 
 class MetricValue(NamedTuple):

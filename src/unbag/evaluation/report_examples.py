@@ -67,7 +67,9 @@ def read_selections(path: Path) -> list[ExampleSelection]:
             for each in record["selections"]
         ]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: expected examples of schema {SCHEMA} ({error}); evaluate again") from error
+        raise ValueError(
+            f"{path}: expected examples with schema {SCHEMA}, got an error ({error}); evaluate again"
+        ) from error
 
 
 def _example(*, lines: list[list[Any]], before: list[Any] | None, **fields: Any) -> ReportExample:

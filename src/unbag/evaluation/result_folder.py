@@ -19,7 +19,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import StorageFolder, is_url, open_local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
-"""Files that later runs extend, besides those in `evaluation.samples.FOLDER`."""
+"""Files that later runs extend, in addition to the files in `evaluation.samples.FOLDER`."""
 
 _VERSION: Final = ("revision", "sha256", "prompt")
 """Keys of a model's record that identify its weights, its file of predictions, or its prompt."""

@@ -1,4 +1,4 @@
-"""Predicted labels of a run, one per row of a set, so that two runs can be compared row by row.
+"""Predicted labels of a run, one per row of a set, for row-by-row comparisons of two runs.
 
     <run>/samples/00-permuted.labels.parquet    labels of the first result in results.json: one row per row of the set
 
@@ -96,12 +96,14 @@ def read_row_labels(file: Path, result: Result) -> RowLabels | None:
         columns = [table.column(name).to_numpy() for name in ("source", "label")]
         labels = RowLabels(columns[0].astype(np.int32), columns[1].astype(np.int8), tuple(meta["names"]))
         if meta["checksum"] != _checksum(labels):
-            raise ValueError("damaged: the checksum differs")
+            raise ValueError("corrupted: the checksum differs")
         is_same = meta["sha256"] == result.data["sha256"]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read ({error}); evaluate again") from error
+        raise ValueError(f"{file}: expected readable labels, got an error ({error}); evaluate again") from error
     if not is_same:
-        raise ValueError(f"{file} does not belong to the results beside it (the rows differ); evaluate again")
+        raise ValueError(
+            f"{file}: expected labels for the results in the same folder, got labels for other rows; evaluate again"
+        )
     return labels
 
 

@@ -105,7 +105,8 @@ def read_samples(folder: Path, result_index: int, result: Result) -> dict[str, S
         value = recorded[path].value if path in recorded else None
         if path not in recorded or (value is not None and abs(compute_sample_value(sample) - value) > _CLOSE):
             raise ValueError(
-                f"{file}: expected samples of the results in the same run, got others ({path} differs); evaluate again"
+                f"{file}: expected samples for the results in the same run, got other samples ({path} differs); "
+                "evaluate again"
             )
     return samples
 

@@ -30,11 +30,11 @@ from unbag.inference.single_output import (
     predict_by_score,
     rank_predictions,
 )
-from unbag.scoring.bootstrap import Estimate, estimate_share
+from unbag.scoring.bootstrap import Estimate, estimate_proportion
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
-"""Model types that abstain on some pairs by predicting equal probabilities for all labels."""
+"""Model types that abstain by predicting equal probabilities for all labels."""
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["n_abstained"] = int(answers.unanswered.sum())
         counts["abstained_share"] = abstained_share
-    answers = answers.for_gold(built_set.rows.features["label"].names)
+    answers = answers.align_to_gold(built_set.rows.features["label"].names)
     draws = (
         [answers]
         if control is stored_predictions
@@ -224,13 +224,13 @@ def _unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimat
     """Estimate the fraction of rows on which the model abstained, with an interval over source examples."""
     source = row_labels.compute_source_codes(built.rows).astype(np.int64)
     everything = np.ones(len(unanswered), dtype=np.bool_)
-    return estimate_share(unanswered, everything, source, int(source.max(initial=-1)) + 1)
+    return estimate_proportion(unanswered, everything, source, int(source.max(initial=-1)) + 1)
 
 
 def _report_unanswered(share: Estimate, unanswered: NDArray[np.bool_], title: str) -> None:
     if (n := int(unanswered.sum())) and share.low is not None and share.high is not None:
         logger.warning(
-            "%s: %s of %s answers contain no label; they count as wrong (95 %% interval of their share: %s to %s)",
+            "%s: %s of %s answers contain no label and count as wrong (95 %% interval of this share: %s to %s)",
             title,
             f"{n:,}",
             f"{len(unanswered):,}",

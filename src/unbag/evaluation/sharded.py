@@ -197,7 +197,7 @@ class StoredTask:
         Raises:
             ValueError: If the file does not contain a task of this version.
         """
-        what = f"{folder.get_location(name)}: expected a task of `unbag evaluate --shard`"
+        what = f"{folder.get_location(name)}: expected a task written by `unbag evaluate --shard`"
         try:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
@@ -246,7 +246,7 @@ def score_sharded_predictions(
     if not names:
         raise ValueError(
             f"{predictions}: expected the {PREDICTIONS} folder of `unbag evaluate --shard`, got a folder without "
-            "tasks; pass the --output-dir of that command"
+            "tasks; pass the --output-dir of `unbag evaluate`"
         )
     done: list[ScoredResult] = []
     failures = list(skipped)
@@ -302,8 +302,8 @@ def _validate_complete(store: PredictionStore, rows: Any) -> None:
     """
     if len(rows) != store.rows:
         raise StoreError(
-            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,}; build "
-            "the set from the same pairs"
+            f"{store.folder}: expected predictions for the {len(rows):,} rows of the set, got {store.rows:,} rows; "
+            "build the set from the same pairs"
         )
     hashes = compute_chunk_hashes(select_model_columns(rows), store)
     missing = [chunk for chunk, sha256 in enumerate(hashes) if not store.has_chunk(chunk, sha256)]

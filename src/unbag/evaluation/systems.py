@@ -110,12 +110,12 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]
     """
     if not paths:
         raise ValueError(
-            f"expected the results of at least two models to compare, got none; pass results folders or {results.FILE} "
-            "files"
+            "expected the results of at least two models to compare, got none; pass result folders or "
+            f"{results.FILE} files"
         )
     for path in paths:
         if not isinstance(path, str | PathLike):
-            raise ValueError(f"expected the path of a results folder or file, got {path!r}")
+            raise ValueError(f"expected the path of a result folder or file, got {path!r}; pass a path")
     systems: dict[tuple[str, str], ComparedSystem] = {}
     for path in map(Path, paths):
         for file in _files(path):
@@ -127,7 +127,7 @@ def load_systems(paths: Sequence[Path | str]) -> list[tuple[str, ComparedSystem]
                 system = systems.setdefault(key, ComparedSystem("", title))
                 system.runs.append(LocatedResult(result, file, number, seeded["seed"] if seeded else None))
     if not systems:
-        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty results files; evaluate again")
+        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got empty result files; evaluate again")
     return [(where, system) for (where, _), system in systems.items()]
 
 
@@ -153,7 +153,9 @@ def _files(path: Path) -> list[Path]:
             return [file]
     if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # the layout that training.seeds writes
         return seeds
-    raise ValueError(f"expected a {results.FILE} file or a results folder of `unbag evaluate`, got {path}")
+    raise ValueError(
+        f"expected a {results.FILE} file or a folder written by `unbag evaluate`, got {path}; check the path"
+    )
 
 
 def load_single_system(path: Path | str) -> tuple[str, ComparedSystem]:

@@ -9,29 +9,29 @@ from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.significance import compute_t_quantile
-from unbag.scoring.skill import LEAST_ROWS
+from unbag.scoring.skill import MIN_LABEL_ROWS
 
 Standing = Literal["better", "no better", "worse", "inconclusive"]
 
 LEVEL: Final = 0.05
-"""Probability that at least one interval of a model's challenge sets misses its true value."""
+"""Probability that at least one interval over a model's challenge sets misses the true value."""
 
 MARGIN: Final = 0.1
 """Smallest skill score of practical interest. An interval below it means "no better"."""
 
 POWER: Final = 0.9
-"""Statistical power at which the smallest detectable score of a set is stated, assuming a known standard error.
+"""Statistical power for the smallest detectable score of a set, assuming a known standard error.
 
-In practice the standard error is estimated. In simulations, models with exactly that score are called better in two of
+In practice, the standard error is estimated. In simulations, models with exactly this score get "better" in two of
 three cases with 15 sources, and in four of five cases with 2,000 sources (`benchmarks/verdict_power.py`)."""
 
 LEAST_SOURCES: Final = 10
-"""Minimum number of sources for a conclusive set: a bootstrap of fewer sources is not reliable."""
+"""Minimum number of sources for a conclusive set: a bootstrap over fewer sources is not reliable."""
 
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "inconclusive": "?"}
-"""One character per standing, for narrow tables."""
+"""One character per verdict, for narrow tables."""
 
-TOO_FEW_ROWS: Final = f"fewer than two labels have {LEAST_ROWS} rows or more"
+TOO_FEW_ROWS: Final = f"fewer than two labels have {MIN_LABEL_ROWS} rows or more"
 """Reason for a missing skill score."""
 
 TOO_FEW_SOURCES: Final = f"fewer than {LEAST_SOURCES} sources"

@@ -28,7 +28,7 @@ class PublishedTask(NamedTuple):
 
     Attributes:
         commit: Commit of the repository.
-        rows_sha256: SHA-256 of the evaluated rows; None if the card does not record it.
+        rows_sha256: SHA-256 of the evaluated rows; None if the card does not contain it.
     """
 
     commit: str
@@ -41,10 +41,10 @@ def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]
     Args:
         existing: Content of the published file, or None.
         set_name: Name of the challenge set.
-        splits: Evaluated split of each config to add or replace, by config name.
+        splits: Configs to add or replace, as a map from the config name to the evaluated split.
 
     Returns:
-        The new content; `existing` itself if nothing changes.
+        New content, or `existing` if nothing changes.
 
     Raises:
         ValueError: If the published file cannot be read.
@@ -61,14 +61,14 @@ def merge_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str]
         **{key: value for key, value in current.items() if key != "tasks"},
         "tasks": list(tasks.values()),
     }
-    # Equal content keeps its bytes, so that publishing again creates no commit.
+    # If the content is equal, the bytes are kept, so that publishing again creates no commit.
     if existing is not None and new == current:
         return existing
     return cards.dump_yaml(new).encode()
 
 
 def fetch_published_tasks(targets: Iterable[Benchmark]) -> dict[Benchmark, PublishedTask]:
-    """Fetch the benchmark tasks of the given configs from the Hub. Configs without a task are not in the result.
+    """Fetch the benchmark tasks of the given configs from the Hub. Configs without a task are omitted.
 
     Raises:
         HubError: If the Hub fails or cannot be reached.
@@ -98,7 +98,7 @@ def _parse_tasks(content: bytes) -> dict[str, Any]:
         tasks = read.get("tasks", []) if isinstance(read, dict) else None
         if isinstance(tasks, list) and all(isinstance(task, dict) and "id" in task for task in tasks):
             return dict(read)
-        raise ValueError("expected a mapping with tasks that have ids")
+        raise ValueError("expected a mapping with a list of tasks with ids")
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(

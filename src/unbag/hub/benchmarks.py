@@ -9,7 +9,7 @@ from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import strip_folders
 
 _MAX_EXAMPLES = "max_examples"
-_SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # in a result's config if only a sample of the examples was evaluated
+_SAMPLING = (_MAX_EXAMPLES, "sample_seed")  # keys of a result's config if only a sample of the examples was evaluated
 
 
 class Benchmark(NamedTuple):
@@ -36,7 +36,7 @@ def find_published_config(result: Result) -> str | None:
     if name != OFFICIAL and (ours is None or not result.data["origin"].startswith(ours.hub_id)):
         return None
     chosen = {option: value for option, value in result.config.items() if isinstance(value, str)}
-    # A set that merges the splits of a corpus has one config for all splits.
+    # A set that merges the splits of a corpus has a single config.
     single = split if split and "+" not in split else None
     try:
         return loading.resolve_config(result.set, name, single, chosen)[0]
@@ -45,13 +45,13 @@ def find_published_config(result: Result) -> str | None:
 
 
 def find_benchmark(result: Result, organization: str) -> Benchmark | None:
-    """Find the benchmark of a result in the organization that publishes the sets; None for user-provided pairs."""
+    """Find the Hub benchmark of a result, given the organization of the sets; None for user-provided pairs."""
     config = find_published_config(result)
     return None if config is None else Benchmark(f"{organization}/{result.set}", config)
 
 
 def find_deviations(result: Result) -> dict[str, Any]:
-    """Find the options that differ between a result and the published config, including `max_examples`.
+    """Find the options in which a result differs from the published config, including `max_examples`.
 
     Options whose default is "" are ignored, because the set fills them in. For the official pairs of a set, only
     `max_examples` is a deviation, because the other options select additional counts and do not change the rows.
@@ -72,7 +72,7 @@ def find_deviations(result: Result) -> dict[str, Any]:
 
 
 def collect_published_options(result: Result) -> dict[str, Any]:
-    """Collect the set options of a result, including size and seed of the sample if only a sample was evaluated.
+    """Collect the set options of a result. For a sample, these include its size and seed.
 
     Files are listed without their folders, which are meaningless to other users.
     """

@@ -18,7 +18,7 @@ _BLOCK: Final = re.compile(
 
 
 def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
-    """Split a card into its metadata and its text. Both are empty if there is no card.
+    """Split a card into metadata and text. Both are empty if there is no card.
 
     Raises:
         ValueError: If the metadata is not a YAML mapping.
@@ -41,13 +41,13 @@ def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
 
 
 def join_card(metadata: Mapping[str, Any], text: str) -> bytes:
-    """Build a card from its metadata and its text."""
+    """Build a card from metadata and text."""
     head = yaml.safe_dump(dict(metadata), sort_keys=False, allow_unicode=True, width=120)
     return f"---\n{head}---\n\n{text.strip()}\n".encode()
 
 
 def find_blocks(text: str) -> dict[str, str]:
-    """Collect the contents of the blocks in a card's text by name, in order."""
+    """Collect the blocks in a card's text: a map from block name to content, in order."""
     return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
@@ -58,7 +58,7 @@ def set_block(text: str, name: str, content: str, *, before: str | None = None) 
         text: Text of the card.
         name: Name of the block.
         content: Markdown of the block.
-        before: Name of the block before which a new block is inserted. Default, or without such a block: at the end.
+        before: Name of the block before which a new block is inserted (default, or if there is no such block: the end).
     """
     block = f"<!-- unbag: {name} -->\n{content.strip()}\n<!-- end of unbag: {name} -->"
     for match in _BLOCK.finditer(text):
@@ -164,7 +164,7 @@ def collect_arxiv_tags(texts: Iterable[str]) -> list[str]:
 
 
 def strip_relative_links(text: str) -> str:
-    """Replace relative links in Markdown with their text, since their targets do not exist in Hub repositories.
+    """Replace relative links in Markdown with the link text, because the targets do not exist on the Hub.
 
     >>> strip_relative_links("[its metric](../x/README.md) [here](#limits)")
     'its metric [here](#limits)'

@@ -1,4 +1,4 @@
-"""Hub collection of everything published by `unbag publish all`: sets, metrics, results and leaderboard."""
+"""Hub collection of all repositories published by `unbag publish all`: sets, metrics, results and leaderboard."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class CollectionPlan:
         namespace: User or organization that owns the collection.
         slug: Id of the existing collection; None if there is none yet.
         url: URL of the collection; None if there is none yet.
-        added: Type and id of each repository that the collection lacks, in order.
+        added: Type and id of each repository to add, in order.
         n_present: Number of repositories that are already in the collection.
     """
 
@@ -44,7 +44,7 @@ class CollectionPlan:
 
 
 def plan_collection(namespace: str, publications: Sequence[Publication]) -> CollectionPlan:
-    """Compare the repositories of publications with the collection of an organization, without writing anything.
+    """Plan the changes of an organization's collection for the given publications, without writing anything.
 
     Items added by other people and repositories of earlier publications are kept.
 
@@ -67,7 +67,7 @@ def plan_collection(namespace: str, publications: Sequence[Publication]) -> Coll
 
 
 def publish_collection(planned: CollectionPlan, *, private: bool = False) -> str:
-    """Create the collection if necessary, add missing items, and return its URL.
+    """Create the collection if necessary, add missing items, and return the collection's URL.
 
     Repeated calls add no duplicates: the Hub rejects an item that is already present, which counts as success.
 
@@ -103,7 +103,7 @@ def _add(api: Any, slug: str, kind: str, repo: str) -> None:
 
 
 def _find(namespace: str) -> "Collection | None":
-    """Find unbag's collection by title, with all items. Listings of collections contain only their first items."""
+    """Fetch unbag's collection by title, with all items. Listings contain only the first items of a collection."""
     from huggingface_hub import HfApi
 
     api = HfApi()

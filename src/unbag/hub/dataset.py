@@ -20,13 +20,13 @@ from unbag.hub import benchmark_file
 from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 from unbag.hub.licenses import choose_license
 from unbag.hub.local_paths import strip_folders
-from unbag.hub.push import Merge, Publication
+from unbag.hub.push import MergeFunction, Publication
 from unbag.utils.hub_names import validate_config_name, validate_repo
 
 _ROWS_PER_SHARD: Final = 1_000_000  # about 100 MB of permuted pairs
 _ROWS_PER_GROUP: Final = 100_000  # rows in memory at a time, about 30 MB
 _SAMPLE_ROWS: Final = 2  # rows on the card; in many sets the first row is the unchanged pair
-_SIZES: Final = ("bytes", "stored")  # sizes of the rows in memory and of their files
+_SIZES: Final = ("bytes", "stored")  # keys of the sizes of the rows in memory and in files
 _RECORDED_PACKAGES: Final = ("unbag", "datasets", "numpy", "pyarrow", "spacy")
 
 
@@ -47,14 +47,14 @@ def build_dataset_publication(
             restrictive than the inherited one.
     """
     [name] = {request.name for request in requests}
-    files: dict[str, bytes | Path | Merge] = {}
+    files: dict[str, bytes | Path | MergeFunction] = {}
     cards: list[ConfigCard] = []
     citation = ""
     validate_repo(repo)
     names = [validate_config_name(choose_config_name(request)) for request in requests]
     if duplicate := next((config for config in names if names.count(config) > 1), None):
-        raise ValueError(f"--config: expected each config once, got {duplicate} twice")
-    for request in requests:  # building takes long, so all requests are validated before the first one is built
+        raise ValueError(f"--config: expected each config once, got {duplicate} twice; remove one")
+    for request in requests:  # Building takes long, so all requests are validated before the first build.
         _prepare(request, license)
     for request, config in zip(requests, names, strict=True):
         card, shards, citation = _build_config(request, config, folder, license)
@@ -69,7 +69,7 @@ def build_dataset_publication(
         kind="dataset",
         files=files,
         message=f"Publish {name}: {', '.join(card.name for card in cards)}",
-        owns=tuple(f"data/{escape(card.name)}/*" for card in cards),
+        owned_patterns=tuple(f"data/{escape(card.name)}/*" for card in cards),
     )
 
 
@@ -97,7 +97,7 @@ def choose_config_name(request: SetRequest) -> str:
 
 
 def _prepare(request: SetRequest, license: str | None) -> tuple[SetRequest, Any, str, str]:
-    """Validate a request before the build. Returns the request to build, the builder, the source and the license."""
+    """Validate a request before the build. Returns the final request, the builder, the source and the license."""
     # The config of user-provided data is only a name in the repository; the builder has no such config.
     own = request.user_data_names
     to_build = replace(request, config=None) if own else request
@@ -109,7 +109,7 @@ def _prepare(request: SetRequest, license: str | None) -> tuple[SetRequest, Any,
 def _build_config(
     request: SetRequest, config: str, folder: Path, license: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
-    """Build a config. Returns its part of the card, its files by path, and the citation of the set."""
+    """Build a config. Returns the card section, the files by path, and the citation of the set."""
     to_build, builder, origin, license = _prepare(request, license)
     built = build_requested_set(to_build)
     shards: dict[str, Path] = {}
@@ -117,7 +117,7 @@ def _build_config(
     for split, rows in load_splits(built).items():
         statistics = SplitStatistics(rows.features["label"].names, built.language)
         paths, sizes = _write_split(rows, folder, f"data/{config}/{split}", statistics)
-        split_records[split] = statistics.record() | sizes
+        split_records[split] = statistics.compute_record() | sizes
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
     hub_ids = [corpus.hub_id] if corpus else [origin] if to_build.user_data_names and is_hub_id(origin) else []
@@ -155,11 +155,13 @@ def _write_split(
 ) -> tuple[dict[str, Path], dict[str, int]]:
     """Write a split as Parquet files. Returns the files by path in the repository, and their sizes in bytes.
 
-    With the same version of pyarrow, equal rows produce equal bytes, regardless of how they are cached. Publishing the
-    same rows again therefore changes nothing.
+    With the same version of pyarrow, equal rows produce equal bytes, regardless of the cache layout. Publishing the
+    same rows again therefore creates no commit.
     """
     n_shards = max(1, -(-len(rows) // _ROWS_PER_SHARD))
-    schema = rows.features.arrow_schema  # its only metadata are the label names, so that the bytes are reproducible
+    schema = (
+        rows.features.arrow_schema
+    )  # The metadata contain only the label names, so that the bytes are reproducible.
     paths: dict[str, Path] = {}
     n_bytes = 0
     groups = _iter_groups(rows, schema)
@@ -174,7 +176,7 @@ def _write_split(
                     break
                 writer.write_table(group)
                 n_bytes += group.nbytes
-                statistics.add(group)
+                statistics.update(group)
     stored = sum(path.stat().st_size for path in paths.values())
     return paths, dict(zip(_SIZES, (n_bytes, stored), strict=True))
 

@@ -37,7 +37,7 @@ _UNSPACED: Final = ("zh",)  # languages written without spaces between words
 
 
 class SplitStatistics:
-    """Statistics of a split, updated table by table. Uses one number of memory per row.
+    """Statistics of a split, updated table by table. The memory use is 8 bytes per row.
 
     Args:
         names: Label names, indexed by label id.
@@ -53,7 +53,7 @@ class SplitStatistics:
         self._pairs: list[NDArray[np.uint64]] = []
         self._lengths: dict[str, Counter[int]] = {side: Counter() for side in SIDES}
 
-    def add(self, table: pa.Table) -> None:
+    def update(self, table: pa.Table) -> None:
         """Update the statistics with the rows of a table."""
         for value, n in _count_values(table.column("label")):
             self._labels[self._names[value]] += n
@@ -66,7 +66,7 @@ class SplitStatistics:
             for length, n in _count_values(self._length(column)):
                 self._lengths[side][length] += n
 
-    def record(self) -> dict[str, Any]:
+    def compute_record(self) -> dict[str, Any]:
         """Compute `rows`, `examples` (sources), `labels`, `unique_pairs` and `lengths`.
 
         The lengths of a sentence column are its minimum, mean and maximum.
@@ -112,7 +112,7 @@ _MAX_SHOWN: Final = 300  # characters of a text in the sample rows
 
 @dataclass(frozen=True)
 class ConfigCard:
-    """Part of a card that describes one config.
+    """Section of a dataset card that describes one config.
 
     Attributes:
         name: Name of the config.
@@ -135,7 +135,7 @@ class ConfigCard:
 
 
 def build_config_text(config: ConfigCard) -> str:
-    """Build the block of a config in the card of its repository."""
+    """Build the Markdown block of a config in the dataset card."""
     record = config.record
     license = f"License: `{', '.join(record['licences'])}`"
     if config.license_link:
@@ -231,7 +231,7 @@ def merge_card(existing: bytes | None, repo: str, set_name: str, configs: Sequen
     """
     metadata, text = split_card(existing)
     before = parse_records(text)
-    text = set_block(text, _SET, "", before=None)  # reserves its position; its text depends on the default config
+    text = set_block(text, _SET, "", before=None)  # Reserves the position; the text depends on the default config.
     text = set_block(
         text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nCite the corpus of the config as well."
     )
@@ -252,7 +252,7 @@ def _merge_metadata(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Update the front matter. Entries maintained by unbag are replaced, all others are kept."""
+    """Update the front matter. Replaces the entries maintained by unbag, and keeps all other entries."""
     infos = _by_name(old.get("dataset_info"))
     entries = _by_name(old.get("configs"))
     for config in configs:
@@ -303,7 +303,7 @@ def _validate_licenses(others: Iterable[str], records: Mapping[str, Any]) -> Non
 
 
 def _update_list(old: Any, before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Update a list of the front matter. Values added by others are kept, values of earlier records are replaced."""
+    """Update a list of the front matter. Keeps values added by other people, and replaces values of earlier records."""
     foreign = [value for value in _as_list(old) if value not in before]
     return _union(foreign, after)
 
@@ -353,8 +353,8 @@ all for decisions about people.
 
 
 def _fill_in_example(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
-    """Fill in the example of a set's card with the repository, its owner, a published config and its split."""
-    evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATED
+    """Fill in the placeholders in a card's example: repository, owner, published config and split."""
+    evaluated = challenge_sets.get_challenge_set(set_name).import_builder_class().EVALUATION_SPLIT
     split = evaluated if evaluated in splits else splits[0]
     load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
     card = load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)
@@ -392,7 +392,7 @@ def parse_records(text: str) -> dict[str, Any]:
 
 
 def _by_name(entries: Any) -> dict[str, dict[str, Any]]:
-    """Index front matter entries by config name. A single entry may have no list or no name."""
+    """Index front matter entries by config name. A single entry may be a mapping without a name."""
     listed = entries if isinstance(entries, list) else [entries] if entries else []
     return {entry.get("config_name", "default"): dict(entry) for entry in listed}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measurement
+from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import compute_model_verdict, describe_scale
 from unbag.hub import cards
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
 FOLDER: Final = ".eval_results"
-OWNS: Final = f"{FOLDER}/unbag-*"
+OWNED_PATTERN: Final = f"{FOLDER}/unbag-*"
 TASK: Final = "text-classification"
 _TASK_NAME: Final = "Natural Language Inference"
 _HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # metrics that the Hub knows by name
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class ResultContext(NamedTuple):
-    """Information about results that is not in the results files.
+    """Information about results that the results files do not contain.
 
     Attributes:
         tasks: Benchmark tasks on the Hub (`benchmark_file.fetch_published_tasks`).
@@ -71,7 +71,7 @@ def fetch_result_context(results: Iterable[Result], organization: str, written: 
 def build_eval_results(
     results: Iterable[Result], organization: str, about: ResultContext | None = None
 ) -> dict[str, bytes]:
-    """Build the files of `.eval_results` by path: one file with one entry per challenge set and config.
+    """Build the `.eval_results` files by path, each with one entry for a challenge set and config.
 
     Results on user-provided pairs, on a sample or with changed options are skipped with a warning.
 
@@ -136,7 +136,7 @@ def build_model_index(results: Iterable[Result], organization: str) -> "list[Eva
             metric_args=_interval(estimate),
         )
         for target, result in by_target.items()
-        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_measurements(
+        for quantity, estimate in challenge_sets.get_challenge_set(result.set).list_metric_values(
             result.scores, "quoted"
         )
     ]
@@ -146,7 +146,7 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
     """Merge results into a card's `model-index`. Entries with the same dataset and config are replaced.
 
     Args:
-        index: The card's current `model-index`, or None.
+        index: Current `model-index` of the card, or None.
         name: Model name for a new `model-index`.
         results: Results to add.
 
@@ -164,7 +164,7 @@ def merge_model_index(index: Any, name: str, results: "Sequence[EvalResult]") ->
         indices = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
-            "model-index of the card: expected the format documented by the Hub, got another one "
+            "model-index of the card: expected the format documented by the Hub, got an invalid one "
             f"({type(error).__name__}: {error}); correct it first"
         ) from None
     for entry in ours["results"]:
@@ -186,9 +186,9 @@ def get_hub_metric_name(metric: str) -> str:
 
 
 def _exclusion_reason(result: Result) -> str:
-    """Explain why a result is not a benchmark result."""
+    """Explain why a result is not written as a benchmark result."""
     if find_published_config(result) is None:
-        return "because the pairs are your own; only published sets have a benchmark"
+        return "because the pairs are user-provided; only published sets have a benchmark"
     differences = ", ".join(f"{name} = {value}" for name, value in find_deviations(result).items())
     return (
         f"because its options differ from the published set: {differences}"
@@ -212,7 +212,7 @@ def _benchmark_mismatch(result: Result, target: Benchmark, task: PublishedTask |
     return None
 
 
-def _build_notes(result: Result, main: Measurement) -> str:
+def _build_notes(result: Result, main: MeasuredMetric) -> str:
     """Build the notes of an entry: metric, interval, skill score, model, rows and version."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]

@@ -1,4 +1,4 @@
-"""Leaderboard Space, which shows a results dataset."""
+"""Space with a leaderboard of a results dataset."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ NAME: Final = "unbag-leaderboard"
 _PAGE: Final = "leaderboard_page"
 _APP: Final = """from {page} import page
 
-demo = page("{results}")
+demo = build_page("{results}")
 
 if __name__ == "__main__":
     demo.launch()
@@ -53,7 +53,7 @@ You can also open a pull request to the dataset.
 
 
 def build_leaderboard_space(repo: str, results: str) -> Publication:
-    """Build the leaderboard Space.
+    """Build the Space with the leaderboard of a results dataset.
 
     Args:
         repo: Space repository, `organization/name`.
@@ -68,4 +68,4 @@ def build_leaderboard_space(repo: str, results: str) -> Publication:
         "requirements.txt": build_requirements("datasets"),
     }
     contents = {path: text.encode() for path, text in files.items()}
-    return Publication(repo, "space", contents, "Publish the leaderboard", owns=("*.py",))
+    return Publication(repo, "space", contents, "Publish the leaderboard", owned_patterns=("*.py",))

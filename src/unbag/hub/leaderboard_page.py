@@ -12,10 +12,10 @@ import pandas as pd
 
 ALL: Final = "all"
 EXCLUDED: Final = "excluded"
-"""Key in the `attrs` of a table for the number of malformed rows dropped by `drop_malformed_rows`."""
+"""Key in `DataFrame.attrs` for the number of malformed rows dropped by `drop_malformed_rows`."""
 
 _CONTROL: Final = "plain"
-"""Control set: an unmodified corpus, which a bag of words can partly solve and which the mean excludes."""
+"""Control set: an unmodified corpus, which a bag of words can partly solve. Excluded from the mean."""
 _MEAN: Final = "mean"
 _STYLE: Final = """
 @media (max-width: 600px) {
@@ -48,7 +48,7 @@ _DATATYPES: Final[dict[str, Any]] = {
 }
 """Columns of the table and their gradio data types."""
 _KEY_COLUMNS: Final = ["config", "options", "data_sha256"]
-"""Columns whose values are equal if two models were evaluated on the same rows."""
+"""Columns that identify the evaluated rows. They are equal for comparable models."""
 
 
 def load_results(repo: str) -> pd.DataFrame:
@@ -70,7 +70,9 @@ def drop_malformed_rows(results: pd.DataFrame) -> pd.DataFrame:
     """
     wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_BOOLEANS)
     if missing := [name for name in wanted if name not in results.columns]:
-        raise ValueError(f"expected a results dataset, got one without the columns {', '.join(map(repr, missing))}")
+        raise ValueError(
+            f"expected a results dataset, got one without the columns {', '.join(map(repr, missing))}; add them"
+        )
     is_valid = [all(_is_valid_cell(name, row[name]) for name in wanted) for row in results.to_dict("records")]
     rows = results[pd.Series(is_valid, index=results.index, dtype=bool)].reset_index(drop=True)
     rows = rows.astype(dict.fromkeys(_BOOLEANS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
@@ -88,7 +90,7 @@ def _is_valid_cell(name: str, value: Any) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
     if not isinstance(value, str) or len(value) > _MAX_CELL or not value.isprintable():
         return False
-    if name == "model_revision" and not value:  # baselines that are not fitted have no revision
+    if name == "model_revision" and not value:  # Unfitted baselines have no revision.
         return True
     return _is_options(value) if name == "options" else name in _TEXTS or _NAME.fullmatch(value) is not None
 
@@ -107,9 +109,9 @@ def _plain(text: str) -> str:
 
 
 def rank_results(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
-    """Rank the results for a set, config and metric (a name or `ALL`), starting with the best result per metric.
+    """Rank the results for a set, config and metric (a name or `ALL`), best first within each metric.
 
-    Columns are those of `_DATATYPES`. Values are rounded to three digits.
+    The columns are defined in `_DATATYPES`. Values are rounded to three digits.
     """
     for column, choice in (("set", set_name), ("config", config), ("metric", metric)):
         if choice != ALL:
@@ -171,7 +173,7 @@ def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
-    """Select the scores of a set on the config, options and rows on which most models were evaluated."""
+    """Select the comparable scores of a set: on the config, options and rows with the most models."""
     rows = results[(results["set"] == set_name) & results["is_score"]]
     if rows.empty:
         return rows
@@ -180,19 +182,19 @@ def _comparable_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
 
 
 def list_filter_choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
-    """List the choices of a filter: `ALL`, and the values of a column for a set."""
+    """List the choices of a filter: `ALL` and the values in a column for a set."""
     rows = results if set_name == ALL else results[results["set"] == set_name]
     return [ALL, *sorted(rows[column].unique())]
 
 
 def choose_defaults(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
-    """Choose the config on which most models were evaluated, and the metric that is the set's score."""
+    """Choose the default config (the one with the most models) and metric (the score) of a set."""
     rows = _comparable_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 
 
 def _link(row: Any) -> str:
-    """Build the Markdown of a model name, with a link for a Hub id. Unexpected characters are removed."""
+    """Format a model name as Markdown, with a link for a Hub id. Removes unexpected characters."""
     from huggingface_hub.constants import ENDPOINT
 
     model, head = (re.sub(r"[^\w./ -]", "", str(text)) for text in (row.model, row.head))
@@ -208,8 +210,8 @@ def _options(text: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in json.loads(text).items())
 
 
-def page(repo: str) -> gr.Blocks:
-    """Build the leaderboard page of a results dataset, which is loaded each time the page is opened."""
+def build_page(repo: str) -> gr.Blocks:
+    """Build the leaderboard page. The results dataset is loaded each time the page is opened."""
 
     def load_page() -> tuple[Any, ...]:
         try:
@@ -224,7 +226,7 @@ def page(repo: str) -> gr.Blocks:
         table, meanings = build_overview(results)
         numbers = table.shape[1] - 1
         kinds: Any = ["markdown", *["number"] * numbers]
-        # Without fixed widths, phones fit all columns on the screen and break every word.
+        # Without fixed widths, phones compress all columns and break the words.
         widths: Any = ["176px", *["140px"] * numbers]
         return (
             *(results, count, gr.Dataframe(table, datatype=kinds, column_widths=widths), meanings),

@@ -26,7 +26,7 @@ def parse_license_conditions(license: str) -> frozenset[str]:
 
 
 def is_laxer(license: str, inherited: str) -> bool:
-    """Check whether a license drops a condition of an inherited license.
+    """Check whether a license lacks a condition of an inherited license.
 
     >>> is_laxer("mit", "cc-by-sa-4.0"), is_laxer("cc-by-nc-sa-4.0", "cc-by-sa-4.0")
     (True, False)
@@ -35,7 +35,7 @@ def is_laxer(license: str, inherited: str) -> bool:
 
 
 def choose_license(name: str, inherited: str, requested: str | None) -> str:
-    """Choose the license of a publication.
+    """Choose the license of a publication from the requested and the inherited license.
 
     Args:
         name: Name of the source, for error messages.
@@ -50,7 +50,7 @@ def choose_license(name: str, inherited: str, requested: str | None) -> str:
             raise ValueError(
                 f"{name}: expected a license, got none; if you may publish these pairs, "
                 + choose_advice(
-                    "pass it with --license, such as --license cc-by-4.0",
+                    "pass the license, such as --license cc-by-4.0",
                     "publish them with `unbag publish dataset --license`",
                 )
             )
@@ -62,7 +62,7 @@ def choose_license(name: str, inherited: str, requested: str | None) -> str:
         drops = f", which drops {' and '.join(lost)}" if lost else ""
         raise ValueError(
             f"--license: expected {inherited}, the license inherited from {name}, got {requested}{drops}; "
-            "omit --license"
+            "remove --license"
         )
     return inherited
 
@@ -86,13 +86,13 @@ def derive_license(licenses: Sequence[str | None]) -> str:
     usable = [license for license in dict.fromkeys(licenses) if license is not None and _can_be_passed_on(license)]
     if not licenses or len(usable) < len(set(licenses)):
         return OTHER
-    # The license with the fewest conditions among those that meet all conditions; the first one in case of ties.
+    # Among the licenses that meet all conditions, the first with the fewest conditions is chosen.
     candidates = [license for license in usable if all(_meets_conditions(license, other) for other in usable)]
     return min(candidates, key=lambda license: len(parse_license_conditions(license)), default=OTHER)
 
 
 def _can_be_passed_on(license: str) -> bool:
-    """Check whether a license has known conditions and permits derivatives."""
+    """Check whether a license has known conditions and permits derivative works."""
     return license in _PERMISSIVE or (
         license.startswith("cc-by-") and "no derivatives" not in parse_license_conditions(license)
     )

@@ -1,4 +1,4 @@
-"""Removal of local folder names from records before publication."""
+"""Removal of local folders from records before publication."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
 
 
 def strip_folders(value: Any) -> Any:
-    """Replace paths in a record with the names of the files and folders, and tuples with lists.
+    """Replace paths in a record with file names, and tuples with lists.
 
     >>> strip_folders({"embeddings": "../vectors/glove.txt", "mode": "hypothesis", "sizes": (1, 2)})
     {'embeddings': 'glove.txt', 'mode': 'hypothesis', 'sizes': [1, 2]}

@@ -1,4 +1,4 @@
-"""Page of a metric Space, which computes scores with intervals from a table of predictions.
+"""Page of a metric Space that computes scores and intervals from a table of predictions.
 
 This module runs in the Space with gradio but without unbag, so it must not import other unbag modules.
 """
@@ -18,9 +18,9 @@ import gradio as gr
 
 Scores: TypeAlias = Mapping[str, Any]
 MAX_ROWS: Final = 20_000
-"""Maximum number of rows of a table on the page, since the browser stores the entire table."""
+"""Maximum number of rows of a table on the page, because the browser stores the entire table."""
 MAX_RESAMPLES: Final = 10_000
-"""Maximum number of bootstrap resamples, since all visitors share one small machine."""
+"""Maximum number of bootstrap resamples, because all visitors share one small machine."""
 MAX_LISTED: Final = 4
 """Maximum number of displayed elements of a list of numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
@@ -59,13 +59,13 @@ _STYLE: Final = """<style>
 
 @dataclass(frozen=True)
 class MetricCard:
-    """README of a metric, split into parts for the page.
+    """README of a metric, split into sections for the page.
 
     Attributes:
         title: Heading.
         lead: First paragraph.
         text: Rest of the README, in Markdown.
-        meanings: Description of each score, by its key in the README's table of scores.
+        meanings: Description of each score, by key in the README's score table.
     """
 
     title: str
@@ -103,14 +103,14 @@ def parse_table(text: str) -> tuple[list[str], list[list[str]]]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not rows:
-        raise ValueError("table: expected CSV with a header and at least one row, got no row")
+        raise ValueError("table: expected CSV with a header and at least one row, got no row; add rows")
     if len(rows) > MAX_ROWS:
         raise ValueError(
             f"table: expected at most {MAX_ROWS:,} rows on this page, got {len(rows):,}; call the metric from Python"
         )
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
-            raise ValueError(f"line {number}: expected {len(header)} cells, got {len(row)}")
+            raise ValueError(f"line {number}: expected {len(header)} cells, got {len(row)}; correct it")
     return header, rows
 
 
@@ -145,7 +145,7 @@ def _parse_cell(value: Any) -> Any:
 
 
 def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Select the columns that a metric accepts. Also returns the names of unused columns.
+    """Select the columns that a metric accepts. Returns these columns, and the names of unused columns.
 
     Columns of a challenge set replace missing columns of the metric: `prediction` replaces `predictions`, and SICCK's
     `four_way`, or otherwise `label`, replaces `references`.
@@ -165,7 +165,7 @@ def select_columns(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> 
 
 
 def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
-    """Compute a metric from columns and options.
+    """Compute the scores of a metric from columns and options.
 
     Args:
         metric: Function of columns.
@@ -227,7 +227,8 @@ class ScoreLine:
 def iter_lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[ScoreLine]:
     """Iterate over the values in nested scores, in order.
 
-    In a list of dicts, each dict is identified by the entries before its first nested value, or by all but the last.
+    In a list of dicts, the entries before the first nested value identify a dict. Without nested values, all entries
+    except the last identify it.
 
     >>> accuracy = {"value": 1, "low": 1, "high": 1, "n": 2}
     >>> [line.path for line in iter_lines({"by": [{"kind": "a", "accuracy": accuracy}]})]
@@ -272,7 +273,7 @@ def render_scores(scores: Scores, meanings: Mapping[str, str]) -> str:
     """Render scores as an HTML table with values, intervals (as bars and numbers) and descriptions."""
     body = []
     group = ""
-    last_meaning = ""  # a description shared by consecutive lines is shown once
+    last_meaning = ""  # Show a description once if consecutive lines share it.
     for line in iter_lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
@@ -309,8 +310,8 @@ def _render_code(text: str) -> str:
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
 
 
-def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
-    """Build the page of a metric.
+def build_page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
+    """Build the page of a metric Space.
 
     Args:
         metric: Function of columns and options.
@@ -347,7 +348,7 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
                 with gr.Column(scale=3):
                     cells = gr.Dataframe(
                         value={"headers": header, "data": rows},
-                        label="One row per example. Edit these invented rows, or use your own",
+                        label="One row per example. Edit these example rows, or use your own data",
                         interactive=True,
                         max_height=330,
                     )

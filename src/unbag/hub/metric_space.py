@@ -1,4 +1,4 @@
-"""Metric Spaces: a module for `evaluate.load("org/name")` without unbag, and a page to try the metric."""
+"""Metric Spaces: a module for `evaluate.load("org/name")` that does not need unbag, and a demo page."""
 
 from typing import Final
 
@@ -13,10 +13,10 @@ _SCORING: Final = "unbag_scoring"
 _PAGE: Final = "metric_page"
 _APP: Final = """from pathlib import Path
 
-from {page} import page
+from {page} import build_page
 from {scoring} import {function}
 
-demo = page({function}, Path(__file__).parent)
+demo = build_page({function}, Path(__file__).parent)
 
 if __name__ == "__main__":
     demo.launch()
@@ -57,12 +57,12 @@ def build_metric_space(name: str, repo: str) -> Publication:
         "requirements.txt": build_requirements("numpy"),
     }
     contents = {path: text.encode() for path, text in files.items()}
-    return Publication(repo, "space", contents, f"Publish the metric {name}", owns=("*.py",))
+    return Publication(repo, "space", contents, f"Publish the metric {name}", owned_patterns=("*.py",))
 
 
 def _related_sets(name: str, repo: str) -> str:
-    """Build the sentence that links the challenge sets whose columns a metric uses."""
+    """Build the sentence with links to the challenge sets that provide the columns of a metric."""
     owner = repo.rpartition("/")[0]
-    related = [each for each in challenge_sets.list_in_evaluation_order() if name in each.metrics]
+    related = [each for each in challenge_sets.list_challenge_sets() if name in each.metrics]
     links = ", ".join(f"[{each.title}](https://huggingface.co/datasets/{owner}/{each.name})" for each in related)
     return f"The metric reads the columns of {links}. The card of the set has a complete example."

@@ -1,4 +1,4 @@
-"""Trained models as model repositories: files of the training folder, card and results."""
+"""Trained models as model repositories: files of the training folder, model card and results."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from unbag.challenge_sets import results as schemas
 from unbag.challenge_sets.results import Result
-from unbag.data.labels import resolve_order
+from unbag.data.labels import resolve_output_labels
 from unbag.hub import cards, eval_results, model_code
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
 from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
@@ -17,10 +17,10 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
 from unbag.utils.files import read_json_object
 
-RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs torch
-_AVERAGED: Final = "interpolation.json"  # as in `unbag.training.weight_averaging`, likewise
-_BLOCK: Final = "challenge sets"  # of an averaged model's card
-_COST: Final = "hardware.json"  # as in `unbag.training.output`, likewise
+RECORD: Final = "training.json"  # same as in `unbag.training.output`, which imports torch
+_AVERAGED: Final = "interpolation.json"  # same as in `unbag.training.weight_averaging`, which imports torch
+_BLOCK: Final = "challenge sets"  # name of the results block in an averaged model's card
+_COST: Final = "hardware.json"  # same as in `unbag.training.output`
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
 _OWNS: Final = (
@@ -30,7 +30,7 @@ _OWNS: Final = (
     "before/*",
     "runs/*",
     model_code.FILE,
-    eval_results.OWNS,
+    eval_results.OWNED_PATTERN,
 )
 
 
@@ -45,7 +45,7 @@ def build_checkpoint_publication(
     with_code: bool = False,
     about_results: eval_results.ResultContext | None = None,
 ) -> Publication:
-    """Build the publication of a trained model.
+    """Build the publication of a trained model: files, model card and results.
 
     Hidden files and stored predictions are not published. The card replaces a README in the folder.
 
@@ -80,7 +80,7 @@ def build_checkpoint_publication(
         organization=organization,
         base_license=base_license,
         separator=_separator(folder),
-        took=_training_cost(folder),
+        training_cost=_training_cost(folder),
         needs_unbag=model_code.is_unbag_config(config),
         with_code=with_code,
     )
@@ -91,7 +91,7 @@ def build_checkpoint_publication(
         **eval_results.build_eval_results(own, organization, about_results),
     }
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
-    return Publication(repo, "model", files, message, owns=_OWNS)
+    return Publication(repo, "model", files, message, owned_patterns=_OWNS)
 
 
 def build_averaged_publication(
@@ -105,7 +105,7 @@ def build_averaged_publication(
 ) -> Publication:
     """Build the publication of a model whose weights are a mean of other models.
 
-    The card is that of the folder, with the name of the repository and a block with the results.
+    The model card is the README of the folder, with the name of the repository and a block with the results.
 
     Args:
         folder: Folder of one model of `unbag models interpolate`.
@@ -133,16 +133,16 @@ def build_averaged_publication(
         _CARD: cards.join_card(metadata, text),
         **eval_results.build_eval_results(own, organization, about_results),
     }
-    return Publication(repo, "model", files, "Publish a model averaged by unbag", owns=_OWNS)
+    return Publication(repo, "model", files, "Publish a model averaged by unbag", owned_patterns=_OWNS)
 
 
 def is_averaged(folder: Path) -> bool:
-    """Check whether a folder is a model of `unbag models interpolate`."""
+    """Check whether a folder contains a model written by `unbag models interpolate`."""
     return (folder / _AVERAGED).is_file() and not (folder / RECORD).exists()
 
 
 def find_base_model(folder: Path) -> tuple[str, str] | None:
-    """Find the Hub id and commit of the base model of a training run; None if it was a folder.
+    """Look up the Hub id and commit of the base model of a training run; None for a local base model.
 
     Raises:
         ValueError: If the folder is not the output of a finished training run.
@@ -161,7 +161,7 @@ def _read_record(folder: Path) -> Mapping[str, Any]:
 
 
 def _validate_results(folder: Path, results: Sequence[Result]) -> str:
-    """Validate that all results are those of the model in a folder, and return its revision."""
+    """Validate that all results belong to the model in a folder. Returns the model's revision."""
     revision = compute_folder_revision(folder)
     for result in results:
         if result.model.get("revision") != revision:
@@ -176,7 +176,9 @@ def _validate_results(folder: Path, results: Sequence[Result]) -> str:
 def _validate_complete(folder: Path) -> None:
     missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
     if missing or not list(folder.glob("model*.safetensors")):
-        raise ValueError(f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}")
+        raise ValueError(
+            f"{folder}: expected a complete model, got no {', '.join(missing) or 'model.safetensors'}; add the files"
+        )
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _training_cost(folder: Path) -> Mapping[str, Any] | None:
-    """Read hardware and duration of the training run; None if an earlier version of unbag did not record them."""
+    """Read hardware and duration of the training run; None for runs of earlier versions without this record."""
     if not (folder / _COST).is_file():
         return None
     cost = read_json_object(folder / _COST)
@@ -195,7 +197,7 @@ def _training_cost(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _separator(folder: Path) -> str:
-    """Find the tokenizer's separator between two sentences, for pairs as a single text. The default is a space."""
+    """Find the tokenizer's separator for pairs in a single text (default: a space)."""
     token = read_json_object(folder / "tokenizer_config.json").get("sep_token")
     if isinstance(token, dict):
         token = token.get("content")
@@ -205,7 +207,7 @@ def _separator(folder: Path) -> str:
 
 
 def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
-    """Build the files of a model with code: the config that refers to the module, and the module."""
+    """Build the code files of a model: the module, and a config that refers to the module."""
     config_with_code, module = model_code.add_code(config)
     return {
         _CONFIG: (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode(),
@@ -214,11 +216,11 @@ def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _validate_labels(folder: Path, record: Mapping[str, Any]) -> None:
-    """Validate that the labels of the config have the recorded order, and that `id2label` and `label2id` agree."""
+    """Validate that the config has the label order of the training record, and that `id2label` matches `label2id`."""
     config = _read_config(folder)
-    with schemas.explain_damaged_records(folder / _CONFIG):
+    with schemas.convert_record_errors(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
-    order = list(resolve_order(id2label))
+    order = list(resolve_output_labels(id2label))
     if order != list(record["label_order"]):
         raise ValueError(
             f"{folder / _CONFIG}: expected id2label in the order of {RECORD}, {record['label_order']}, got {order}"
@@ -242,11 +244,11 @@ def _iter_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result]]:
-    """Group the results of other models by display name."""
+    """Group the results of other models by the display name of the model."""
     by_model: dict[str, list[Result]] = {}
     for result in results:
         if result.model.get("revision") == revision:
-            raise ValueError("--compare-with: expected results of other models, got results of this model")
+            raise ValueError("--compare-with: expected results of other models, got results of this model; remove them")
         head = "" if is_standard_head(result) else ", residual head"
         name = find_result_model_name(result) or Path(result.model["name"]).name
         by_model.setdefault(f"{name}{head}", []).append(result)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import Measurement
+from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import format_interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
@@ -16,7 +16,7 @@ from unbag.hub import eval_results
 from unbag.hub.cards import collect_arxiv_tags, describe_package
 from unbag.hub.licenses import OTHER, derive_license
 from unbag.hub.ownership import FOLDER
-from unbag.reports.training import interpolation_section
+from unbag.reports.training import build_interpolation_section
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
@@ -61,7 +61,7 @@ class ModelCardContent:
         organization: Organization that publishes the challenge sets.
         base_license: License of the base model; None if unknown.
         separator: Separator between two sentences in the tokenizer's input, for the widget of the model page.
-        took: `hardware`, `processes` and `seconds` of the training run; None if unknown.
+        training_cost: `hardware`, `processes` and `seconds` of the training run; None if unknown.
         needs_unbag: Whether the architecture is one of `unbag.models`, which transformers cannot load without unbag.
         with_code: Whether the repository contains the code of the architecture.
     """
@@ -74,7 +74,7 @@ class ModelCardContent:
     organization: str
     base_license: str | None
     separator: str = " "
-    took: Mapping[str, Any] | None = None
+    training_cost: Mapping[str, Any] | None = None
     needs_unbag: bool = False
     with_code: bool = False
 
@@ -96,7 +96,7 @@ class ModelCardContent:
 
     @property
     def sources(self) -> dict[str, str | None]:
-        """License of each source of the model, by name; None if unknown, as for files."""
+        """License of each source of the model, by name; None if unknown, such as for files."""
         of_corpora = {corpus.name: (corpus.hub_id, corpus.license) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
         vectors = self.record["config"].get("embeddings")  # published with the model, under terms unknown to unbag
@@ -110,7 +110,7 @@ class ModelCardContent:
 
 
 def build_model_card(content: ModelCardContent) -> str:
-    """Build the README of a trained model's repository."""
+    """Build the model card of a trained model as Markdown with front matter."""
     from huggingface_hub import ModelCard
 
     parts = [
@@ -223,7 +223,7 @@ ResidualHead.load(Path(snapshot_download("{content.repo}"))).attach(model)
 
 
 def _use_without_unbag(content: ModelCardContent) -> str:
-    """Build the section on loading an unbag architecture without unbag, if the repository contains its code."""
+    """Build the section on loading an unbag architecture without unbag; empty without bundled code."""
     if not content.with_code:
         return ""
     return f"""
@@ -261,7 +261,7 @@ def _training(content: ModelCardContent) -> str:
         **{name.replace("_", " "): _number(value) for name, value in settings.items()},
         **({"truncated pairs": f"{record['truncated_pairs']:,}"} if record["truncated_pairs"] else {}),
         **_bias_rows(record.get("bias_accuracy")),
-        **(_training_cost(content.took) if content.took else {}),
+        **(_training_cost(content.training_cost) if content.training_cost else {}),
     }
     return "\n\n".join(
         [
@@ -271,13 +271,13 @@ def _training(content: ModelCardContent) -> str:
             _table(["setting", "value"], [[name, value.replace("|", "\\|")] for name, value in rows.items()]),
             "Evaluation on the held-out pairs:",
             _curve(record),
-            *filter(None, [interpolation_section(record)]),
+            *filter(None, [build_interpolation_section(record)]),
         ]
     )
 
 
 def _bias_rows(accuracy: float | None) -> dict[str, str]:
-    """Build the table row on the biased model: its accuracy on the training pairs that it predicts."""
+    """Build the table row for the biased model: the accuracy on training pairs with a prediction."""
     return (
         {}
         if accuracy is None
@@ -285,19 +285,19 @@ def _bias_rows(accuracy: float | None) -> dict[str, str]:
     )
 
 
-def _training_cost(took: Mapping[str, Any]) -> dict[str, str]:
-    """Build the table rows on hardware and duration of the training run."""
-    minutes, seconds = divmod(round(took["seconds"]), 60)
+def _training_cost(cost: Mapping[str, Any]) -> dict[str, str]:
+    """Build the table rows for the hardware and the duration of the training run."""
+    minutes, seconds = divmod(round(cost["seconds"]), 60)
     time = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {seconds} s"
-    several = f", {took['processes']} processes" if took["processes"] > 1 else ""
-    return {"hardware": f"{took['hardware']}{several}", "time since the last start or resumption": time}
+    several = f", {cost['processes']} processes" if cost["processes"] > 1 else ""
+    return {"hardware": f"{cost['hardware']}{several}", "time since the last start or resumption": time}
 
 
 _KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}  # kinds whose display name differs from their id
 
 
 def _augmentation(record: Mapping[str, Any]) -> str:
-    """Build the sentence on augmentation. Records of earlier versions have no counts and no vocabulary halves."""
+    """Build the sentence on augmentation. Earlier records lack counts and vocabulary halves."""
     config = record["config"]
     if "augmentation" not in record:
         kinds = " and ".join(_KINDS[kind] for kind in config["augment"])
@@ -317,7 +317,7 @@ def _augmentation(record: Mapping[str, Any]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join names to a list in prose: "a, b and c"."""
+    """Join names in prose: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -418,7 +418,7 @@ def build_results_section(
 
 
 def _verdict_lines(heads: Mapping[str, Sequence[Result]]) -> list[str]:
-    """Build the list items on the verdict of each head and the scale of the skill score."""
+    """Build the list items with the verdict per head and the scale of the skill score."""
     verdicts = {name: verdict.compute_model_verdict(results) for name, results in heads.items() if results}
     items = [f"- {name}: {verdict.format_verdict(each)}" for name, each in verdicts.items()]
     return [*items, f"- skill score: {verdict.describe_scale([one for each in verdicts.values() for one in each])}"]
@@ -439,8 +439,8 @@ def _by_metric(result: Result | None) -> dict[str, Estimate]:
     return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted_measurements(result)}
 
 
-def _quoted_measurements(result: Result) -> list[Measurement]:
-    return challenge_sets.get_challenge_set(result.set).list_measurements(result.scores, "quoted")
+def _quoted_measurements(result: Result) -> list[MeasuredMetric]:
+    return challenge_sets.get_challenge_set(result.set).list_metric_values(result.scores, "quoted")
 
 
 def _cell(estimate: Estimate | None) -> str:
@@ -464,7 +464,7 @@ def _limits(content: ModelCardContent) -> str:
 
 
 def _held_out_use(record: Mapping[str, Any]) -> str:
-    """Describe what was chosen on the held-out pairs; empty if nothing was."""
+    """Describe the selections that used the held-out pairs; empty if there were none."""
     use = "the held-out pairs. They were not used for anything else."
     stopped, interpolated = bool(record["config"]["early_stopping_patience"]), "interpolation" in record
     if stopped and interpolated:

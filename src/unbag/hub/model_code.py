@@ -14,12 +14,12 @@ _REPLACEMENTS: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
 
 
 def is_unbag_config(config: Mapping[str, Any]) -> bool:
-    """Check whether a config describes an architecture of `unbag.models`."""
+    """Check whether a model config describes an architecture of `unbag.models`."""
     return str(config.get("model_type")).startswith(_TYPES)
 
 
 def remove_code(config: bytes) -> bytes:
-    """Restore the config.json from before `add_code`, byte for byte."""
+    """Revert the changes of `add_code` to a config.json, byte for byte."""
     record = json.loads(config)
     record.pop("auto_map", None)
     # transformers writes config.json in this format. Equal bytes have equal hashes, which identify the model.
@@ -41,8 +41,8 @@ def add_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     networks = {kind.config.model_type: kind.network for kind in ARCHITECTURES.values()}
     if config.get("model_type") not in networks:
         raise ValueError(
-            f"--with-code: expected an unbag architecture, got {config.get('model_type')!r}, whose code is in "
-            "transformers; omit --with-code"
+            f"--with-code: expected an unbag architecture, got {config.get('model_type')!r}, which is part of "
+            "transformers; remove --with-code"
         )
     network = networks[config["model_type"]]
     module = FILE.removesuffix(".py")

@@ -10,7 +10,7 @@ from unbag.hub.ownership import is_standard_head, select_model_results
 from unbag.hub.push import Publication
 
 MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
-"""Commit message, and title by which the user's open pull request is found."""
+"""Commit message, and title that identifies the user's open pull request."""
 
 _INDEX: Final = "model-index"
 
@@ -18,7 +18,7 @@ _INDEX: Final = "model-index"
 def build_model_results_publication(
     repo: str, results: Sequence[Result], organization: str, about: eval_results.ResultContext | None = None
 ) -> Publication:
-    """Build the publication that adds results to a model repository. The rest of the card is not changed.
+    """Build the publication that adds results to a model repository. The rest of the card is unchanged.
 
     Args:
         repo: Model repository, `organization/name`.
@@ -33,8 +33,8 @@ def build_model_results_publication(
     index = eval_results.build_model_index(own, organization)
     if not index:
         raise ValueError(
-            f"{repo}: expected results of the model on a published challenge set, got only results on your own pairs "
-            "or of another head"
+            f"{repo}: expected results of the model on a published challenge set, got only results on user-provided "
+            "pairs or of another head"
         )
     name = repo.partition("/")[2]
 

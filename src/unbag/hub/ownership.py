@@ -10,7 +10,7 @@ from unbag.hub.push import explain_hub_errors, fetch_remote
 from unbag.inference.hub_files import combine_hashes, is_model_file
 
 FOLDER: Final = "folder"
-"""Model name in the record of a model loaded from a folder."""
+"""Model name in the results of a model loaded from a folder."""
 
 _HEAD: Final = "head"
 
@@ -21,15 +21,15 @@ def is_standard_head(result: Result) -> bool:
 
 
 def find_result_model_name(result: Result) -> str | None:
-    """Find the Hub id of a result's model, or the name of a built-in model or of predictions; None for a folder."""
+    """Look up the model name of a result: Hub id, built-in model or predictions; None for a local folder."""
     name: str = result.model.get("model", result.model["name"])
     return None if name == FOLDER else name
 
 
 def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
-    """Select the results of a Hub model.
+    """Select the results that belong to a Hub model.
 
-    Results of a folder are included if the files that determine predictions are equal to those of the repository.
+    These include results of a local folder with the same model files.
 
     Raises:
         ValueError: If there are no results of the model.
@@ -45,7 +45,7 @@ def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
     ]
     if not own:
         others = sorted({find_result_model_name(result) or f"the folder {result.model['name']}" for result in results})
-        hint = "; publish the model of the folder first (unbag publish model)" if _has_folder_results(results) else ""
+        hint = "; publish the model in the folder first (unbag publish model)" if _has_folder_results(results) else ""
         raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
     return own
 
@@ -55,7 +55,7 @@ def _has_folder_results(results: Iterable[Result]) -> bool:
 
 
 def fetch_files_revision(repo: str) -> str | None:
-    """Compute the `folder_revision` of a repository without downloading the weights; None without a repository.
+    """Compute the `folder_revision` of a repository without downloading the weights; None if it does not exist.
 
     For a repository with bundled code, the revision is that of the folder before the code was added.
 

@@ -1,4 +1,4 @@
-"""Page of the Space for single pairs: predictions of a model and a bag of words for several word orders.
+"""Page of the pair Space: predictions of a model and a bag of words for several word orders of a pair.
 
 This module runs in the Space with gradio, transformers and spaCy but without unbag. The unbag functions that it needs
 are bundled in a file of the Space, so it must not import other unbag modules.
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 Probabilities = NDArray[Any]
 PERMUTATIONS: Final = 3
 MAX_CHARACTERS: Final = 1_000
-"""Maximum length of a sentence, since all visitors share one small machine."""
+"""Maximum length of a sentence, because all visitors share one small machine."""
 MAX_BYTES: Final = 1_500_000_000
 """Maximum size of a model's weights."""
 TOP: Final = 5
@@ -60,14 +60,14 @@ class ScoredPair:
         lexical: Label probabilities of the lexical model, shape (3,).
     """
 
-    change: str
+    description: str
     pair: Pair
     model: Probabilities
     lexical: Probabilities
 
 
 class LexicalScorer:
-    """Lexical model in a folder (`lexical.json`, `lexical.safetensors`).
+    """Lexical model loaded from a folder (`lexical.json`, `lexical.safetensors`).
 
     Args:
         ours: Module with the bundled unbag functions.
@@ -87,8 +87,8 @@ class LexicalScorer:
         """Compute the label probabilities, shape (n, 3)."""
         return _softmax(self._matrix(pairs) @ self._weights + self._bias)
 
-    def pull(self, pair: Pair, label: str) -> list[Any]:
-        """Find the words and word pairs that most favor the most probable other label over `label`."""
+    def find_misleading_features(self, pair: Pair, label: str) -> list[Any]:
+        """Find the words and word pairs that most favor the most probable label other than `label`."""
         matrix, gold = self._matrix([pair]), np.array([self._ours.LABELS.index(label)])
         probabilities = self.probabilities([pair])
         [features] = self._ours.rank_misleading_features(
@@ -102,7 +102,7 @@ class LexicalScorer:
 
 
 def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, Pair]]:
-    """Build variants of a pair with descriptions: the given pair, exchanged sentences, and permuted words.
+    """Build described variants of a pair: the original pair, exchanged sentences, and permuted words.
 
     Permutation modes for which the sentences are too short are omitted.
     """
@@ -121,7 +121,9 @@ def build_variants(ours: Any, premise: str, hypothesis: str) -> list[tuple[str, 
 
 
 @lru_cache(maxsize=2)
-def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -> tuple[Any, Any, tuple[str, ...]]:
+def load_transformer(
+    name: str, resolve_output_labels: Callable[[Any], Sequence[str]]
+) -> tuple[Any, Any, tuple[str, ...]]:
     """Load a Hub model, its tokenizer, and the label of each output. Code in the repository is not run.
 
     Raises:
@@ -131,14 +133,14 @@ def load_transformer(name: str, resolve_order: Callable[[Any], Sequence[str]]) -
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     if not _HUB_ID.fullmatch(name):
-        raise ValueError(f"model: expected a Hub id as organization/name, got {name!r}")
+        raise ValueError(f"model: expected a Hub id as organization/name, got {name!r}; correct it")
     size = sum(getattr(file, "size", 0) for file in HfApi().list_repo_tree(name) if file.path.endswith(".safetensors"))
     if not 0 < size <= MAX_BYTES:
         limit, actual = (f"{n / 1e9:.1f} GB" for n in (MAX_BYTES, size))
         raise ValueError(f"{name}: expected safetensors weights of at most {limit}, got {actual}")
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True).eval()
-    order = tuple(resolve_order(model.config.id2label))
+    order = tuple(resolve_output_labels(model.config.id2label))
     return model, tokenizer, order
 
 
@@ -146,9 +148,11 @@ def classify_pairs(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities
     """Compute the label probabilities of a Hub model in unbag's label order, shape (n, 3)."""
     import torch
 
-    model, tokenizer, order = load_transformer(name, ours.resolve_order)
+    model, tokenizer, order = load_transformer(name, ours.resolve_output_labels)
     if set(order) != set(ours.LABELS):
-        raise ValueError(f"{name}: expected the labels {', '.join(ours.LABELS)}, got {', '.join(order)}")
+        raise ValueError(
+            f"{name}: expected the labels {', '.join(ours.LABELS)}, got {', '.join(order)}; use another model"
+        )
     premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
     encoded = tokenizer(premises, hypotheses, padding=True, truncation=True, max_length=256, return_tensors="pt")
     with torch.no_grad():
@@ -157,14 +161,14 @@ def classify_pairs(name: str, ours: Any, pairs: Sequence[Pair]) -> Probabilities
 
 
 def _softmax(logits: Any) -> Probabilities:
-    shifted = np.exp(logits - np.max(logits, axis=1, keepdims=True))  # the shift prevents overflow in exp
+    shifted = np.exp(logits - np.max(logits, axis=1, keepdims=True))  # The shift prevents overflow in exp.
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def summarize(scored: Sequence[ScoredPair], labels: Sequence[str]) -> str:
-    """Summarize for how many permuted variants the two models keep their prediction for the given pair."""
+def summarize_predictions(scored: Sequence[ScoredPair], labels: Sequence[str]) -> str:
+    """Summarize how often each model keeps its prediction when the words are permuted."""
     first, *others = scored
-    permuted = [each for each in others if "order" in each.change]
+    permuted = [each for each in others if "order" in each.description]
     if not permuted:
         return "These sentences are too short for several other word orders."
     same = {
@@ -181,14 +185,14 @@ def summarize(scored: Sequence[ScoredPair], labels: Sequence[str]) -> str:
 
 def render_html(scored: Sequence[ScoredPair], labels: Sequence[str], pulls: Sequence[Any], gold: str | None) -> str:
     """Render the predictions as HTML."""
-    parts = [f"<p><b>{escape(summarize(scored, labels))}</b></p>"]
+    parts = [f"<p><b>{escape(summarize_predictions(scored, labels))}</b></p>"]
     for each in scored:
         predictions = "".join(
             _render_prediction(name, labels, probabilities)
             for name, probabilities in (("model", each.model), ("lexical model", each.lexical))
         )
         parts.append(
-            f'<div class="pair"><h4>{escape(each.change)}</h4><p>{escape(each.pair[0])}</p>'
+            f'<div class="pair"><h4>{escape(each.description)}</h4><p>{escape(each.pair[0])}</p>'
             f'<p>→ {escape(each.pair[1])}</p><div class="answers">{predictions}</div></div>'
         )
         if each is scored[0]:
@@ -208,10 +212,10 @@ def _render_prediction(name: str, labels: Sequence[str], probabilities: Probabil
 
 
 def _render_pulls(pulls: Sequence[Any], label: str, *, is_gold: bool) -> str:
-    """Render the words that favor another label over the gold label or the lexical model's prediction."""
+    """Render the misleading words, which favor a label other than the gold or predicted label."""
     kind = "the gold label" if is_gold else "its prediction"
     if not pulls:
-        none = f"No word of the pair that the lexical model knows speaks against {kind}, {label}."
+        none = f"No word in the vocabulary of the lexical model contradicts {kind}, {label}."
         return f'<div class="pair"><h4>misleading words</h4><p>{none}</p></div>'
     rows = "".join(
         f"<tr><td>{escape(_describe_feature(pull.feature))}</td><td>{pull.logit:+.2f}</td></tr>" for pull in pulls
@@ -230,8 +234,8 @@ def _describe_feature(feature: Any) -> str:
     return f"{feature.premise} – {feature.hypothesis}"
 
 
-def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
-    """Build the page.
+def build_page(ours: Any, folder: Path, model: str) -> gr.Blocks:
+    """Build the page of the pair Space.
 
     Args:
         ours: Module with the bundled unbag functions.
@@ -263,7 +267,7 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
             variants = build_variants(ours, premise, hypothesis)
             pairs = [pair for _, pair in variants]
             predictions = classify_pairs(name.strip(), ours, pairs), lexical.probabilities(pairs)
-        except Exception as error:  # arbitrary Hub models can fail in any way
+        except Exception as error:  # Arbitrary Hub models can raise any exception.
             return f"<p>⚠️ {escape(' '.join(str(error).split())[:300])}</p>"
         scored = [
             ScoredPair(change, pair, *predicted)
@@ -271,7 +275,7 @@ def page(ours: Any, folder: Path, model: str) -> gr.Blocks:
         ]
         gold_label = gold if gold in labels else None
         against = gold_label or labels[int(np.argmax(scored[0].lexical))]
-        return render_html(scored, labels, lexical.pull((premise, hypothesis), against), gold_label)
+        return render_html(scored, labels, lexical.find_misleading_features((premise, hypothesis), against), gold_label)
 
     demo = gr.Blocks(title="Try a pair", analytics_enabled=False)
     with demo:

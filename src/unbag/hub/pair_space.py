@@ -28,9 +28,9 @@ _ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "rjieba"})
 _APP: Final = """from pathlib import Path
 
 import {ours}
-from {page} import page
+from {page} import build_page
 
-demo = page({ours}, Path(__file__).parent, "{model}")
+demo = build_page({ours}, Path(__file__).parent, "{model}")
 
 if __name__ == "__main__":
     demo.launch(mcp_server=True)
@@ -107,4 +107,4 @@ def build_pair_space(repo: str, model: str, lexical: Path) -> Publication:
             + build_requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers")
         ).encode(),
     }
-    return Publication(repo, "space", files, "Publish the page to try a pair", owns=("*.py",))
+    return Publication(repo, "space", files, "Publish the page to try a pair", owned_patterns=("*.py",))

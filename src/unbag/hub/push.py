@@ -36,32 +36,32 @@ if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
 
-Kind: TypeAlias = Literal["dataset", "model", "space"]
-"""Type of a repository, as in `huggingface_hub`."""
+RepoType: TypeAlias = Literal["dataset", "model", "space"]
+"""Type of a repository, as `repo_type` in `huggingface_hub`."""
 
-Merge: TypeAlias = Callable[[bytes | None], bytes]
-"""Function that maps the published content of a shared file (None if there is none) to its new content."""
+MergeFunction: TypeAlias = Callable[[bytes | None], bytes]
+"""Function from the published content of a shared file (None if there is none) to the new content."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """Files to publish in a repository.
+    """Files to publish in one Hub repository.
 
     Attributes:
         repo: Repository, `organization/name`.
         kind: Type of the repository. A new Space uses gradio.
-        files: Files to write, by path in the repository: content, local file, or `Merge` function, which is called
+        files: Files to write, by path in the repository: content, local file, or a `MergeFunction`, which is called
             again if another commit came first.
         message: Commit message, or title of the pull request.
-        owns: Patterns (`fnmatch`) of paths that belong to this publication, such as `data/snli-test/*`. Files that
-            match a pattern but are not in `files` are deleted. All other files of the repository are kept.
+        owned_patterns: Patterns (`fnmatch`) of paths that belong to this publication, such as `data/snli-test/*`. Files
+            that match a pattern but are not in `files` are deleted. All other files of the repository are kept.
     """
 
     repo: str
-    kind: Kind
-    files: Mapping[str, bytes | Path | Merge]
+    kind: RepoType
+    files: Mapping[str, bytes | Path | MergeFunction]
     message: str
-    owns: tuple[str, ...] = ()
+    owned_patterns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Validate the names of the repository and its files.
@@ -79,7 +79,7 @@ _RESUMES: Final = "finished uploads are kept"
 
 
 class HubError(ValueError):
-    """Failed request to the Hub; the message contains the repository, the reason and a fix."""
+    """Failed request to the Hub. The message contains the repository, the reason and a fix."""
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def _describe_error(error: Exception, repo: str) -> str:
             check = choose_advice("; check --repo-id", "; check its name")
             return f"expected a repository that the token can access, got none (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
-            return f"other commits came first at every attempt ({status}: {text}); rerun the command"
+            return f"conflicts with other commits at every attempt ({status}: {text}); rerun the command"
         case HTTPStatus.TOO_MANY_REQUESTS:
             seconds = read_requested_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
@@ -156,12 +156,12 @@ def _describe_error(error: Exception, repo: str) -> str:
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return f"server error of the Hub ({status}: {text}); rerun the command later; {_RESUMES}"
     # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.benchmark_file`).
-    omitted = choose_advice("; omit eval.yaml with --no-benchmark") if "evaluation_framework" in text else ""
-    return f"the Hub rejected the request ({status}: {text}){omitted}"
+    omitted = choose_advice("omit eval.yaml with --no-benchmark") if "evaluation_framework" in text else ""
+    return f"the Hub rejected the request ({status}: {text}); {omitted or 'correct the cause'}"
 
 
 def _is_proposal_possible(refused: "HfHubHTTPError") -> bool:
-    """Check whether a pull request could succeed, as the rejected request directly changes an existing repository."""
+    """Check whether a pull request could succeed: whether the rejected request changes an existing repository."""
     url = refused.response.request.url
     changes = any(step in url.path for step in ("/commit/", "/preupload/", "/info/lfs/"))
     return changes and "create_pr" not in url.params and "refs%2F" not in str(url) and "/refs/" not in url.path
@@ -186,8 +186,8 @@ class RemoteFile:
     oid: str
     sha256: str | None
 
-    def holds(self, content: bytes | Path) -> bool:
-        """Check whether the file has the given content. Local files are read in chunks, only if the size matches."""
+    def has_content(self, content: bytes | Path) -> bool:
+        """Check whether the file has the given content. Local files with the same size are read in chunks."""
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         if size != self.size:
             return False
@@ -216,7 +216,7 @@ class RemoteRepository:
     """
 
     repo: str
-    kind: Kind
+    kind: RepoType
     commit: str
     private: bool
     files: Mapping[str, RemoteFile]
@@ -242,14 +242,14 @@ class RemoteRepository:
                     self.repo, path, repo_type=self.kind, revision=self.commit, local_dir=folder
                 )
                 content = Path(file).read_bytes()
-            if not expected.holds(content):
+            if not expected.has_content(content):
                 raise ConnectionAbortedError(f"{path}: the downloaded content differs from the content on the Hub")
             return content
 
         return _read(self.repo, self.kind, fetch)
 
 
-def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> RemoteRepository | None:
+def fetch_remote(repo: str, kind: RepoType, revision: str = "main") -> RemoteRepository | None:
     """Fetch the file list of a repository at a revision; None if the repository does not exist.
 
     Raises:
@@ -262,7 +262,7 @@ def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> RemoteReposit
     api = HfApi()
     try:
         info: Any = _read(repo, kind, lambda: api.repo_info(repo, repo_type=kind, revision=revision))
-    except GatedRepoError:  # a subclass of RepositoryNotFoundError, although the repository exists
+    except GatedRepoError:  # A subclass of RepositoryNotFoundError, although the repository exists.
         raise
     except RepositoryNotFoundError:
         return None
@@ -277,13 +277,15 @@ def fetch_remote(repo: str, kind: Kind, revision: str = "main") -> RemoteReposit
     return RemoteRepository(repo, kind, info.sha, bool(info.private), files)
 
 
-def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
+def _read(repo: str, kind: RepoType, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
     return read_from_hub(f"{kind} {repo}", call, tries=TRIES, retry_connection_errors=True)
 
 
 _MAIN: Final = "main"
-_MAX_CONFLICTS: Final = 20  # at each conflict another commit succeeds, so this many writers would have to compete
+_MAX_CONFLICTS: Final = (
+    20  # At each conflict, another commit succeeds, so this number of writers would have to compete.
+)
 _MAX_BACKOFF: Final = 4.0  # seconds
 _CONFLICT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
 
@@ -370,7 +372,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
     with explain_hub_errors(repo, kind):
         conflicts = 0
         may_delete: frozenset[str] | None = None
-        faults: Counter[str] = Counter()  # failures by URL: a commit needs several requests, each with retries
+        faults: Counter[str] = Counter()  # Failures by URL, because a commit needs several requests, each with retries.
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
@@ -390,7 +392,7 @@ def publish_files(publication: Publication, *, private: bool = False, pull_reque
                 answer = find_http_cause(error)
                 if answer is not None and answer.response.status_code in _CONFLICT and conflicts < _MAX_CONFLICTS:
                     conflicts += 1
-                    # Random wait, since writers that wait equally long would collide again.
+                    # Random wait, because writers with equal waits would collide again.
                     wait_before_retry(random.uniform(0, min(0.05 * 2**conflicts, _MAX_BACKOFF)), error)
                     continue
                 request = str(answer.response.request.url) if answer is not None else type(error).__name__
@@ -411,7 +413,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pub
         raise HubError(f"{kind} {repo}: expected an existing repository for a pull request, got none; check --repo-id")
     if remote is not None and private and not remote.private:
         raise HubError(
-            f"{kind} {repo}: expected a private repository, got a public one; make it private in its settings, omit "
+            f"{kind} {repo}: expected a private repository, got a public one; make it private in the settings, remove "
             "--private, or use another repository with --repo-id"
         )
     contents = {path: _resolve_content(file, path, remote) for path, file in publication.files.items()}
@@ -424,11 +426,13 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pub
         pull_request=ref,
         contents=contents,
         added={path: size for path, size in sizes.items() if path not in existing},
-        changed={path: sizes[path] for path, c in contents.items() if path in existing and not existing[path].holds(c)},
+        changed={
+            path: sizes[path] for path, c in contents.items() if path in existing and not existing[path].has_content(c)
+        },
         deleted=tuple(
             path
             for path in sorted(existing)
-            if path not in contents and any(fnmatchcase(path, pattern) for pattern in publication.owns)
+            if path not in contents and any(fnmatchcase(path, pattern) for pattern in publication.owned_patterns)
         ),
     )
 

@@ -115,7 +115,7 @@ The results are published under CC0.
 
 
 def build_results_publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
-    """Build the publication that adds results to a results dataset. A missing dataset is created.
+    """Build the publication that adds results to a results dataset, which is created if missing.
 
     Args:
         repo: Dataset repository, `organization/name`.
@@ -128,7 +128,9 @@ def build_results_publication(repo: str, results: Sequence[Result], *, model: st
     """
     added = build_result_rows(results, model=model)
     if not added:
-        raise ValueError("expected results on a published challenge set, got only results on your own pairs")
+        raise ValueError(
+            "expected results on a published challenge set, got only results on user-provided pairs; remove --data"
+        )
     return Publication(
         repo,
         "dataset",
@@ -138,7 +140,7 @@ def build_results_publication(repo: str, results: Sequence[Result], *, model: st
 
 
 def build_result_rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
-    """Build the rows of results. `model` is as in `build_results_publication`."""
+    """Build the dataset rows of results. For `model`, see `build_results_publication`."""
     results = [result for result in results if find_published_config(result) is not None]
     if folders := [result for result in results if find_result_model_name(result) is None]:
         if model is None:
@@ -177,12 +179,12 @@ def _rows_of_result(result: Result, model: str) -> list[dict[str, Any]]:
             "higher_is_better": quantity.higher_is_better,
             "is_score": quantity is SCORE,
         }
-        for quantity, estimate in described.list_measurements(result.scores, "quoted")
+        for quantity, estimate in described.list_metric_values(result.scores, "quoted")
     ]
 
 
 def _describe_head(result: Result) -> str:
-    """Describe the head of the model, including its threshold."""
+    """Describe the head of the model, including the threshold."""
     if threshold := result.model.get("threshold"):
         return f"threshold {threshold}"
     return "plain" if is_standard_head(result) else "residual"
@@ -220,7 +222,7 @@ def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _merge_card(repo: str, existing: bytes | None) -> bytes:
-    """Build the card. Only a missing `configs` entry is added to an existing card, which belongs to its owners."""
+    """Build the card. An existing card gets only a missing `configs` entry, because people edit it."""
     if existing is not None:
         text = existing.decode()
         has_configs = bool(split_card(existing)[0].get("configs"))

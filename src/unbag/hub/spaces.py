@@ -1,4 +1,4 @@
-"""Common parts of the Spaces: settings, requirements, and the source of pages that run without unbag."""
+"""Helpers for Spaces: settings, requirements, and the source of pages that run without unbag."""
 
 import re
 from importlib.metadata import requires
@@ -8,11 +8,11 @@ from typing import Any, Final
 from unbag.hub.cards import collect_arxiv_tags
 
 GRADIO: Final = "6.31.0"
-"""gradio version with which the pages are tested and which the Hub runs."""
+"""gradio version of the Spaces, with which the pages are tested."""
 
 
 def read_page_source(name: str) -> str:
-    """Read the source of a page, which is a module in this folder."""
+    """Read the source code of a page module in this folder."""
     return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
 
 

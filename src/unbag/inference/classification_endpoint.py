@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.labels import LabelError, resolve_order, resolve_single_output_labels
+from unbag.data.labels import LabelError, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.classification_routes import MALFORMED, EndpointRoute, Pair, PairOutputs, find_route
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm.connection import (
@@ -33,10 +33,10 @@ from unbag.utils.redaction import redact
 from unbag.utils.sqlite_cache import SqliteCache
 
 KIND: Final = "classification-endpoint"
-"""Kind of these models in records."""
+"""Value of `kind` for these models in run records."""
 
 BATCH_PAIRS: Final = 32
-"""Maximum number of pairs per request: the default limit of text-embeddings-inference. A smaller limit is found."""
+"""Maximum number of pairs per request: the default limit of text-embeddings-inference. Smaller limits are detected."""
 
 _TIMEOUT: Final = 120.0  # seconds
 _TOO_LARGE: Final = (413, 422)  # text-embeddings-inference answers either to a batch above its limit
@@ -114,7 +114,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
                 `classify` or `score`.
             separator: Text between premise and hypothesis, for `/classify` only, which takes one text per pair: the
                 separator tokens of the model, such as `[SEP]`.
-            label_map: Label of each output, as in `data.labels.resolve_order`, if the names do not define it.
+            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the names do not define it.
             threshold: As for `TransformerPredictor.load`.
             concurrency: Number of simultaneous requests, 1 or more (default: 8).
             retries: Maximum number of retries of a request (default: 8).
@@ -128,11 +128,14 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             ValueError: If `concurrency` is below 1.
         """
         if concurrency < 1:
-            raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
+            raise ValueError(
+                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
+                "or more"
+            )
         route = find_route(base_url)
         if route is None:
             raise EndpointError(
-                f"--base-url: expected the URL of a route, such as http://localhost:8080/predict, got {base_url!r}"
+                f"--base-url: expected the URL with a route, such as http://localhost:8080/predict, got {base_url!r}"
             )
         if route.is_text and not separator:
             raise EndpointError(
@@ -141,7 +144,8 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
             )
         if separator and not route.is_text:
             raise EndpointError(
-                f"--separator: expected none, since /{route.name} takes pairs, got {separator!r}; omit it"
+                f"--separator: expected no separator, since /{route.name} takes pairs, got {separator!r}; omit "
+                "--separator"
             )
         return cls(
             model,
@@ -253,8 +257,8 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         where = f"{self._connection.base_url}, {self.model}"
         if self._n_outputs == 1 and threshold is None:
             raise EndpointError(
-                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from its "
-                f"card, such as 0.5, or {BREAK_EVEN}"
+                f"{where}: expected --threshold for a model with one output, got none; pass the threshold from the "
+                f"model card, such as 0.5, or {BREAK_EVEN}"
             )
 
     def _resolve_labels(self, outputs: Sequence[PairOutputs], label_map: Mapping[str, str] | None) -> tuple[str, ...]:
@@ -266,18 +270,18 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         if lacking and label_map is None:
             raise LabelError(
                 f"{self._connection.base_url} names only the labels that {self.model} predicts: expected names of "
-                f"{self._n_outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the order on the "
-                "model's card and pass it, e.g. --label-map contradiction,entailment,neutral"
+                f"{self._n_outputs} outputs, got {named} on {len(outputs)} obvious pairs; look up the label order "
+                "in the model card and pass it, for example --label-map contradiction,entailment,neutral"
             )
         names = {column: named.get(column, f"output {column}") for column in range(self._n_outputs)}
-        return resolve_order(names, label_map)
+        return resolve_output_labels(names, label_map)
 
     def _probabilities(self, outputs: Sequence[PairOutputs]) -> NDArray[np.float64]:
         """Compute the probabilities of b pairs from their outputs, shape (b, len(label_space))."""
         if {len(each.values) for each in outputs} != {self._n_outputs}:
             raise EndpointError(
-                f"{self._connection.base_url}: expected {self._n_outputs} outputs per pair, as for the first pairs, "
-                "got another number; check that the server runs one model"
+                f"{self._connection.base_url}: expected {self._n_outputs} outputs per pair, as for the first "
+                "pairs, got a different number; check that the server runs a single model"
             )
         values = np.array([each.values for each in outputs], dtype=np.float64)
         if self.threshold is None:
@@ -285,7 +289,7 @@ class ClassificationEndpointPredictor(ThresholdedPredictor):
         if not ((values >= 0) & (values <= 1)).all():
             raise EndpointError(
                 f"{self._connection.base_url}: expected scores from 0 to 1, got {values.min():g} to {values.max():g}; "
-                "serve a cross-encoder with one output and its sigmoid"
+                "serve a cross-encoder with one output and a sigmoid"
             )
         values = values[:, [self._positive_output()]]
         # The odds are divided by those of the threshold, so that the label begins at 0.5, as for local models.

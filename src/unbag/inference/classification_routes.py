@@ -57,7 +57,7 @@ class EndpointRoute(NamedTuple):
 
 
 MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""Errors that a response of another format raises."""
+"""Exceptions that indicate a response in another format."""
 
 
 def find_route(base_url: str | None) -> EndpointRoute | None:
@@ -83,7 +83,7 @@ def _parse_predict(response: Any, n: int) -> list[PairOutputs]:
     for labels in _list(response, n):
         scores = {str(each["label"]): float(each["score"]) for each in labels}
         if len(scores) != len(labels):
-            raise ValueError("two outputs have one name")
+            raise ValueError("two outputs have the same name")
         names = tuple(sorted(scores, key=_natural_key))
         rows.append(PairOutputs(names, tuple(scores[name] for name in names)))
     return rows
@@ -143,14 +143,14 @@ def _natural_key(name: str) -> list[tuple[int, str]]:
 ROUTES: Final = {
     route.name: route
     for route in (
-        EndpointRoute("predict", _build_predict, _parse_predict, "a list of labels with scores per pair"),
+        EndpointRoute("predict", _build_predict, _parse_predict, "one list of labels with scores per pair"),
         EndpointRoute(
             "rerank", _build_rerank, _parse_rerank, "a list of scores with the index of a text", shares_premise=True
         ),
         EndpointRoute(
-            "classify", _build_classify, _parse_classify, "data with probs and a label per text", is_text=True
+            "classify", _build_classify, _parse_classify, "data with probs and one label per text", is_text=True
         ),
-        EndpointRoute("score", _build_score, _parse_score, "data with a score per pair"),
+        EndpointRoute("score", _build_score, _parse_score, "data with one score per pair"),
     )
 }
-"""Routes by the last part of their address."""
+"""Routes by the last segment of the URL path."""

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _GLOO: Final = "gloo/transport"  # gloo's errors have no type of their own, but name this source file
 _COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
 """Timeout of a collective operation. The usual minutes are too short: a chunk of a large model on a slow machine takes
-hours. If a process fails, the launcher ends the others at once, so no process waits that long."""
+hours. If a process fails, the launcher terminates the others immediately, so no process waits that long."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,12 @@ def create_partial_state() -> "PartialState":
         import torch
         from accelerate import PartialState
     except ImportError as error:
-        raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
+        raise ImportError("running several processes requires accelerate: pip install 'unbag[models]'") from error
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_COLLECTIVE_TIMEOUT)
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Check whether an error means that another process of the group has ended. That process reports the cause."""
+    """Check whether an error means that another process of the group has stopped, which then reports the cause."""
     if not is_distributed() or not isinstance(error, RuntimeError):
         return False
     from torch.distributed import DistError  # type: ignore[attr-defined, unused-ignore]
@@ -163,7 +163,7 @@ def choose_default_device() -> str:
 
 
 _FOLDER_TIMEOUT: Final = 10.0
-"""Seconds until a file that another machine wrote is visible on a network file system."""
+"""Seconds until a file written by another machine is visible on a network file system."""
 
 
 def validate_shared_folder(folder: StorageFolder, group: ProcessGroup) -> None:

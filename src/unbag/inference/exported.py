@@ -88,7 +88,8 @@ class ExportedPredictor(PairClassifier):
         Args:
             model: Hub id such as `org/name`, or folder with config, tokenizer and the exported model.
             revision: Branch, tag or commit of a Hub model (default: the main branch).
-            label_map: Label of each output, as in `data.labels.resolve_order`, if the config does not define it.
+            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the config does not define
+                it.
             max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
             batch_tokens: Maximum tokens per batch, padding included (default: 1,024; one pair per batch for a
                 dynamically quantized ONNX model).
@@ -102,7 +103,9 @@ class ExportedPredictor(PairClassifier):
         origin = resolve_origin(model, revision)
         config = load_config(origin)
         if is_causal_lm(config):
-            raise ModelError(f"{origin}: expected a sequence classifier, got a causal language model; export another")
+            raise ModelError(
+                f"{origin}: expected a sequence classifier, got a causal language model; export a sequence classifier"
+            )
         file, path = fetch_exported_model(origin, model_file)
         with torch.device("meta"):  # the architecture without weights: it has the limits of length and vocabulary
             skeleton = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
@@ -127,7 +130,10 @@ class ExportedPredictor(PairClassifier):
         try:
             logits = torch.tensor(self._run(arrays), dtype=torch.float32)
         except Exception as error:  # the errors of the engines have no common type
-            raise ModelError(f"the exported model cannot run a batch: {extract_first_line(error)}") from error
+            raise ModelError(
+                f"exported model: expected to run a batch, got an error ({extract_first_line(error)}); export the "
+                "model again"
+            ) from error
         if logits.shape != (len(rows), self._n_outputs):
             raise ModelError(
                 f"exported model: expected logits of shape {(len(rows), self._n_outputs)}, got {tuple(logits.shape)}; "
@@ -150,12 +156,12 @@ def _open_onnx(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     try:
         import onnxruntime
     except ImportError as error:
-        raise ImportError("running an ONNX model needs onnxruntime: pip install 'unbag[onnx]'") from error
+        raise ImportError("running an ONNX model requires onnxruntime: pip install 'unbag[onnx]'") from error
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the errors of onnxruntime derive from Exception directly
         raise ModelError(
-            f"{path.name}: expected an ONNX model, got {extract_first_line(error)}; export it again"
+            f"{path.name}: expected an ONNX model, got an error ({extract_first_line(error)}); export the model again"
         ) from error
     types = {each.name: np.int32 if each.type == "tensor(int32)" else np.int64 for each in session.get_inputs()}
     names = [each.name for each in session.get_outputs()]
@@ -186,13 +192,14 @@ def _open_openvino(path: Path) -> tuple[Run, frozenset[str], dict[str, str]]:
     try:
         import openvino
     except ImportError as error:
-        raise ImportError("running an OpenVINO model needs openvino: pip install 'unbag[openvino]'") from error
+        raise ImportError("running an OpenVINO model requires openvino: pip install 'unbag[openvino]'") from error
     try:
         # Without the hint, openvino computes in bfloat16 on processors that have it.
         compiled = _openvino_core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     except Exception as error:
         raise ModelError(
-            f"{path.name}: expected an OpenVINO model, got {extract_first_line(error)}; export it again"
+            f"{path.name}: expected an OpenVINO model, got an error ({extract_first_line(error)}); export the "
+            "model again"
         ) from error
     outputs = [each for each in compiled.outputs if "logits" in each.get_names()] or list(compiled.outputs)
 

@@ -75,11 +75,11 @@ def select_exported_model(available: Sequence[str], model_file: str | None, sour
     if model_file is not None:
         if model_file not in available:
             raise ModelError(
-                f"{source}: expected an exported model {model_file}, got {listed}; name one with --model-file"
+                f"{source}: expected an exported model {model_file}, got {listed}; select a file with --model-file"
             )
         return model_file
     if len(available) != 1:
-        raise ModelError(f"{source}: expected one exported model, got {listed}; name one with --model-file")
+        raise ModelError(f"{source}: expected one exported model, got {listed}; select a file with --model-file")
     return available[0]
 
 
@@ -106,9 +106,11 @@ def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[s
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except CachedRepoTreeNotFoundError as error:
-        raise ModelError(f"{origin} is not on this machine; run `unbag prefetch {origin}` with a network") from error
+        raise ModelError(
+            f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
+        ) from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"cannot fetch {origin} from the Hub: {extract_first_line(error)}") from error
+        raise ModelError(f"cannot download {origin} from the Hub: {extract_first_line(error)}") from error
     return file, folder / file
 
 

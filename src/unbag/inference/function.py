@@ -17,14 +17,14 @@ from unbag.data.labels import (
     find_label_space,
     list_two_label_orders,
     resolve_label,
-    resolve_order,
+    resolve_output_labels,
 )
 from unbag.inference.predictor import validate_pairs, validate_probabilities
 from unbag.utils.hashing import hash_file
 from unbag.utils.user_code import build_user_code_error
 
 Kind = Literal["names", "dicts", "ids", "rows"]
-"""Kind of a function's outputs; see `CallablePredictor`."""
+"""Type of the outputs of a function; see `CallablePredictor`."""
 
 NAMES: Final = "names"
 DICTS: Final = "dicts"
@@ -36,7 +36,7 @@ class OutputCountError(LabelError):
     """Error for a function whose number of outputs differs from the number of labels.
 
     Attributes:
-        n_outputs: Number of outputs: the columns of its rows, or 1 for a score per pair.
+        n_outputs: Number of outputs: columns per row, or 1 for a single score per pair.
     """
 
     def __init__(self, order: Sequence[str], n_outputs: int, fitting: Sequence[str] | None = None) -> None:
@@ -57,16 +57,16 @@ class OutputCountError(LabelError):
         orders = of_three or list_two_label_orders() if self.n_outputs <= len(LABELS) else []
         choices = " or ".join(",".join(order) for order in orders)
         if not orders:
-            return f"return a column for each of {', '.join(LABELS)}"
-        order = f'{choices} (label_map="…" in Python), by the meaning of its outputs'
+            return f"return one column for each of {', '.join(LABELS)}"
+        order = f'{choices} (label_map="…" in Python), depending on the meaning of the outputs'
         if of_three:
-            order = f'an order of {choices} (label_map="…" in Python), that of its columns'
+            order = f'an order of {choices} (label_map="…" in Python), the order of the columns'
         if fitting is not None:
             labels = ",".join(fitting)
-            order = f'{labels} (label_map="{labels}" in Python), by which it answers the obvious pairs right'
+            order = f'{labels} (label_map="{labels}" in Python), with which it passes the label probe'
         if self.n_outputs > 1:
             return f"pass --label-map {order}"
-        return f"return the columns [score, 1 - score], the score from 0 to 1, and pass --label-map {order}"
+        return f"return the columns [score, 1 - score], with scores from 0 to 1, and pass --label-map {order}"
 
 
 class CallablePredictor:
@@ -118,7 +118,7 @@ class CallablePredictor:
     ) -> None:
         self._fn = fn
         outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
-        self._order = None if label_map is None else resolve_order(outputs, label_map)
+        self._order = None if label_map is None else resolve_output_labels(outputs, label_map)
         self.label_space = tuple(label_space) if self._order is None else find_label_space(self._order)
         self.order = self._order or self.label_space
         self.identity = None if identity is None else {"kind": "callable", **self._outputs, **identity}
@@ -155,7 +155,10 @@ class CallablePredictor:
         answers = self.call_function(premises, hypotheses)
         kinds = {"a name" if isinstance(a, str) else "a dict" if isinstance(a, Mapping) else "numbers" for a in answers}
         if len(kinds) > 1:
-            raise ValueError(f"expected outputs of one kind, the function returned {' and '.join(sorted(kinds))}")
+            raise ValueError(
+                f"the function: expected outputs of one type, got {' and '.join(sorted(kinds))}; return one type "
+                "for all pairs"
+            )
         if kinds == {"a name"}:
             self.output_kind = NAMES
             return self._one_hot([self._column(name) for name in answers])
@@ -183,11 +186,13 @@ class CallablePredictor:
         except Exception as error:
             if isinstance(error, TypeError):
                 _validate_signature(self._fn)
-            expected = f"the function {_display_name(self._fn)}: expected an answer for each of {len(premises)} pairs"
+            expected = (
+                f"the function {_display_name(self._fn)}: expected a prediction for each of {len(premises)} pairs"
+            )
             raise build_user_code_error(expected, error, "correct the function") from error
         if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
             raise ValueError(
-                f"expected the function to return a list or an array with an answer for each pair, got a "
+                "expected the function to return a list or an array with one prediction per pair, got a "
                 f"{type(answers).__name__}; convert a generator with list() first"
             )
         if isinstance(answers, list | tuple) and len(answers) == 1 and getattr(answers[0], "ndim", 0) == 2:
@@ -209,13 +214,13 @@ class CallablePredictor:
     def _column_of_id(self, number: int) -> int:
         if self._order is None:
             raise LabelError(
-                f"the function: expected label names, got label ids such as {number}; return names, or pass the labels "
-                "of ids 0, 1, 2 as label_map (--label-map), e.g. " + ",".join(LABELS)
+                f"the function: expected label names, got label ids such as {number}; return names, or pass the "
+                "label names for ids 0, 1, 2 as label_map (--label-map), for example " + ",".join(LABELS)
             )
         if not 0 <= number < len(self._order):
             raise ValueError(
-                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), got {number}; list the "
-                "label of every id in --label-map (label_map in Python)"
+                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), got {number}; list "
+                "the label for every id in --label-map (label_map in Python)"
             )
         return self.label_space.index(self._order[number])
 
@@ -254,7 +259,8 @@ def _validate_signature(fn: Callable[..., Any]) -> None:
         signature.bind([], [])
     except TypeError as error:
         raise ValueError(
-            f"expected a function of a list of premises and a list of hypotheses, got {_display_name(fn)}{signature} "
+            "expected a function that takes a list of premises and a list of hypotheses, got "
+            f"{_display_name(fn)}{signature} "
             f"({error}); wrap it: lambda premises, hypotheses: …"
         ) from None
 

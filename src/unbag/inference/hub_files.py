@@ -38,8 +38,8 @@ _FILES: Final = (
     "added_tokens.json",
     "special_tokens_map.json",
 )
-"""Files that transformers reads to build the model and its tokenizer. A card, results or a trainer's state beside them
-do not change a prediction, so they are not hashed."""
+"""Files that transformers reads to build the model and its tokenizer. Model cards, results and trainer states in the
+same folder do not affect predictions, so they are not hashed."""
 
 
 def compute_folder_revision(folder: Path) -> str:
@@ -151,12 +151,11 @@ class ModelOrigin:
         except (HfHubHTTPError, OSError) as error:
             absent = describe_missing_repo(error, "model", self.source)
             raise ModelError(
-                absent or f"cannot fetch {self.source} from the Hub: {extract_first_line(error)}"
+                absent or f"cannot download {self.source} from the Hub: {extract_first_line(error)}"
             ) from error
         if not (folder / "config.json").is_file():
             raise ModelError(
-                f"expected a model of transformers in {self.source}, got a repository without config.json; check the "
-                "name"
+                f"expected a transformers model in {self.source}, got a repository without config.json; check the name"
             )
         return folder
 
@@ -204,17 +203,20 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
     if not path.is_dir():
         if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
             raise ModelError(
-                f"expected a folder with a model or a Hub id such as org/name, got {model}, which does not exist"
+                f"expected a model folder or a Hub id such as org/name, got {model}, which does not exist; check "
+                "the name"
             )
         return None
     if not (path / "config.json").is_file():
         entries = sorted(entry.name for entry in path.iterdir())[:10]
-        raise ModelError(f"expected a model from save_pretrained in {path}, got no config.json but {entries}")
+        raise ModelError(
+            f"{path}: expected a folder from save_pretrained, got no config.json but {entries}; pass a model folder"
+        )
     for entry in path.iterdir():
         if entry.exists() and not (entry.is_file() or entry.is_dir()):  # opening a named pipe would block for ever
-            raise ModelError(f"{entry}: expected a file of a model, got a named pipe, a socket or a device")
+            raise ModelError(f"{entry}: expected a regular file, got a named pipe, a socket or a device; remove it")
     if revision is not None:
-        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; omit the revision")
+        raise ModelError(f"{path}: expected no revision for a folder, got {revision!r}; omit the revision")
     return path
 
 
@@ -228,14 +230,16 @@ def _commit(source: str, revision: str | None) -> str:
                 retry_connection_errors=not unreachable,
             ).resolved
     except RevisionNotFoundError as error:
-        raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
+        raise ModelError(
+            f"the model {source} has no revision {revision!r}; look up its revisions on the Hub"
+        ) from error
     except RepositoryNotFoundError as error:
         raise ModelError(describe_missing_repo(error, "model", source)) from error
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
         if unreachable:
-            raise ModelError(f"the model {source} is not on this machine, and {unreachable}") from error
+            raise ModelError(f"the model {source} is not in the local cache, and {unreachable}") from error
         if missing := describe_missing_repo(error, "model", source):
             raise ModelError(missing) from error
         raise ModelError(f"cannot look up {source} on the Hub: {extract_first_line(error)}") from error

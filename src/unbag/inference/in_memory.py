@@ -1,4 +1,4 @@
-"""Predictors from loaded classifiers: a CrossEncoder of sentence-transformers, or a pipeline of transformers.
+"""Predictors for loaded classifiers: a sentence-transformers CrossEncoder, or a transformers pipeline.
 
 They are recognized by the names of their classes, so that neither library is imported for other models.
 """
@@ -74,7 +74,7 @@ def build_classifier_predictor(
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
-            f"expected the {kind} to contain a sequence classifier of transformers (…ForSequenceClassification), got "
+            f"expected the {kind} to contain a transformers sequence classifier (…ForSequenceClassification), got "
             f"{architecture}; pass a function that calls the model"
         )
     if _has_extra_modules(model):
@@ -89,8 +89,8 @@ def build_classifier_predictor(
     tokenizer = copy.deepcopy(model.tokenizer)
     if converts:
         logger.warning(
-            "the %s has float16 weights on a CPU, which is slow in float16: a copy in float32 is evaluated; load it "
-            "with dtype=torch.float32 to save the copy, or on a GPU to evaluate it in float16",
+            "the %s has float16 weights, which are slow on a CPU: evaluating a float32 copy; load the model with "
+            "dtype=torch.float32 to avoid the copy, or on a GPU to evaluate it in float16",
             kind,
         )
         network = network.float()

@@ -62,25 +62,25 @@ PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
 
 
 ENOUGH: Final = 10
-"""Number of the twelve pairs that another order of three labels must get right before it is reported."""
+"""Minimum number of correct predictions, of twelve, under another order of three labels, to report this order."""
 
 ENOUGH_OF_TWO: Final = 11
-"""The same for two labels, where three other orders are compared and a random guess is right with probability 1/2."""
+"""The same for two labels, with three other orders and random predictions that are correct with probability 1/2."""
 
 MARGIN: Final = 4
-"""Number of pairs that it must get right beyond those of the declared order."""
+"""Minimum number of additional correct predictions compared with the declared order."""
 
 COUPLES: Final = 32
-"""For one output: number of couples of a pair with the label and a pair without it, 4 by 8."""
+"""For one output: number of couples of a pair with the positive label and a pair without it, 4 by 8."""
 
 ENOUGH_COUPLES: Final = 30
-"""For one output: number of couples that another order must rank right before it is reported."""
+"""For one output: minimum number of correctly ranked couples under another order, to report this order."""
 
 MARGIN_OF_COUPLES: Final = 6
-"""Number of couples that it must rank right beyond those of the declared order."""
+"""Minimum number of additional correctly ranked couples compared with the declared order."""
 
 FALSE_ALARM: Final = 1445 / 531_441
-"""Probability, 0.0027, that a model of three labels with random predictions is reported; see `run_label_probe`."""
+"""Probability, 0.0027, of an error for random predictions of three labels; see `run_label_probe`."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +117,14 @@ class ProbeReport:
         declared, best = ",".join(self.declared), ",".join(self.best)
         if self.ranked_declared is not None and self.ranked_best is not None:
             return (
-                f"the model's one output is read as {declared} (a high score, a low one), which ranks "
-                f"{self.ranked_declared:g} of {COUPLES} couples of obvious pairs right (area under the curve "
-                f"{self.ranked_declared / COUPLES:.3f}), but {best} ranks {self.ranked_best:g} of {COUPLES} right"
+                f"the single output is interpreted as {declared} (high score, low score), which ranks "
+                f"{self.ranked_declared:g} of {COUPLES} couples of obvious pairs correctly (area under the curve "
+                f"{self.ranked_declared / COUPLES:.3f}), but {best} ranks {self.ranked_best:g} of {COUPLES} "
+                "correctly"
             )
         return (
-            f"the model declares its outputs as {declared}, which gets {self.right_declared} of {self.pairs} obvious "
-            f"pairs right, but {best} gets {self.right_best} of {self.pairs} right"
+            f"the model declares its outputs as {declared}, which is correct on {self.right_declared} of "
+            f"{self.pairs} obvious pairs, but {best} is correct on {self.right_best} of {self.pairs}"
         )
 
     @property
@@ -132,8 +133,8 @@ class ProbeReport:
         if not self.at_chance:
             return None
         return (
-            f"gets {self.right_declared} of {self.pairs} obvious pairs right, no more than a constant prediction: its "
-            "scores may be at chance"
+            f"predicts {self.right_declared} of {self.pairs} obvious pairs correctly, no more than a constant "
+            "prediction: its scores may be at chance level"
         )
 
 
@@ -154,7 +155,7 @@ class MislabelledError(LabelError):
         """
         self.report = report
         fix = fix or f"pass --label-map {','.join(report.best)}"
-        super().__init__(f"{report.finding}; {fix}, or {override} if the declared order is right after all")
+        super().__init__(f"{report.finding}; {fix}, or {override} if the declared order is correct")
 
 
 def build_label_map_error(report: ProbeReport) -> MislabelledError:
@@ -208,7 +209,7 @@ def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         ValueError: If there are no pairs in the language.
     """
     if language not in PAIRS:
-        raise ValueError(f"expected a language of the probe, one of {sorted(PAIRS)}, got {language!r}")
+        raise ValueError(f"expected a language with probe pairs, one of {sorted(PAIRS)}, got {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     if hasattr(predictor, "copy_without_threshold"):  # the order of several outputs does not depend on a threshold
         predictor = predictor.copy_without_threshold()

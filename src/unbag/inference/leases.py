@@ -123,7 +123,7 @@ class LeaseManager:
                         if name in self._held and self._is_mine(name):
                             self._folder.write(f"{name}.json", self._content())
                 except Exception as error:  # each file system has its own error classes; the next one may succeed
-                    logger.warning("the lease of %s could not be renewed (%s)", name, error)
+                    logger.warning("could not renew the lease of %s (%s)", name, error)
 
 
 def describe_lease(content: bytes) -> str:

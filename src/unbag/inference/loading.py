@@ -14,7 +14,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag.models  # noqa: F401  (registers unbag's architectures with the Auto classes)
-from unbag.data.labels import LABELS, resolve_order, resolve_single_output_labels
+from unbag.data.labels import LABELS, resolve_output_labels, resolve_single_output_labels
 from unbag.inference.hub_files import ModelOrigin, find_external_code, has_custom_code, resolve_origin
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
@@ -50,8 +50,8 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
     if origin.trust_remote_code and (name := find_external_code(folder)):
         repository, _, module = name.partition("--")
         raise ModelError(
-            f"{origin} runs code of another repository, {repository} ({module}), without a fixed commit; copy the code "
-            "to the folder of the model, and refer to it in auto_map without the repository"
+            f"{origin} runs code from another repository, {repository} ({module}), without a fixed commit; copy "
+            "the code to the model folder, and refer to it in auto_map without the repository"
         )
     validate_config_counts(folder / "config.json")
     config: PretrainedConfig
@@ -67,7 +67,10 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
         ) from error
     names = config.architectures or ()
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise ModelError(f"expected a list of names as architectures in the config of {origin}, got {names!r:.100}")
+        raise ModelError(
+            f"expected a list of names as architectures in the config of {origin}, got {names!r:.100}; correct "
+            "config.json"
+        )
     return config
 
 
@@ -110,7 +113,7 @@ def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **opt
 
 def build_missing_weights_message(missing: Sequence[str], origin: ModelOrigin) -> str:
     """Build the error message for missing weights."""
-    return f"the files of {origin} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
+    return f"the files of {origin} contain no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
@@ -163,10 +166,10 @@ def _raise_if_untrusted_code(origin: ModelOrigin, folder: Path) -> None:
     """Raise an error if a model needs custom code that the user has not trusted."""
     if not origin.trust_remote_code and has_custom_code(folder):
         raise ModelError(
-            f"{origin} needs code of its own repository, which is not trusted; "
+            f"{origin} requires code from its own repository, which is not trusted; "
             + choose_advice(
-                "read the code at a commit, then pass that commit as --revision, and --trust-remote-code",
-                "`unbag evaluate --trust-remote-code` runs it; this command does not",
+                "review the code at a commit, then pass --trust-remote-code and this commit as --revision",
+                "`unbag evaluate --trust-remote-code` runs this code; the current command does not",
             )
         ) from None
 
@@ -178,8 +181,8 @@ def _reason(error: Exception) -> str:
 
 
 _KNOWN_WORDS: Final = 0.25
-"""Minimum share of the probe's words that a tokenizer must know. Usual tokenizers know all words of one language; a
-tokenizer with special tokens only knows none."""
+"""Minimum share of common words that a tokenizer must cover. Usual tokenizers cover all words of one language; a
+tokenizer with only special tokens covers none."""
 
 
 def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
@@ -215,9 +218,9 @@ def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: 
     language = max(shares, key=shares.__getitem__)
     if shares[language] < _KNOWN_WORDS:
         raise ModelError(
-            f"the tokenizer of {source} knows {shares[language]:.0%} of ordinary words ({language}), so that all pairs "
-            "would look alike to the model; check that its files (tokenizer.json, vocab.txt, …) exist and belong to "
-            "this model"
+            f"the tokenizer of {source} covers {shares[language]:.0%} of common words ({language}), so all pairs "
+            "would have nearly the same tokens; check that its files (tokenizer.json, vocab.txt, …) exist and "
+            "belong to this model"
         )
 
 
@@ -233,7 +236,8 @@ def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase",
     token, number = max(tokenizer.get_vocab().items(), key=lambda each: each[1], default=("", -1))
     if vectors is not None and number >= vectors:
         raise ModelError(
-            f"{source}: expected a vector for every token, got {vectors:,} vectors and a tokenizer with token "
+            f"{source}: expected an embedding for every token, got {vectors:,} embeddings and a tokenizer with "
+            "token "
             f"{number:,} ({token!r:.40}); use the tokenizer of this model, or resize the embeddings "
             "(resize_token_embeddings)"
         )
@@ -273,7 +277,7 @@ def _known_share(tokenizer: "PreTrainedTokenizerBase", language: str) -> float:
 
 
 # transformers initializes missing weights at random, with a warning only.
-_RANDOM: Final = "so these and every prediction would be random"
+_RANDOM: Final = "so these weights and all predictions would be random"
 
 
 @dataclass(frozen=True)
@@ -330,7 +334,7 @@ def load_classifier(
         model: Hub id such as `org/name`, or folder from `save_pretrained`.
         revision: Branch, tag or commit of a Hub model.
         dtype: Data type of the weights.
-        label_map: Label of each output, as in `data.labels.resolve_order`.
+        label_map: Label of each output, as in `data.labels.resolve_output_labels`.
         threshold: Minimum probability of entailment (`unbag.inference.single_output`), required for one output; None
             for the most probable label.
         trust_remote_code: Whether to run code of the repository (default: no).
@@ -345,7 +349,7 @@ def load_classifier(
     if is_causal_lm(config):
         raise ModelError(
             f"{origin} is a causal language model ({', '.join(config.architectures or ())}), which has no "
-            f"classification head; causal:{origin} prompts it and scores the likelihood of each label's word"
+            f"classification head; pass causal:{origin} to prompt it and compare the likelihoods of the label words"
         )
     threshold = _threshold(config, threshold, origin.source)
     if has_classification_head(config):
@@ -354,8 +358,7 @@ def load_classifier(
     if missing:
         raise ModelError(
             f"{build_missing_weights_message(missing, origin)}, {_RANDOM}; expected a model fine-tuned for "
-            "classification, "
-            "not a pre-trained one without a head"
+            "classification, not a pre-trained model without a head"
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
@@ -388,7 +391,7 @@ def build_classifier(
         name: Name, as in `LoadedModel`.
         revision: Revision, as in `LoadedModel`.
         source: Name of the object for error messages.
-        label_map: Label of each output, as in `data.labels.resolve_order`.
+        label_map: Label of each output, as in `data.labels.resolve_output_labels`.
         threshold: As for `load_classifier`.
 
     Raises:
@@ -440,8 +443,8 @@ def load_for_training(
     Args:
         model: As for `load_classifier`.
         revision: As for `load_classifier`.
-        label_map: Label of each output, as in `data.labels.resolve_order`, for a classifier whose config does not
-            define it.
+        label_map: Label of each output, as in `data.labels.resolve_output_labels`, for a classifier whose config does
+            not define it.
         seed: Random seed for the new head.
 
     Raises:
@@ -458,7 +461,10 @@ def load_for_training(
     if not new_head:
         order = _order(config, label_map)
         if sorted(order) != sorted(LABELS):
-            raise ModelError(f"{origin} predicts {', '.join(order)}; expected a classifier of {', '.join(LABELS)}")
+            raise ModelError(
+                f"{origin}: expected a classifier with the labels {', '.join(LABELS)}, got {', '.join(order)}; use "
+                "another model"
+            )
     if new_head or label_map is not None:  # so that the published config defines the label of each output
         config.id2label = dict(enumerate(order))
         config.label2id = {label: output for output, label in enumerate(order)}
@@ -470,7 +476,8 @@ def load_for_training(
     lacking = [name for name in missing if not new_head or (name.startswith(base) and "pooler" not in name)]
     if lacking:
         raise ModelError(
-            f"{build_missing_weights_message(lacking, origin)}; expected a pre-trained model that lacks a head only"
+            f"{build_missing_weights_message(lacking, origin)}; expected a pre-trained model in which only the "
+            "head is missing"
         )
     tokenizer = load_tokenizer(origin)
     validate_padding(network, tokenizer, origin.source)
@@ -485,11 +492,11 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
         if config.num_labels != 1:
             return None
         raise ModelError(
-            f"{source} has one output, like models that rank, check facts or score similarity; "
+            f"{source} has one output, like rerankers, fact checkers and similarity models; "
             + choose_advice(
-                "pass the threshold for entailment from its card, --threshold 0.5 (applied to the sigmoid of the "
-                f"output), or, if it is unknown, --threshold {BREAK_EVEN}",
-                "`unbag evaluate --threshold` sets the threshold for entailment; this command needs a model with "
+                "pass the entailment threshold from its card, such as --threshold 0.5 (applied to the sigmoid of "
+                f"the output), or --threshold {BREAK_EVEN} if the threshold is unknown",
+                "`unbag evaluate --threshold` sets the entailment threshold; this command requires a model with "
                 "several outputs",
             )
         )
@@ -501,5 +508,8 @@ def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> t
         return resolve_single_output_labels(next(iter((config.id2label or {}).values()), ""), label_map)
     names = config.id2label or {}
     if not isinstance(names, dict) or not all(str(output).isdecimal() for output in names):
-        raise ModelError(f"expected id2label in config.json to name each output by its number, got {names!r:.100}")
-    return resolve_order({int(output): str(label) for output, label in names.items()}, label_map)
+        raise ModelError(
+            f"expected id2label in config.json to map output numbers to label names, got {names!r:.100}; correct "
+            "config.json"
+        )
+    return resolve_output_labels({int(output): str(label) for output, label in names.items()}, label_map)

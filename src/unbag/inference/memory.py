@@ -76,8 +76,8 @@ class BatchSplitter:
     def _warn_once(self, pairs: int, longest: int) -> None:
         if self._too_many == math.inf:
             logger.warning(
-                "no memory for a batch of %d pairs of up to %d tokens; continuing with smaller batches, of half as "
-                "many pairs or fewer",
+                "not enough memory for a batch of %d pairs with up to %d tokens; continuing with at most half as "
+                "many pairs per batch",
                 pairs,
                 longest,
             )
@@ -96,7 +96,7 @@ def _try_run(run: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], longe
         if len(rows) > 1:
             return False, None
         raise OutOfMemoryError(
-            f"no memory for a single pair of {longest} tokens; "
+            f"not enough memory for a single pair with {longest} tokens; "
             + join_advice(
                 "shorten the pairs (--max-length)",
                 "compute in half precision (--dtype bfloat16)",

@@ -20,8 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
 _TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""Maximum difference of a logit from the unmodified network's. Half precision rounds each sum to 3 (float16) or 2
-(bfloat16) digits in any order of summation; a layer of another layout is wrong in the first digit."""
+"""Maximum difference from a logit of the unmodified network. Half precision rounds each sum to 3 (float16) or 2
+(bfloat16) digits, whatever the order of summation; a layer with another layout is wrong in the first digit."""
 
 
 def compute_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:

@@ -48,16 +48,19 @@ def read_prediction_file(path: Path, ids: Any) -> FilePredictions:
         number = positions.find(str(name))
         if number is None:
             raise DataError(
-                f"{row.place}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
+                f"{row.location}: expected an id that occurs in the set, got {name!r:.100}; build the set with the "
                 "options that were used for the predictions"
             )
         if not np.isnan(probabilities[number, 0]):
-            raise DataError(f"{row.place}: expected each id once, got {name!r:.100} again; remove one of the rows")
+            raise DataError(f"{row.location}: expected each id once, got {name!r:.100} again; remove one of the rows")
         probabilities[number] = _one_hot(row) if label_space is None else _distribution(row, label_space)
     missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
     if len(missing):
         first = ids[int(missing[0])].as_py()
-        raise DataError(f"{path}: {len(missing):,} of the set's {len(ids):,} rows have no prediction, first {first!r}")
+        raise DataError(
+            f"{path}: expected a prediction for each of {len(ids):,} rows, got none for {len(missing):,}, such as "
+            f"{first!r}; add them"
+        )
     return FilePredictions(probabilities, tuple(label_space or LABELS), label_space is not None, file.sha256())
 
 
@@ -132,9 +135,9 @@ def _one_hot(row: DataRow) -> NDArray[np.float32]:
         return np.array([label == name for name in LABELS], dtype=np.float32)
     except LabelError:
         value = str(get_cell(row, "prediction"))
-        hint = "; replace label ids by names" if value.strip().isdigit() else ""
+        hint = "; replace label ids with names" if value.strip().isdigit() else ""
         raise DataError(
-            f"{row.place}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
+            f"{row.location}: expected a prediction of {', '.join(LABELS)}, got {value!r:.100}{hint}"
         ) from None
 
 
@@ -143,7 +146,7 @@ def _distribution(row: DataRow, label_space: Sequence[str]) -> NDArray[np.float3
     try:
         return validate_probabilities(values, 1, label_space).reshape(-1)
     except ValueError as error:
-        raise DataError(f"{row.place}: {error!s:.300}") from None
+        raise DataError(f"{row.location}: {error!s:.300}") from None
 
 
 def _number(row: DataRow, label: str) -> float:
@@ -152,5 +155,5 @@ def _number(row: DataRow, label: str) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):  # an integer in JSON may be too large for a float
         raise DataError(
-            f"{row.place}: expected a probability from 0 to 1 for {label}, got {value!r:.60}; correct that cell"
+            f"{row.location}: expected a probability from 0 to 1 for {label}, got {value!r:.60}; correct that cell"
         ) from None

@@ -101,13 +101,13 @@ class PartialPredictions:
 
 
 SCHEMA: Final = 1
-"""Version of the layout and of the meaning of the numbers; part of the key."""
+"""Version of the layout and of the meaning of the values; part of the key."""
 
 PREDICTIONS: Final = "predictions"
-"""Folder of all stores within the folder of a run, or within the user's cache."""
+"""Folder for all stores, in a run folder or in the user's cache."""
 
 CHUNK_ROWS: Final = 4096
-"""Rows per chunk: seconds of work for a small model, and enough rows of each length for batches with little padding."""
+"""Rows per chunk: a few seconds for a small model, and enough rows of each length for batches with little padding."""
 
 ID_COLUMNS: Final = ("id", "source_id")
 """Columns that a chunk copies from the data."""
@@ -257,7 +257,9 @@ class PredictionStore:
             return self._load(self.folder, _chunk_file(chunk), chunk)
         except FileNotFoundError:
             file = self.folder.get_location(_chunk_file(chunk))
-            raise StoreError(f"{file} is missing: the run has not finished; run it again to continue") from None
+            raise StoreError(
+                f"{file} is missing, because the run has not finished; run the command again to continue"
+            ) from None
 
     def list_missing_chunks(self) -> list[int]:
         """List the chunks that are not stored, based on file names only."""

@@ -141,13 +141,13 @@ def validate_probabilities(values: Any, rows: int, label_space: Sequence[str]) -
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
-            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); give one "
+            f"({', '.join(label_space)}), got {_kind_of(values)} ({extract_first_line(error)}); return one "
             "probability per label"
         ) from None
     if array.shape != (rows, len(label_space)):
         raise ValueError(
-            f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
-            f"{list(label_space)}, got shape {array.shape}"
+            f"expected probabilities of shape {(rows, len(label_space))}, with one row per pair and one column for "
+            f"each of {list(label_space)}, got shape {array.shape}; return this shape"
         )
     inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # False for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 SAVE_EVERY: Final = 30.0
-"""Seconds between two writes of an unfinished chunk: the most work that a killed run loses."""
+"""Seconds between two writes of an unfinished chunk: the maximum amount of work that a killed run loses."""
 
 _CHUNK_SHARDS_PER_PROCESS: Final = 8
-"""Enough that no process waits long for the last chunk shards of the others."""
+"""Enough that no process waits long for the last chunk shards of other processes."""
 
 _MIN_SHARD_ROWS: Final = 256
 """Approximate minimum of rows per shard. Each shard tokenizes all rows of its chunk, so small shards waste time."""

@@ -19,7 +19,7 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.runner import SAVE_EVERY, PredictionJob, Progress, RowCounter
 
 CLAIMS: Final = "claims"
-"""Folder of the leases, within the folder of the predictions."""
+"""Folder for the leases, inside the folder of the predictions."""
 
 _SHARDS_FILE: Final = "shares.json"
 _POLLS_PER_LEASE: Final = 30
@@ -51,7 +51,9 @@ class Shard:
             ValueError: If the index is out of range.
         """
         if not 0 <= self.index < self.of:
-            raise ValueError(f"expected a shard as i/n with i from 0 to n - 1, such as 0/3, 1/3 and 2/3, got {self}")
+            raise ValueError(
+                f"expected a shard as i/n with i from 0 to n - 1, such as 0/3, 1/3 and 2/3, got {self}; correct it"
+            )
 
     def __str__(self) -> str:
         return f"{self.index}/{self.of}"
@@ -80,8 +82,9 @@ def build_shared_job(rows: Any, predictor: Predictor, folder: Any, **options: An
         identity = predictor.source if isinstance(predictor, CallablePredictor) else None
         if identity is None:
             raise ValueError(
-                "--shard: expected a model that every process can identify (a model of the Hub, a folder, a built-in "
-                f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda or a "
+                "--shard: expected a model that every process can identify (a Hub model, a folder, a built-in "
+                f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda "
+                "or a "
                 "method, pass a CallablePredictor with an identity"
             )
     return PredictionJob.from_rows(rows, predictor, folder, identity=identity, **options)
@@ -177,8 +180,9 @@ def _warn_if_alone(store: PredictionStore, shard: Shard) -> None:
     ]
     if not others and shard.of > 1:
         logger.warning(
-            "shard %s has finished its own chunks, and finds no other running shard in %s; if others are running, they "
-            "do not see this folder: pass one that all see, or an address such as s3://… (--output-dir)",
+            "shard %s has finished its own chunks and found no other running shard in %s; if other shards are "
+            "running, they cannot access this folder: pass a folder that all machines can access, or a URL such "
+            "as s3://… (--output-dir)",
             shard,
             store.folder,
         )

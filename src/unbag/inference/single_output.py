@@ -105,7 +105,7 @@ def parse_threshold(threshold: Any) -> Threshold:
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the probability of entailment, or {BREAK_EVEN}, got "
+            f"expected a threshold for the probability of entailment, between 0 and 1, or {BREAK_EVEN}, got "
             f"{threshold!r}"
         )
     return share
@@ -132,7 +132,7 @@ def rank_predictions(
     """
     positive_column = _positive_column(predictions)
     scores = compute_log_odds(predictions.probabilities, predictions.label_space)
-    positive = predictions.gold(labels) == positive_column
+    positive = predictions.to_label_positions(labels) == positive_column
     cutoff: float | None = None if threshold == BREAK_EVEN else threshold
     if threshold == BREAK_EVEN:
         least = compute_break_even_score(predictions, labels)
@@ -156,7 +156,7 @@ def compute_break_even_score(predictions: SetPredictions, labels: ArrayLike) -> 
         predictions: Predictions for n pairs, in a two-label space.
         labels: Gold ids of the pairs, shape (n,).
     """
-    positive = predictions.gold(labels) == _positive_column(predictions)
+    positive = predictions.to_label_positions(labels) == _positive_column(predictions)
     return compute_break_even_threshold(compute_log_odds(predictions.probabilities, predictions.label_space), positive)
 
 
@@ -207,14 +207,14 @@ def describe_ranking(model: str, ranking: RankingResult, threshold: str, label: 
     counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
     if threshold == BREAK_EVEN:
         how = (
-            f"its threshold is unknown, so {counts} pairs are predicted as {label}, as many as have that label: those "
-            f"with the highest scores (threshold {cutoff}). The scores above use that number, which is unknown for new "
-            "data"
+            f"its threshold is unknown, so the {counts} pairs with the highest scores are predicted as {label}, as "
+            f"many as have this label (threshold {cutoff}). The scores above use this number, which is unknown for "
+            "new data"
         )
     else:
         how = f"the threshold for {label} is {cutoff}, which {counts} pairs reach"
     area = (
-        "All pairs here have the same label, so the order of its outputs cannot be evaluated."
+        "All pairs have the same label, so the ranking cannot be evaluated."
         if ranking["auc"] is None
         else f"At any threshold, a pair labelled {label} scores above a pair with another label in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."

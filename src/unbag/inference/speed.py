@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from unbag.inference.predictor import Predictor
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Numbers of pairs per call that are measured."""
+"""Measured numbers of pairs per call."""
 
 ROUNDS: Final = 3
 PAIRS: Final = 256

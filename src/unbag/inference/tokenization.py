@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CPU_BATCH_TOKENS: Final = 1024
 """Tokens per batch on a CPU. With MiniLM-L6 on two cores (27 tokens per pair), the speed relative to this value was
 0.71 with 128 tokens, 0.84 with 256, 0.97 with 512, 1.00 with 2,048 and 0.91 with 4,096. Smaller batches leave the
-kernels idle, larger ones do not fit into the cache."""
+kernels idle, and larger batches do not fit into the cache."""
 
 GPU_BATCH_TOKENS: Final = 16_384
 """Tokens per batch on other devices: enough to fill a GPU, and at most 0.4 GB of activations per layer of a large

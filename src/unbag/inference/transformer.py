@@ -12,7 +12,7 @@ try:
     import torch
     import transformers
 except ImportError as error:
-    raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.distributed import choose_default_device
 from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
@@ -110,7 +110,8 @@ class TransformerPredictor(PairClassifier):
             dtype: Data type of the computation (default: float32). Half precision is faster if the processor has
                 instructions for it, and changes the label of a few pairs in a thousand.
             device: Name of the device in torch (default: this process's GPU, else the CPU).
-            label_map: Label of each output, as in `data.labels.resolve_order`, if the config does not define it.
+            label_map: Label of each output, as in `data.labels.resolve_output_labels`, if the config does not define
+                it.
             max_length: Maximum tokens per pair (default, and upper limit: what the model and its tokenizer can read).
             batch_tokens: Maximum tokens per batch, padding included (default: 1,024 on a CPU, 16,384 elsewhere).
             head: Classification head (default: `plain`). `plain` is the model's own head; for a model trained by HEX it

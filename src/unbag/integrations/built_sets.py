@@ -13,11 +13,11 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import count_distinct, read_column
-from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
+from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
 
 DEFAULT_EXAMPLES: Final = 100
-"""Number of source examples of a set requested by name. An evaluation of a small model takes seconds."""
+"""Number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
 
 SKILL_NO_LEXICAL: Final = "skill_no_lexical"
 """Name of the skill score without a lexical baseline. 0 is the best of chance, a constant prediction and, in a training
@@ -75,7 +75,7 @@ class BuiltChallengeSet:
                 draws.append(scatter_predictions(draw, self.decisive))
         values_by_name: dict[str, float] = {}
         scores = self.challenge_set.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.challenge_set.list_measurements(scores, "quoted"):
+        for quantity, estimate in self.challenge_set.list_metric_values(scores, "quoted"):
             values = dict(zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
         return values_by_name
@@ -106,7 +106,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
         ValueError: If a set is unknown or given twice, or no set is given.
     """
     if max_examples < 1:
-        raise ValueError(f"max_examples: expected at least 1 per set, got {max_examples}")
+        raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")
     listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
         each
@@ -197,7 +197,7 @@ def resolve_label_names(id2label: Mapping[int, str]) -> tuple[str, ...]:
     """
     label_names = {int(output): str(label) for output, label in id2label.items()}
     try:
-        return resolve_order(label_names)
+        return resolve_output_labels(label_names)
     except LabelError:
         raise LabelError(
             f"config.id2label: expected NLI labels ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), got "

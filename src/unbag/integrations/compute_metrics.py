@@ -44,7 +44,11 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
     """
     built = BuiltChallengeSet(challenge_sets.get_challenge_set(name), rows)
     if missing := [column for column in ("label", *built.challenge_set.columns) if column not in rows.column_names]:
-        raise ValueError(f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}")
+        raise ValueError(
+            f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}; pass the rows of "
+            "unbag.load; pass the rows of "
+            "unbag.load"
+        )
     order = resolve_label_names(id2label)
     space = find_label_space(order)
     expected = np.array([order.index(fold_label(label, space)) for label in LABELS])[read_numbers(rows, "label")]

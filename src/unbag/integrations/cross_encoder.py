@@ -143,7 +143,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
         before = file.read_text(encoding="utf-8") if file.is_file() else header
         if not before.startswith(header):
             raise ValueError(
-                f"write_csv: expected {file} with the columns of these sets, got other columns; move the file elsewhere"
+                f"write_csv: expected {file} with the columns of these sets, got other columns; move the file to "
+                "another folder"
             )
         with atomic_write(file) as tmp:
             tmp.write_text(before + _line([values.get(column, "") for column in columns]), encoding="utf-8")

@@ -8,7 +8,9 @@ from typing import Any, Final
 try:
     from transformers import EarlyStoppingCallback, TrainerCallback
 except ImportError as error:
-    raise ImportError("UnbagCallback: expected PyTorch and transformers; pip install 'unbag[models]'") from error
+    raise ImportError(
+        "UnbagCallback: expected PyTorch and transformers, got none; install them: pip install 'unbag[models]'"
+    ) from error
 
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group
@@ -133,8 +135,8 @@ class UnbagCallback(TrainerCallback):
         speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
         if connect_process_group().rank == 0:
             logger.warning(
-                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; set "
-                "max_rows=… to limit it",
+                "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; "
+                "set max_rows=… to limit this time",
                 f"{rows:,}",
                 ", ".join(each.challenge_set.name for each in self._sets),
                 f"{rows / speed:,.1f}",
@@ -180,6 +182,6 @@ class UnbagCallback(TrainerCallback):
         early = [place for place, each in enumerate(callbacks) if isinstance(each, EarlyStoppingCallback)]
         if self in callbacks and early and early[0] < callbacks.index(self):
             raise ValueError(
-                f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got it before; "
-                "add both with trainer.add_callback, UnbagCallback first"
+                f"callbacks: expected EarlyStoppingCallback after UnbagCallback, which logs {best!r}, got the "
+                "reverse order; add both with trainer.add_callback, UnbagCallback first"
             )

@@ -9,7 +9,7 @@ from unbag.evaluation.verdict import SetVerdict
 from unbag.utils.files import atomic_write, write_json
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
-"""Colors with and without such a set: a name for shields.io, and a hex color with a contrast of 4.5 to white."""
+"""Colors with and without "better" verdict: a name for shields.io, and a hex color with a contrast of 4.5 to white."""
 _SPACE: Final = 12  # pixels
 _LETTER: Final = 6.6  # pixels: mean width in Verdana at 11 px; `textLength` scales the text to the exact width
 
@@ -45,7 +45,7 @@ def write_badge(verdicts: Sequence[SetVerdict], path: Path) -> None:
         with atomic_write(path) as tmp:
             tmp.write_text(_svg(label, message, colour), encoding="utf-8")
     else:
-        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}")
+        raise ValueError(f"badge: expected a file name ending in .svg or .json, got {path}; rename it; rename it")
 
 
 def format_badge_text(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:

@@ -20,7 +20,10 @@ _TESTS = {
     "seeds": "a t test over training seeds",
 }
 
-LOWER: Final = f"↓ Lower is better. Guessing also lowers some of these metrics; only the {SCORE.label} corrects for it."
+LOWER: Final = (
+    f"↓ Lower is better. Random predictions also lower some of these metrics; only the {SCORE.label} corrects for "
+    "chance."
+)
 """Note on the metrics with this arrow."""
 
 _WIDTHS = (-27, 6, 6, 23, 6, 6)  # characters; negative for text. Fixed, so that the tables of all sets align.
@@ -67,7 +70,7 @@ def format_comparison_verdict(comparison: Comparison, *, named: bool = False) ->
     """
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
-        return "Verdict: none, because no difference could be tested."
+        return "Verdict: none, because no difference was tested."
     significant = [difference for difference in tested if comparison.is_significant(difference)]
     if not significant:
         one, many = "the only difference is not significant", f"none of {len(tested)} differences is significant"
@@ -230,6 +233,8 @@ def _method(comparison: Comparison, significant: str) -> str:
     tests = {difference.test for difference in comparison.differences if difference.p is not None}
     count = sum(difference.p is not None for difference in comparison.differences)
     if not tests:
-        return "Intervals assume independent examples; differences are not tested, because the runs store no examples."
+        return (
+            "Intervals assume independent examples; differences are not tested, because the runs contain no examples."
+        )
     names = " or ".join(words for name, words in _TESTS.items() if name in tests)
     return f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."

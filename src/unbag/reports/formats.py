@@ -51,7 +51,7 @@ _FORMULAS: Final = {
     "β": r"\beta",
 }
 _ACCENTS: Final = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
-"""Accents that the oldest font encoding (OT1) can combine with a letter."""
+"""Accents that the font encoding OT1 can combine with a letter."""
 _INDEXED: Final = re.compile(
     r"(?<![\w./-])(?P<base>Ω|P|H|F|D|CS)(?P<kind>[_^])(?P<index>\w+(?:\.\d+)?)"
 )  # Ω_max, P^c, CS_0.7

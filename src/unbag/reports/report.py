@@ -136,7 +136,7 @@ class Report(Sequence[Result]):
     def _require_results(self) -> None:
         if not self.results:
             reason = _listed(self.skipped) or "no set was evaluated"
-            raise ValueError(f"report: expected at least one result to write, got none ({reason})")
+            raise ValueError(f"report: expected at least one result, got none ({reason}); evaluate a set")
 
 
 def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:

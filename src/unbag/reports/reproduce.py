@@ -58,9 +58,7 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
     this command as `command` in its identity.
     """
     if command := result.model.get("command"):
-        return ReproduceCommand(
-            str(command), "Only this command evaluates the model. It evaluates all sets that it builds."
-        )
+        return ReproduceCommand(str(command), "Only this command evaluates the model, on all sets that it builds.")
     try:
         if result.model.get("kind") == "file":
             words = ["score", str(result.model["name"]), "--set", result.set]

@@ -12,7 +12,7 @@ from unbag.evaluation.quantities import MetricValue
 from unbag.evaluation.verdict import SetVerdict, describe_scale
 from unbag.reports.comparison import LOWER
 from unbag.reports.formats import ExportedTable, GroupedTable
-from unbag.reports.html.data import ReportData, compute_standings, load_report_data
+from unbag.reports.html.data import ReportData, compute_verdicts_by_group, load_report_data
 
 
 def export_runs(folders: Sequence[Path]) -> ExportedTable:
@@ -23,8 +23,8 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
     Raises:
         ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
-    gathered = load_report_data(folders)
-    verdicts = {name: list(of_one.values()) for name, of_one in compute_standings(gathered).items()}
+    report_data = load_report_data(folders)
+    verdicts = {name: list(of_one.values()) for name, of_one in compute_verdicts_by_group(report_data).items()}
     summary = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
@@ -32,24 +32,24 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
         LOWER,
         *(f"Verdict on {name}: {sentence}" for name, sentence in summary["verdicts"].items()),
     )
-    tables = [_table(gathered, "Metrics of", _is_quoted, notes)]
-    verifiers = _table(gathered, "Verification metrics of", _is_of_verifier, ("Values with 95 % intervals.",))
+    tables = [_table(report_data, "Metrics of", _is_quoted, notes)]
+    verifiers = _table(report_data, "Verification metrics of", _is_of_verifier, ("Values with 95 % intervals.",))
     if verifiers.groups:
         tables.append(verifiers)
     return ExportedTable(tables, summary["numbers"], summary)
 
 
-def compute_subject_verdicts(folders: Sequence[Path]) -> list[SetVerdict]:
+def compute_main_model_verdicts(folders: Sequence[Path]) -> list[SetVerdict]:
     """Compute the verdicts on the main model of one or more runs."""
-    gathered = load_report_data(folders)
-    return list(compute_standings(gathered)[gathered.subject.name].values())
+    report_data = load_report_data(folders)
+    return list(compute_verdicts_by_group(report_data)[report_data.subject.name].values())
 
 
 def _table(
-    gathered: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]
+    report_data: ReportData, title: str, chosen: Callable[[Quantity], bool], notes: tuple[str, ...]
 ) -> GroupedTable:
-    models = gathered.names
-    groups = [rows for group in gathered.groups if (rows := _rows(group, models, chosen))]
+    models = report_data.names
+    groups = [rows for group in report_data.groups if (rows := _rows(group, models, chosen))]
     return GroupedTable(
         f"{title} {', '.join(models)}",
         ("set", "metric", *models, "n"),

@@ -13,7 +13,7 @@ from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import GroupedTable as ToPaste
 
 _COLUMNS = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
-_NOTE = "p50 and p99 are times until a pair has its prediction. All times depend on the machine and its load."
+_NOTE = "p50 and p99 are the latency until the prediction of a pair. All times depend on the machine and its load."
 
 
 def view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:

@@ -62,10 +62,10 @@ def build_mended_card(
     parts = [
         f"# {name}",
         f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: a standard "
-        "transformers classifier with named labels in its config.",
+        "transformers classifier with label names in the config.",
         about,
         f"```\n{command}\n```",
-        interpolation_section(trained),
+        build_interpolation_section(trained),
     ]
     if comparison is not None:
         exported = compared.export_comparison(comparison)
@@ -74,7 +74,7 @@ def build_mended_card(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def interpolation_section(record: Mapping[str, Any]) -> str:
+def build_interpolation_section(record: Mapping[str, Any]) -> str:
     """Build the Markdown section on weight interpolation from a `training.json`. Return "" if it has none."""
     if (found := record.get("interpolation")) is None:
         return ""
@@ -92,7 +92,8 @@ def _interpolation_sentence(interpolation: Mapping[str, Any]) -> str:
     """Describe the weights that `mend --interpolate` published."""
     alpha, points = interpolation["alpha"], interpolation["max_loss"]
     return (
-        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α on the grid that loses at "
+        f"The weights are (1 − α) θ_original + α θ_trained with α = {alpha:g}, the largest α in the grid that "
+        "loses at "
         f"most {points} point of accuracy on each validation corpus."
     )
 
@@ -130,7 +131,7 @@ def build_kfold_table(done: Mapping[str, Any]) -> Table:
     grid = create_table(
         f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        caption=f"{_mean_of(seeds)}; models are not trained on the pairs that they predict",
+        caption=f"{_mean_of(seeds)}; no model is trained on the pairs that it predicts",
     )
     for column in grid.columns[1:]:
         column.no_wrap = True

@@ -63,7 +63,8 @@ def accuracy(
     if source_id is not None:
         if len(source_id) != len(gold):
             raise ValueError(
-                f"source_id: expected one source per example ({len(gold)}), got {len(source_id)}; pass one per row"
+                f"source_id: expected one source per example ({len(gold)}), got {len(source_id)}; pass one source "
+                "per row"
             )
         source, names = encode_names(source_id)
         ratios = {
@@ -83,7 +84,7 @@ def accuracy(
     }
 
 
-NO_VOTE: Final = -1
+NO_ANNOTATION: Final = -1
 """Label id of a missing annotator label; None also means missing."""
 
 Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
@@ -237,17 +238,24 @@ def _estimate(value: float, draws: NDArray[np.float64] | None, n: int) -> Estima
 def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_least: int = 0) -> NDArray[np.int64]:
     """Count the votes for each label of each example, shape (n, labels)."""
     if len(annotator_labels) != n:
-        raise ValueError(f"annotator_labels: expected one row per example ({n}), got {len(annotator_labels)}")
+        raise ValueError(
+            f"annotator_labels: expected one row per example ({n}), got {len(annotator_labels)}; pass one list per "
+            "example; pass one list per "
+            "example"
+        )
     votes = [
         (row, label)
         for row, labels in enumerate(annotator_labels)
         for label in labels
-        if label is not None and label != NO_VOTE
+        if label is not None and label != NO_ANNOTATION
     ]
     rows = np.array([row for row, _ in votes], dtype=np.int64)
     labels = np.array([label for _, label in votes]) if votes else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
-        raise ValueError(f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}")
+        raise ValueError(
+            f"annotator_labels: expected label ids, None or {NO_ANNOTATION}, got {labels.dtype}; convert names to "
+            "label ids"
+        )
     validate_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)
     # One bincount over the flat cells (row, label) replaces a loop over examples.

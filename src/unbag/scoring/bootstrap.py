@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_share_limits
+from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
 
 DEFAULT_RESAMPLES = 1000
 _BLOCK_CELLS = 4_000_000  # resampling weights in memory at a time: 32 MB of int64
@@ -153,7 +153,7 @@ def _share_bounds(
     sizes = compute_effective_sizes(above, below)
     has_examples = sizes > 0
     shares = above.sum(axis=0)[has_examples] / below.sum(axis=0)[has_examples]
-    limits = zip(*(ends.tolist() for ends in compute_share_limits(shares, sizes[has_examples])), strict=True)
+    limits = zip(*(ends.tolist() for ends in compute_proportion_limits(shares, sizes[has_examples])), strict=True)
     return dict(zip(np.asarray(columns)[has_examples].tolist(), limits, strict=True))
 
 
@@ -251,7 +251,9 @@ def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) 
     return sums.astype(np.float64)  # bincount returns integers if there are no rows
 
 
-def estimate_share(hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int) -> Estimate:
+def estimate_proportion(
+    hits: ArrayLike, rows: NDArray[np.bool_], source: NDArray[np.int64], n_sources: int
+) -> Estimate:
     """Estimate the fraction of hits among the selected rows. The interval is over sources, and `n` counts rows.
 
     Args:

@@ -7,7 +7,13 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_named_ratios, estimate_share, sum_by_source
+from unbag.scoring.bootstrap import (
+    DEFAULT_RESAMPLES,
+    Estimate,
+    estimate_named_ratios,
+    estimate_proportion,
+    sum_by_source,
+)
 from unbag.scoring.intervals import Flags, Floats
 
 BINS: Final = 10
@@ -108,7 +114,7 @@ def compute_calibration(
             {
                 "bin": k + 1,
                 "score": float(mean_scores[k]),
-                "share": estimate_share(entailed, of_bin == k, source, n_sources),
+                "share": estimate_proportion(entailed, of_bin == k, source, n_sources),
             }
             for k in range(len(sizes))
         ],

@@ -142,7 +142,10 @@ def category_accuracy(
     }
     lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"category_accuracy: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"category_accuracy: expected columns of equal length, got {lengths}; pass one value per example; pass "
+            "one value per example"
+        )
     kinds = np.asarray(category, dtype=np.str_)
     names, (labels, counts) = np.unique(kinds).tolist(), np.unique(gold, return_counts=True)
     subsets: dict[_Subset, NDArray[np.bool_]] = {_ALL: np.ones(len(gold), dtype=np.bool_)}

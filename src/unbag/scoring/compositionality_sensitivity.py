@@ -98,7 +98,9 @@ def compositionality_sensitivity(
     validate_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
-        raise ValueError(f"thresholds: expected values from 0 to 1, got {wrong}")
+        raise ValueError(
+            f"thresholds: expected values from 0 to 1, got {wrong}; remove these values; remove these values"
+        )
     right = predicted == gold
     human_agreement = (
         None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold, n_labels)
@@ -139,7 +141,11 @@ def compositionality_sensitivity(
 def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
     scores = np.asarray(lms, dtype=np.float64)
     if scores.shape != (n,):
-        raise ValueError(f"lms: expected one value per example, shape ({n},), got shape {scores.shape}")
+        raise ValueError(
+            f"lms: expected one value per example, shape ({n},), got shape {scores.shape}; pass the column lms of "
+            "the set; pass the column lms of "
+            "the set"
+        )
     if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, because comparisons with NaN are false
         row = int(wrong.argmax())
         raise ValueError(f"lms: expected values from 0 to 1, got {scores[row]} in row {row}")

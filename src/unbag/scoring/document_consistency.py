@@ -125,11 +125,16 @@ def document_consistency(
         name: len(column) for name, column in (("source_id", source_id), ("group", group), ("operation", operation))
     }
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"document_consistency: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"document_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass "
+            "one value per row"
+        )
     if (outside := (positions < 0) | (positions >= sizes)).any():
         row = int(outside.argmax())
         raise ValueError(
-            f"position: expected values from 0 to k - 1, got {positions[row]} for k={sizes[row]} in row {row}"
+            f"position: expected values from 0 to k - 1, got {positions[row]} for k={sizes[row]} in row {row}; "
+            "pass the columns of the set; "
+            "pass the columns of the set"
         )
     rows = _LabelledRows(gold == entailment, predicted, entailment, encode_names(source_id)[0], encode_names(group)[0])
     kinds = np.asarray(operation, dtype=object)

@@ -112,7 +112,7 @@ def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(total > 0, sizes, 0.0)
 
 
-def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+def compute_proportion_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Compute Clopper-Pearson confidence limits of proportions. Sample sizes may be fractional.
 
     Args:
@@ -123,7 +123,7 @@ def compute_share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL)
     Returns:
         Lower and upper limits, fractions in [0, 1], shape (k,) each.
 
-    >>> low, high = compute_share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
+    >>> low, high = compute_proportion_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.7354, 0.2109], [1.0, 0.7891])
     """

@@ -84,7 +84,10 @@ def label_distribution(
             )
     lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"label_distribution: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"label_distribution: expected columns of equal length, got {lengths}; pass one value per pair; pass "
+            "one value per pair"
+        )
     source = encode_names(source_id)[0]
 
     # Pairs with the same source are not independent, so the intervals treat sources as units.

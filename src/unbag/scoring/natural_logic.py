@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
-from unbag.scoring.intervals import compute_effective_sizes, compute_share_limits
+from unbag.scoring.intervals import compute_effective_sizes, compute_proportion_limits
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
@@ -166,17 +166,24 @@ def natural_logic(
     lengths |= {name: len(np.asarray(column)) for name, column in ways.items() if column is not None}
     lengths |= {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"natural_logic: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"natural_logic: expected columns of equal length, got {lengths}; pass one value per row; pass one "
+            "value per row"
+        )
     if pair is not None or reverse is not None:
         if pair is None or reverse is None:
             alone = "pair" if reverse is None else "reverse"
-            raise ValueError(f"natural_logic: expected both pair and reverse, got only {alone}")
+            raise ValueError(
+                f"natural_logic: expected both pair and reverse, got only {alone}; pass both columns; pass both columns"
+            )
         scored, back = match_reversed_rows(pair, reverse, gold)
         predicted = apply_reverse_rule(predicted[scored], predicted[back])
         gold, sources = gold[scored], sources[scored]
         columns = {name: column[scored] for name, column in columns.items()}
     if not len(gold):
-        raise ValueError("natural_logic: expected at least one example, got none")
+        raise ValueError(
+            "natural_logic: expected at least one example, got none; pass the rows of the set; pass the rows of the set"
+        )
     gold = gold.astype(np.str_)
 
     def measured(inside: NDArray[np.bool_]) -> PairGroupScores:
@@ -217,9 +224,15 @@ def match_reversed_rows(
     back = {names[row]: row for row in rows[True]}
     scored = [row for row in rows[False] if gold[row] is not None]
     if len(back) < len(rows[True]) or len({names[row] for row in rows[False]}) < len(rows[False]):
-        raise ValueError("pair: expected each pair once per direction, got a pair twice in one direction")
+        raise ValueError(
+            "pair: expected each pair once per direction, got a pair twice in one direction; remove repeated "
+            "rows; remove repeated rows"
+        )
     if lacking := [names[row] for row in scored if names[row] not in back]:
-        raise ValueError(f"pair: expected a reversed row for each pair, got none for {lacking[0]!r}")
+        raise ValueError(
+            f"pair: expected a reversed row for each pair, got none for {lacking[0]!r}; pass all rows of the set; "
+            "pass all rows of the set"
+        )
     return np.array(scored, dtype=np.intp), np.array([back[names[row]] for row in scored], dtype=np.intp)
 
 
@@ -270,7 +283,7 @@ def _macro_estimates(
         # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
         # always correct) also gets the limits of a proportion, because resamples cannot show the effect of other pairs.
         shares = (low == high) | (np.array(MEASURES) == "accuracy")
-        low[shares], high[shares] = compute_share_limits(
+        low[shares], high[shares] = compute_proportion_limits(
             values[shares], np.repeat(compute_effective_sizes(right, rows), shares.sum())
         )
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]

@@ -99,7 +99,10 @@ def negation_consistency(
         "operation": len(operation),
     }
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"negation_consistency: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"negation_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass "
+            "one value per row"
+        )
     source, group = encode_names(source_id)[0], encode_names(mirror)[0]
     n_sources, n_mirrors = int(source.max()) + 1, int(group.max()) + 1
     source_of_mirror = np.zeros(n_mirrors, dtype=np.int64)

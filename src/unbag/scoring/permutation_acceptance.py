@@ -146,8 +146,8 @@ def permutation_acceptance(
         minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
             (n,), for `by_minitree`; NaN where undefined.
         n_labels: Number of labels that the model chooses from (default: 3).
-        entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all examples
-            have equal weight. `permutations` weights an example by its number of accepted permutations.
+        entropy_over: Unit of the mean entropies. `examples` averages within each example first, so that all
+            examples have equal weight. `permutations` weights an example by its number of accepted permutations.
         curve: Whether to compute `curve` (default: False).
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
         seed: Random seed for the resamples.
@@ -350,9 +350,15 @@ class _Rows(NamedTuple):
             distributions = np.asarray(probabilities, dtype=np.float64)
             lengths["probabilities"] = len(distributions)
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"permutation_acceptance: expected columns of equal length, got {lengths}")
+            raise ValueError(
+                f"permutation_acceptance: expected columns of equal length, got {lengths}; pass one value per row; "
+                "pass one value per row"
+            )
         if len(predicted) == 0:
-            raise ValueError("permutation_acceptance: expected at least one example, got no rows")
+            raise ValueError(
+                "permutation_acceptance: expected at least one example, got no rows; pass the rows of the set; "
+                "pass the rows of the set"
+            )
         codes, names = encode_names(source_id)
         is_original = index == ORIGINAL
         original = _originals(codes, is_original, names)
@@ -371,7 +377,10 @@ class _Rows(NamedTuple):
                 )
             if np.isnan(distributions).any():
                 row = int(np.isnan(distributions).any(axis=1).argmax())
-                raise ValueError(f"probabilities: expected no NaN, got NaN in row {row}")
+                raise ValueError(
+                    f"probabilities: expected no NaN, got NaN in row {row}; correct the predictions; correct the "
+                    "predictions"
+                )
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
@@ -404,7 +413,10 @@ def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: l
         raise ValueError(f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}")
     q = int(index.max()) + 1
     if q == 0:
-        raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs")
+        raise ValueError(
+            "permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set; pass all "
+            "rows of the set"
+        )
     times = np.bincount(codes * (q + 1) + index + 1, minlength=len(names) * (q + 1)).reshape(len(names), q + 1)
     if (wrong := times != 1).any():
         source, permutation = np.unravel_index(int(wrong.argmax()), times.shape)

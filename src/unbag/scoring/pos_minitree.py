@@ -24,7 +24,7 @@ DEFAULT_RADIUS: Final = 2
 DEFAULT_K: Final = 4
 RATIO_WIDTH: Final = 0.1
 Definition = Literal["code", "text"]
-"""Definition of β^k: the one of the authors' code or the one of the paper's text.
+"""Definition of β^k: as in the authors' code or as in the text of the paper.
 
 `code`: A permuted sentence is tagged again in its permuted order. The neighbors of a word are pooled over its
 occurrences, in the sentence and in training. A word that does not occur in training counts as 0. The β^k of a sentence
@@ -209,7 +209,10 @@ def compute_sentence_signature(
     [0.3333333333333333, 1.0]
     """
     if len(words) != len(tags):
-        raise ValueError(f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags")
+        raise ValueError(
+            f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags; tag the same words; "
+            "tag the same words"
+        )
     if validate_definition(definition) == "code":
         known_words = {word for word in map(str.lower, words) if word in usual}
         bits = {word: int(find_top_tags(usual[word], k)) for word in known_words}
@@ -295,9 +298,15 @@ def pos_minitree(
     if accepted is not None:
         lengths["accepted"] = len(np.asarray(accepted))
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"pos_minitree: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"pos_minitree: expected columns of equal length, got {lengths}; pass one value per permutation; pass "
+            "one value per permutation"
+        )
     if not len(above):
-        raise ValueError("pos_minitree: expected at least one permutation, got none")
+        raise ValueError(
+            "pos_minitree: expected at least one permutation, got none; pass permuted sentences; pass permuted "
+            "sentences"
+        )
     if not width > 0:
         raise ValueError(f"width: expected a positive number, got {width}")
     ratios = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)

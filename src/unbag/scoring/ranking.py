@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import Estimate, Sample, sum_by_source
-from unbag.scoring.intervals import LEVEL, Flags, Floats, compute_share_limits
+from unbag.scoring.intervals import LEVEL, Flags, Floats, compute_proportion_limits
 
 AUROC: Final = "auroc"
 """Name of the area under the ROC curve in `scoring.significance.STATISTICS`."""
@@ -95,7 +95,7 @@ def estimate_auroc(scores: Floats, entailed: Flags, source: NDArray[np.int64], n
     variance = math.fsum((influence**2).tolist())
     if variance < 1e-18 or not 0 < area < 1:
         size = float(min((positive > 0).sum(), (negative > 0).sum()))
-        lows, highs = compute_share_limits(np.array([area]), np.array([size]))
+        lows, highs = compute_proportion_limits(np.array([area]), np.array([size]))
         low, high = float(lows[0]), float(highs[0])
     else:
         low, high = _logit_limits(area, math.sqrt(variance))
@@ -154,7 +154,7 @@ def estimate_average_precision(scores: Floats, entailed: Flags, source: NDArray[
     steps = np.diff(hits, prepend=0.0) / entailed.sum()
     value = min(1.0, math.fsum((steps * hits / called).tolist()))
     size = int((sum_by_source(entailed, source, n_sources) > 0).sum())
-    lows, highs = compute_share_limits(np.array([value]), np.array([float(size)]))
+    lows, highs = compute_proportion_limits(np.array([value]), np.array([float(size)]))
     return Estimate(value, float(lows[0]), float(highs[0]), len(scores))
 
 

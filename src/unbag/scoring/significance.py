@@ -14,8 +14,8 @@ from unbag.scoring.intervals import compute_contrast_limits
 from unbag.scoring.natural_logic import compute_macro_average
 
 DEFAULT_RESAMPLES: Final = 10_000
-"""Number of resamples of a test. It is larger than for an interval, because the smallest p value is
-2 / (resamples + 1), and a correction for multiple tests multiplies it."""
+"""Number of resamples for a test. A test needs more than an interval, because the smallest p value is
+2 / (resamples + 1), and a correction for multiple testing multiplies p values."""
 
 Floats = NDArray[np.float64]
 
@@ -355,27 +355,29 @@ def run_seed_test(first: Sequence[float], second: Sequence[float], *, level: flo
     if var_one is None or var_two is None:
         shared = var_one if var_two is None else var_two
         assert shared is not None
-        square, freedom = shared * (1 / k + 1 / m), float(k + m - 2)
+        square, degrees_of_freedom = shared * (1 / k + 1 / m), float(k + m - 2)
     else:
         parts = var_one / k, var_two / m
         square = sum(parts)
         weights = parts[0] ** 2 / (k - 1) + parts[1] ** 2 / (m - 1)
-        freedom = square**2 / weights if weights else 1.0
+        degrees_of_freedom = square**2 / weights if weights else 1.0
     if square == 0:  # the seeds of each system have equal scores
         return SeedTestResult(Estimate(gap, None, None, n), None)
     error = math.sqrt(square)
-    reach = error * compute_t_quantile(1 - (1 - level) / 2, freedom)
-    return SeedTestResult(Estimate(gap, gap - reach, gap + reach, n), compute_t_p_value(gap / error, freedom))
+    reach = error * compute_t_quantile(1 - (1 - level) / 2, degrees_of_freedom)
+    return SeedTestResult(
+        Estimate(gap, gap - reach, gap + reach, n), compute_t_p_value(gap / error, degrees_of_freedom)
+    )
 
 
-def compute_t_p_value(t: float, freedom: float) -> float:
+def compute_t_p_value(t: float, degrees_of_freedom: float) -> float:
     """Compute the two-sided p value of a t statistic, P(|T| ≥ |t|) for Student's t distribution.
 
     With t = √ν tan θ, the density is proportional to cos^(ν - 1) θ. It is integrated by Gauss-Legendre quadrature.
 
     Args:
         t: Value of the t statistic.
-        freedom: Degrees of freedom ν, at least 1.
+        degrees_of_freedom: Degrees of freedom ν, at least 1.
 
     Returns:
         A probability in [0, 1].
@@ -383,11 +385,15 @@ def compute_t_p_value(t: float, freedom: float) -> float:
     >>> round(compute_t_p_value(12.706204736, 1), 9)
     0.05
     """
-    end = math.atan(abs(t) / math.sqrt(freedom))
+    end = math.atan(abs(t) / math.sqrt(degrees_of_freedom))
     nodes, weights = _nodes()
-    inside = end / 2 * float(weights @ np.cos(end / 2 * (nodes + 1)) ** (freedom - 1))
+    inside = end / 2 * float(weights @ np.cos(end / 2 * (nodes + 1)) ** (degrees_of_freedom - 1))
     # lgamma, because gamma overflows for more than about 340 degrees of freedom.
-    half = math.sqrt(math.pi) / 2 * math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2))
+    half = (
+        math.sqrt(math.pi)
+        / 2
+        * math.exp(math.lgamma(degrees_of_freedom / 2) - math.lgamma((degrees_of_freedom + 1) / 2))
+    )
     # Rounding errors of the quadrature may exceed [0, 1].
     return min(1.0, max(0.0, 1 - inside / half))
 
@@ -399,21 +405,23 @@ def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return nodes, weights
 
 
-def compute_t_quantile(share: float, freedom: float) -> float:
+def compute_t_quantile(probability: float, degrees_of_freedom: float) -> float:
     """Compute a quantile of Student's t distribution by bisection, with a relative precision of 1e-10.
 
     Args:
-        share: Probability below the quantile, greater than 0.5.
-        freedom: Degrees of freedom, at least 1.
+        probability: Probability below the quantile, greater than 0.5.
+        degrees_of_freedom: Degrees of freedom, at least 1.
 
     >>> round(compute_t_quantile(0.975, 1), 6)
     12.706205
     """
     # Double the upper bound until it exceeds the quantile, which is large for few degrees of freedom.
     low, high = 0.0, 1.0
-    while compute_t_p_value(high, freedom) > 2 * (1 - share):
+    while compute_t_p_value(high, degrees_of_freedom) > 2 * (1 - probability):
         low, high = high, 2 * high
     while high - low > 1e-10 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if compute_t_p_value(middle, freedom) > 2 * (1 - share) else (low, middle)
+        low, high = (
+            (middle, high) if compute_t_p_value(middle, degrees_of_freedom) > 2 * (1 - probability) else (low, middle)
+        )
     return high

@@ -36,10 +36,10 @@ from unbag.scoring.validation import encode_names
 STATISTIC: Final = "skill"
 """Name of this statistic in `scoring.significance.STATISTICS`."""
 
-LEAST_ROWS: Final = 50
+MIN_LABEL_ROWS: Final = 50
 """Minimum number of rows of a gold label; with fewer, the mean over labels would depend on a few predictions."""
 
-LEAST_KAPPA: Final = 0.1
+MIN_KAPPA: Final = 0.1
 """Minimum Fleiss' κ of a gold label; below it, agreement between annotators is close to chance."""
 
 _ZERO: Final = 1e-12  # rounding errors of this size must not make a constant prediction better than chance
@@ -52,19 +52,19 @@ class PredictionCredits(NamedTuple):
         credit: Credit of each row, shape (n,).
         label: Gold label of each row, as an integer, shape (n,).
         source: Source of each row, n hashable values. Rows with the same source are resampled together.
-        counts: Whether each row counts, shape (n,); None if all rows count.
-        guess: Mean credit of a random prediction and of each constant prediction. None means 1/K for K gold labels,
-            which applies to credits of 1 for correct and 0 for wrong predictions.
-        perfect: Mean credit of a perfect model (default: 1).
+        is_counted: Whether each row counts, shape (n,); None if all rows count.
+        chance_credit: Mean credit of a random prediction and of each constant prediction. None means 1/K for K gold
+            labels, which applies to credits of 1 for correct and 0 for wrong predictions.
+        perfect_credit: Mean credit of a perfect model (default: 1).
         names: Names of the gold labels, indexed by `label`; None if a label has no name.
     """
 
     credit: NDArray[Any]
     label: NDArray[Any]
     source: Sequence[Hashable] | NDArray[Any]
-    counts: NDArray[np.bool_] | None = None
-    guess: float | None = None
-    perfect: float = 1.0
+    is_counted: NDArray[np.bool_] | None = None
+    chance_credit: float | None = None
+    perfect_credit: float = 1.0
     names: Sequence[str] | None = None
 
 
@@ -152,9 +152,15 @@ def skill_score(
     """
     given = [each for each in (lexical, shuffled) if each is not None]
     if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
-        raise ValueError("skill_score: expected credits of model and baselines for the same rows, got different rows")
+        raise ValueError(
+            "skill_score: expected credits of model and baselines for the same rows, got different rows; score "
+            "the same set; score "
+            "the same set"
+        )
     labels, label_index = np.unique(model.label, return_inverse=True)
-    counted = np.ones(len(model.label), dtype=bool) if model.counts is None else np.asarray(model.counts, dtype=bool)
+    counted = (
+        np.ones(len(model.label), dtype=bool) if model.is_counted is None else np.asarray(model.is_counted, dtype=bool)
+    )
     excluded = _excluded_labels(model, labels, label_index, counted, annotators)
     counts_label = np.array([label not in excluded for label in range(len(labels))], dtype=bool)
     is_counted = counted & counts_label[label_index] if len(labels) else counted
@@ -171,9 +177,9 @@ def skill_score(
         return by_source
 
     def scale(credits: PredictionCredits) -> Floats:
-        guess = 1 / n_labels if credits.guess is None else credits.guess
+        chance = 1 / n_labels if credits.chance_credit is None else credits.chance_credit
         return sum_by_source(
-            (np.asarray(credits.credit, dtype=np.float64)[is_counted] - guess) / (credits.perfect - guess)
+            (np.asarray(credits.credit, dtype=np.float64)[is_counted] - chance) / (credits.perfect_credit - chance)
         )
 
     counts = sum_by_source(np.ones(is_counted.sum()))
@@ -219,9 +225,9 @@ def _excluded_labels(
     excluded: dict[int, ExcludedLabel] = {}
     for position, (label, n) in enumerate(zip(labels.tolist(), rows.tolist(), strict=True)):
         kappa = kappas.get(label)
-        if n < LEAST_ROWS:
-            reason = f"fewer than {LEAST_ROWS} rows"
-        elif kappa is not None and kappa < LEAST_KAPPA:
+        if n < MIN_LABEL_ROWS:
+            reason = f"fewer than {MIN_LABEL_ROWS} rows"
+        elif kappa is not None and kappa < MIN_KAPPA:
             reason = f"annotators' κ {kappa:.2f}"
         else:
             continue

@@ -103,7 +103,10 @@ def swap_consistency(
     exchanged = np.asarray(swapped, dtype=np.bool_)
     lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"swap_consistency: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"swap_consistency: expected columns of equal length, got {lengths}; pass one value per row; pass one "
+            "value per row"
+        )
     numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
@@ -166,7 +169,10 @@ def swap_consistency_of_pairs(
     (0.6666666666666666, 0.3333333333333333, 1)
     """
     if neutral == contradiction:
-        raise ValueError(f"neutral, contradiction: expected two different label ids, got {neutral} for both")
+        raise ValueError(
+            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different "
+            "ids; pass different ids"
+        )
     gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]

@@ -8,11 +8,11 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import Estimate, estimate_share, sum_by_source
-from unbag.scoring.intervals import Flags, Floats, compute_effective_sizes, compute_share_limits
+from unbag.scoring.bootstrap import Estimate, estimate_proportion, sum_by_source
+from unbag.scoring.intervals import Flags, Floats, compute_effective_sizes, compute_proportion_limits
 
 TARGETS: Final = (0.01, 0.05, 0.1)
-"""False-entailment rates for which a threshold is chosen."""
+"""Target false-entailment rates for threshold selection."""
 
 _SWEEP_ROWS: Final = 100  # maximum number of rows of the sweep, which limits the size of the results file
 _CANDIDATES: Final = 200  # maximum number of tested thresholds, because each requires a pass over the pairs
@@ -127,7 +127,7 @@ def find_safe_thresholds(
             row["threshold"], row["chosen"], row["bound"] = tested[n_passed - 1]
             called = scores >= tested[n_passed - 1][0]
             row["confirmed"], row["recall"] = (
-                estimate_share(called, rows, source, len(names)) if rows.any() else None
+                estimate_proportion(called, rows, source, len(names)) if rows.any() else None
                 for rows in (~first & ~entailed, ~first & entailed)
             )
         found.append(row)
@@ -177,6 +177,6 @@ def _upper_limits(
     counts = np.repeat(sum_by_source(rows, source, n_sources)[:, None], len(thresholds), axis=1)
     shares, n = hits.sum(axis=0) / counts.sum(axis=0), int(rows.sum())
     # Two-sided limits at 2 · level - 1 are one-sided limits at `level`.
-    lows, highs = compute_share_limits(shares, compute_effective_sizes(hits, counts), level=2 * level - 1)
+    lows, highs = compute_proportion_limits(shares, compute_effective_sizes(hits, counts), level=2 * level - 1)
     limits = zip(shares.tolist(), lows.tolist(), highs.tolist(), strict=True)
     return [(Estimate(share, low, high, n), high) for share, low, high in limits]

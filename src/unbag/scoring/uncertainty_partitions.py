@@ -108,7 +108,10 @@ def uncertainty_partitions(
 def _count(numbers: NDArray[np.int64]) -> int:
     """Count the partitions after checking that none is missing."""
     if numbers.min() < 0:
-        raise ValueError(f"partition: expected non-negative numbers, got {numbers.min()}")
+        raise ValueError(
+            f"partition: expected non-negative numbers, got {numbers.min()}; pass the column partition of the set; "
+            "pass the column partition of the set"
+        )
     # A gap would silently change which partition is the hardest.
     partitions = np.unique(numbers)
     if (gap := partitions != np.arange(len(partitions))).any():

@@ -30,21 +30,30 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
     arrays = {"references": np.asarray(references)} | {name: np.asarray(column) for name, column in columns.items()}
     shapes = {name: array.shape for name, array in arrays.items()}
     if any(len(shape) != 1 for shape in shapes.values()):
-        raise ValueError(f"metric inputs: expected one value per example, got shapes {shapes}")
+        raise ValueError(
+            f"metric inputs: expected one value per example, got shapes {shapes}; pass one-dimensional columns; "
+            "pass one-dimensional columns"
+        )
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}")
+        raise ValueError(
+            f"metric inputs: expected columns of equal length, got {lengths}; pass one value per example; pass one "
+            "value per example"
+        )
     if not len(arrays["references"]):
-        raise ValueError("metric inputs: expected at least one example, got none")
+        raise ValueError(
+            "metric inputs: expected at least one example, got none; pass the rows of the set; pass the rows of the set"
+        )
     # Floats are rejected, because truncation would turn 0.9 into label 0.
     if types := {name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind not in "iu"}:
-        raise ValueError(f"metric inputs: expected integers, got {types}")
+        raise ValueError(f"metric inputs: expected integers, got {types}; pass label ids; pass label ids")
     gold = arrays["references"]
     # -1 is a valid prediction (no label), but an example without a gold label cannot be scored.
     if (unlabelled := gold < 0).any():
         row = int(unlabelled.argmax())
         raise ValueError(
-            f"references: expected a gold label for every example, got {gold[row]} in row {row}; exclude such rows"
+            f"references: expected a gold label for every example, got {gold[row]} in row {row}; exclude "
+            "unlabelled rows"
         )
     return tuple(array.astype(np.int64) for array in arrays.values())
 

@@ -142,7 +142,9 @@ def verification(
     decisions = VerifierPredictions(entailed, _probabilities(scores) >= threshold, scores)
     found = compute_verification_scores(decisions, sources, resamples=resamples, seed=seed)
     if found is None:
-        raise ValueError("references: expected both entailed and not-entailed pairs, got only one of them")
+        raise ValueError(
+            "references: expected both entailed and not-entailed pairs, got only one kind; pass pairs of both kinds"
+        )
     return found
 
 
@@ -225,7 +227,7 @@ def _probabilities(scores: ArrayLike) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError(
-            "verification: expected scores from 0 to 1, got scores outside this range; pass probabilities of entailment"
+            "verification: expected scores from 0 to 1, got scores outside this range; pass entailment probabilities"
         )
     rounded: Floats = np.round(values, _DECIMALS).astype(np.float64)
     return rounded

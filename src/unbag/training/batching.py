@@ -10,17 +10,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.perturbations.augmentation import group_of, kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
 from unbag.data.sources import Example
 from unbag.utils import rng
 
 _SORTED_TOGETHER: Final = 64
 """Number of batches whose pairs are sorted by length together. For 22,590 pairs of SNLI in batches of 32, padding is
-45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep batches more random."""
+45 % of the tokens without sorting, 8 % with 16 batches, 3 % with 64, 1 % with 256. Fewer keep more randomness."""
 _PHASES: Final = 1 << 16
 
 Rows = NDArray[np.intp]
-"""Positions of some pairs in the epoch."""
+"""Positions of pairs in the epoch."""
 
 
 def build_epoch_batches(
@@ -126,8 +126,8 @@ def _find_target(group: Rows, batches: Sequence[Rows], batch_of: Rows, is_fixed:
 
 def _no_room(group: Rows) -> ValueError:
     return ValueError(
-        f"batch_size: expected batches with room for each group of {len(group)} added pairs, got none; use larger "
-        "batches, or add fewer pairs of kinds with groups"
+        f"batch_size: expected batches with room for a group of {len(group)} added pairs, got none; use larger "
+        "batches, or add fewer grouped pairs"
     )
 
 
@@ -174,7 +174,7 @@ def find_groups(examples: Sequence[Example]) -> list[Rows]:
     """Find the rows of each group of augmented pairs, in order of appearance."""
     groups: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
-        if (group := group_of(example.source_id)) is not None:
+        if (group := parse_pair_group(example.source_id)) is not None:
             groups.setdefault(group, []).append(row)
     return [np.array(rows, np.intp) for rows in groups.values()]
 
@@ -186,12 +186,12 @@ def find_strata(examples: Sequence[Example]) -> list[list[Rows]]:
     """
     units: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
-        if kind_of(example.source_id) is not None:
-            units.setdefault(group_of(example.source_id) or example.source_id, []).append(row)
+        if parse_pair_kind(example.source_id) is not None:
+            units.setdefault(parse_pair_group(example.source_id) or example.source_id, []).append(row)
     strata: dict[tuple[str | None, ...], list[Rows]] = {}
     for rows in units.values():
         labels = (examples[row].label for row in rows)
-        strata.setdefault((kind_of(examples[rows[0]].source_id), *labels), []).append(np.array(rows, np.intp))
+        strata.setdefault((parse_pair_kind(examples[rows[0]].source_id), *labels), []).append(np.array(rows, np.intp))
     return [strata[name] for name in sorted(strata, key=str)]
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
 from unbag.baselines.lexical.regression import compute_lms
-from unbag.challenge_sets.perturbations.augmentation import kind_of
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.readers import open_file
 from unbag.data.sources import Example
@@ -107,7 +107,9 @@ class ClassifierBiasedModel:
         self._predictor = TransformerPredictor.load(model, **options)
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
-            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, got {', '.join(labels)}")
+            raise ValueError(
+                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}"
+            )
         self._store = store
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"
 
@@ -131,7 +133,7 @@ class OriginalModel:
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Compute log-probabilities, shape (n, 3). Wrong labels of augmented pairs get −∞."""
-        is_added = np.array([kind_of(example.source_id) is not None for example in examples], dtype=bool)
+        is_added = np.array([parse_pair_kind(example.source_id) is not None for example in examples], dtype=bool)
         values = np.full((len(examples), len(LABELS)), -np.inf, dtype=np.float32)
         gold = np.array([get_label_id(example.label) for example in examples], dtype=np.intp)
         values[np.arange(len(examples)), gold] = 0.0
@@ -176,8 +178,8 @@ class PrecomputedBiasedModel:
         self._row = {name: row for row, name in enumerate(ids)}
         if len(self._row) < len(ids):
             raise ValueError(
-                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; name the "
-                "folder of one model's predictions on one set"
+                f"{path}: expected one prediction per id, got {len(ids):,} for {len(self._row):,} ids; pass the "
+                "folder with the predictions of one model on one set"
             )
         self._logarithms = _logarithms(probabilities)
         rows = zip(ids, probabilities.tolist(), strict=True)
@@ -195,14 +197,16 @@ class PrecomputedBiasedModel:
         if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
             raise ValueError(
                 f"{self._path}: expected a prediction for each of {len(examples):,} training pairs, got none for "
-                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs, with their ids"
+                f"{len(missing):,}, first {missing[0]!r}; predict the training pairs and keep their ids"
             )
         return self._logarithms[rows]
 
 
 def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     if detect_label_space(path) != LABELS:
-        raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}; a bias needs probabilities, not labels")
+        raise DataError(
+            f"{path}: expected the columns id, {', '.join(LABELS)}; use a file with probabilities instead of labels"
+        )
     rows = list(open_file(path).read())
     try:
         probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
@@ -216,18 +220,21 @@ def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
     if len(stores) != 1:
         listing = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
         raise ValueError(
-            f"{folder}: expected one model's predictions on one set (a folder with {_MANIFEST}) or a model (a folder "
-            f"with config.json), got {listing}"
+            f"{folder}: expected predictions of one model on one set (a folder with {_MANIFEST}) or a model (a "
+            f"folder with config.json), got {listing}; pass one such folder"
         )
     predictions = StoredPredictions.from_folder(stores[0])
     if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
-        raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none")
+        raise ValueError(
+            f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none; predict with a "
+            "three-label model"
+        )
     return predictions.load_table(["source_id"])["source_id"].to_pylist(), predictions.load_probabilities(LABELS)
 
 
 def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
     if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():  # rounded values may exceed 1 a little
-        raise ValueError("expected probabilities from 0 to 1 for a bias, got others")
+        raise ValueError("expected probabilities from 0 to 1 for a bias, got other values; correct the predictions")
     # The floor keeps the loss finite where a model rules a label out.
     logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
     return logarithms
@@ -243,7 +250,7 @@ def _normalized(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 EDGES: Final = (0.3, 0.5, 0.7)
-"""LMS at which one group ends and the next begins: words predictive, hardly so, misleading, misleading as in CS_0.7."""
+"""LMS boundaries of the groups: predictive, weakly predictive, misleading, and misleading as in CS_0.7."""
 
 
 def assign_lms_groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:

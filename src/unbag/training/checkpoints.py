@@ -137,7 +137,9 @@ class CheckpointManager:
             candidates = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
             folders = [folder for folder in candidates if not checksums.is_quarantined(folder)]
             if not folders:
-                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, got none")
+                raise CheckpointError(
+                    f"expected a checkpoint (a folder with {_STATE}) in {path}, got none; check the path"
+                )
             path = folders[-1]
         if damage := checksums.find_corruption(path):
             raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
@@ -145,7 +147,7 @@ class CheckpointManager:
         if others := list(list_differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
                 f"{path} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or "
-                "remove its folder to start a new one"
+                "remove its folder to start a new run"
             )
         if record["sharding"] != (kind := sharding.describe_sharding(self._accelerator)):
             raise CheckpointError(
@@ -156,7 +158,7 @@ class CheckpointManager:
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:
             raise CheckpointError(
                 f"{path}: expected {record['processes']} processes, got {processes}; DeepSpeed shards its state by "
-                f"process, so resume with {record['processes']}"
+                f"process, so resume with {record['processes']} processes"
             )
         self._accelerator.load_state(str(path))
         state: dict[str, Any] = record["state"]
@@ -259,7 +261,7 @@ class HubCheckpointUploader:
     def wait(self) -> None:
         """Wait for the running upload, and log a warning if it failed."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
-            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, extract_first_line(error))
+            logger.warning("could not push a checkpoint to %s: %s", self._repo_id, extract_first_line(error))
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
         self._upload = self._copy = None
@@ -274,7 +276,7 @@ def fetch_checkpoint(name: str) -> Path:
     if not is_hub_id(name):
         if not Path(name).is_dir():
             raise CheckpointError(
-                f"expected a folder with a checkpoint or a Hub repository, got {name}; no such folder"
+                f"expected a checkpoint folder or a Hub repository, got {name}, which does not exist; check the name"
             )
         return Path(name)
     try:
@@ -284,8 +286,11 @@ def fetch_checkpoint(name: str) -> Path:
         raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"expected a folder with a checkpoint or a Hub repository, got {name}: {extract_first_line(error)}"
+            f"expected a checkpoint folder or a Hub repository, got {name} ({extract_first_line(error)}); check "
+            "the name"
         ) from error
     if not folder.is_dir():
-        raise CheckpointError(f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; no run pushed to it")
+        raise CheckpointError(
+            f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; push one with --push-checkpoints"
+        )
     return folder

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 AUGMENT_KINDS: Final = (
     *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
 )
-"""Kinds of augmented pairs; `training.augmented`, too heavy for a help page, builds them."""
+"""Kinds of augmented pairs. `training.augmented` builds them, but its import is too slow for a help page."""
 WORDNET_KINDS: Final = frozenset({"reversed", "negated", "substituted", "contrast"})
-"""Kinds whose pairs are built or verified with WordNet."""
+"""Kinds that use WordNet to build or verify pairs."""
 UNSPLIT_KINDS: Final = frozenset({"reversed", "swapped", "recombined"})
 """Kinds that combine sentences and phrases of training pairs, without a restriction to half of the vocabulary."""
 
@@ -40,7 +40,7 @@ def parse_augment(entry: str) -> tuple[str, float | None]:
     """
     kind, equals, text = entry.partition("=")
     if kind not in AUGMENT_KINDS:
-        raise ValueError(f"expected augment of {', '.join(AUGMENT_KINDS)}, got {entry}")
+        raise ValueError(f"expected augment to be one of {', '.join(AUGMENT_KINDS)}, got {entry}")
     if not equals:
         return kind, None
     try:
@@ -100,12 +100,12 @@ _STEPS: Final = "Training"
 _RUN: Final = "Checkpoints and logging"
 
 WordOrder = Literal["natural", "shuffled", "permuted"]
-"""Word order of training pairs. `shuffled`: the words of both sentences in random order, redrawn each epoch (Nie et al.
-2019, section 3.2). `permuted`: each pair replaced by one fixed permutation of it (Sinha et al. 2021, Appendix F)."""
+"""Word order of training pairs. `shuffled`: random word order in both sentences, redrawn each epoch (Nie et al.
+2019, section 3.2). `permuted`: one fixed permutation of each pair (Sinha et al. 2021, Appendix F)."""
 Precision = Literal["no", "bf16", "fp16"]
 AugmentWords = Literal["training", "all"]
 AugmentBatches = Literal["random", "stratified"]
-"""Batches of added pairs. `stratified`: every batch has about the same number of pairs of each kind and label."""
+"""Batching of added pairs. `stratified`: every batch has about the same number of pairs per kind and label."""
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
 _AT_LEAST_ONE: Final = (
@@ -151,14 +151,14 @@ class TrainConfig:
     model: str = declare_option("Hub id or folder of a pretrained model or an NLI classifier.", _MODEL)
     revision: str | None = declare_option("Branch, tag or commit of the model.", _MODEL, default=None)
     label_map: str | None = declare_option(
-        "Labels of the classifier's outputs in order, if its config has generic names.", _MODEL, default=None
+        "Labels of the outputs, in order, if the model config has generic names.", _MODEL, default=None
     )
     max_length: int | None = declare_option(
         "Maximum number of tokens per pair (default: the model's maximum).", _MODEL, default=None
     )
 
     corpus: tuple[str, ...] = declare_option(
-        "Training corpora or files; a weight as in snli=2 repeats the pairs per epoch.", _PAIRS, default=("snli",)
+        "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", _PAIRS, default=("snli",)
     )
     # A corpus or file without a validation split holds out a twentieth of its premises (`training.data`).
     validation: tuple[str, ...] = declare_option(
@@ -176,24 +176,24 @@ class TrainConfig:
     )
     labels: tuple[str, ...] = declare_option("Label names for ids 0, 1, 2 in your files.", _PAIRS, default=())
     not_entailment_as: Literal["neutral"] | None = declare_option(
-        "Map not_entailment in two-label data to this label; required for such data.", _PAIRS, default=None
+        "Map not_entailment in two-label data to this label; required to train on it.", _PAIRS, default=None
     )
     word_order: WordOrder = declare_option(
-        "Word order: natural, shuffled (in each epoch) or permuted (once).", _PAIRS, default="natural"
+        "Word order: natural, shuffled (every epoch) or permuted (once).", _PAIRS, default="natural"
     )
     hypothesis_only: bool = declare_option("Train and evaluate on hypotheses only.", _PAIRS, default=False)
     # An entry may have a number: soswap=1500 adds 1,500 pairs per epoch, negated=0.1 a tenth of the training pairs.
     augment: tuple[str, ...] = declare_option(
-        "Added pairs: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
+        "Pairs to add: KIND or KIND=NUMBER, such as soswap=1500 contrast (see the guide).", _PAIRS, default=()
     )
     augment_pairs: int = declare_option(
-        "Pairs per epoch of an augmentation without a number (as in soswap=1500).", _PAIRS, default=20_000
+        "Number of added pairs per epoch for each kind without a number.", _PAIRS, default=20_000
     )
     augment_words: AugmentWords = declare_option(
-        "Words for augmentation: training (without held-out words) or all.", _PAIRS, default="training"
+        "Words for augmentation: training (no held-out words) or all.", _PAIRS, default="training"
     )
     augment_batches: AugmentBatches = declare_option(
-        "Batches of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
+        "Batching of added pairs: random, or stratified by kind and label.", _PAIRS, default="random"
     )
 
     num_train_epochs: int = declare_option("Number of training epochs.", _STEPS, default=3)
@@ -202,10 +202,10 @@ class TrainConfig:
     )
     batch_size: int = declare_option("Total batch size per step, over all processes.", _STEPS, default=32)
     gradient_accumulation_steps: int = declare_option(
-        "Forward passes per step and process; more passes need less memory.", _STEPS, default=1
+        "Number of forward passes per step and process; more passes use less memory.", _STEPS, default=1
     )
     learning_rate: float = declare_option("Peak learning rate; decays linearly to 0.", _STEPS, default=5e-5)
-    warmup_ratio: float = declare_option("Fraction of the steps used for warm-up.", _STEPS, default=0.06)
+    warmup_ratio: float = declare_option("Fraction of training steps for learning-rate warm-up.", _STEPS, default=0.06)
     weight_decay: float = declare_option(
         "Weight decay of AdamW; not applied to biases and norms.", _STEPS, default=0.01
     )
@@ -225,7 +225,7 @@ class TrainConfig:
 
     output_dir: Path = declare_option("Folder for the trained model; created when training finishes.", _RUN)
     save_steps: int = declare_option("Number of steps between checkpoints; the last two are kept.", _RUN, default=500)
-    logging_steps: int = declare_option("Number of steps between logged losses.", _RUN, default=20)
+    logging_steps: int = declare_option("Number of steps between log entries of the loss.", _RUN, default=20)
     report_to: tuple[str, ...] = declare_option(f"Experiment trackers: {', '.join(TRACKERS)}.", _RUN, default=())
     dataloader_num_workers: int = declare_option(
         "Number of data-loading processes; 0 loads in the main process.", _RUN, default=0
@@ -252,9 +252,9 @@ class TrainConfig:
         if low := {name: value for name, value in counts.items() if value < 1}:
             yield f"expected at least 1, got {_formatted(low)}"
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            yield f"expected a learning_rate above 0, got {self.learning_rate}"
+            yield f"expected learning_rate above 0, got {self.learning_rate}"
         if not 0 <= self.warmup_ratio <= 1:
-            yield f"expected a warmup_ratio from 0 to 1, got {self.warmup_ratio}"
+            yield f"expected warmup_ratio from 0 to 1, got {self.warmup_ratio}"
         low = {name: getattr(self, name) for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers")}
         if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
             yield f"expected at least 0, got {_formatted(low)}"
@@ -263,9 +263,9 @@ class TrainConfig:
             yield f"expected gradient_accumulation_steps of at most batch_size = {self.batch_size}, got {steps}"
         yield from _choice_errors(self)
         if self.language not in LANGUAGES:
-            yield f"expected language of {', '.join(LANGUAGES)}, got {self.language!r}"
+            yield f"expected language to be one of {', '.join(LANGUAGES)}, got {self.language!r}"
         if not self.corpus:
-            yield "expected corpus to name a corpus or a file, got none"
+            yield "expected at least one corpus or file in corpus, got none"
         names = []
         for entry in self.corpus:
             try:
@@ -281,9 +281,12 @@ class TrainConfig:
             yield f"expected a file in corpus or validation for {' and '.join(named)}, got corpora only"
         yield from iter_augment_errors(self.augment)
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
-            yield "augment: expected word_order = natural and no hypothesis_only, since added pairs are whole sentences"
+            yield (
+                "augment: expected word_order = natural without hypothesis_only, since added pairs consist of "
+                "whole sentences"
+            )
         if unknown := sorted(set(self.report_to) - set(TRACKERS)):
-            yield f"expected report_to of {', '.join(TRACKERS)}, got {', '.join(unknown)}"
+            yield f"expected report_to from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
 
     def parse_columns(self) -> dict[str, str]:
         """Parse `columns` to a mapping from unbag's column names to those of the files."""
@@ -402,18 +405,18 @@ class HexOptions:
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
     width: int | None = declare_option("Width of branch g (default: the embedding width).", _HEX, default=None)
     unscaled: bool = declare_option(
-        "Do not scale the output of g to a root mean square of 1 per pair.", _HEX, default=False
+        "Do not normalize the output of g (root mean square 1 per pair).", _HEX, default=False
     )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = declare_option(
-        "Fraction of steps with plain cross-entropy first; use 0 for a fine-tuned model.", _HEX, default=0.2
+        "Fraction of initial steps with plain cross-entropy; use 0 for a fine-tuned model.", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = declare_option(
         "Word vectors for g: file, Hub id, folder or pipeline (default: the model's).", _HEX, default=None
     )
     superficial_weight: float = declare_option(
-        "λ in the cross-entropy of F_L + λ F_G; if above 0, g learns the labels.", _HEX, default=0.0
+        "Weight λ in the cross-entropy of F_L + λ F_G; above 0, g learns the labels.", _HEX, default=0.0
     )
 
     def __post_init__(self) -> None:
@@ -422,11 +425,11 @@ class HexOptions:
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         if self.width is not None and self.width < 1:
-            yield f"expected a width of at least 1, got {self.width}"
+            yield f"expected width of at least 1, got {self.width}"
         if not 0 <= self.warm_start < 1:
-            yield f"expected a warm_start, a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
+            yield f"expected warm_start, a fraction of the steps, from 0 to less than 1, got {self.warm_start}"
         if not 0 <= self.superficial_weight < math.inf:
-            yield f"expected a superficial_weight of at least 0, got {self.superficial_weight}"
+            yield f"expected superficial_weight of at least 0, got {self.superficial_weight}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -446,7 +449,7 @@ class MaxEntropyOptions:
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
         if not 0 < self.alpha < math.inf:
-            yield f"expected an alpha above 0, got {self.alpha}"
+            yield f"expected alpha above 0, got {self.alpha}"
         if self.permutations < 1:
             yield f"expected permutations of at least 1, got {self.permutations}"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BIAS: Final = "Bias"
 WORDS: Final = ("lexical", "hypothesis", "both")  # as in `unbag.training.bias`, too heavy for a help page
 SELF: Final = "self"
-"""Name of the bias of a weak learner: the same model, trained on a few pairs."""
+"""Name of the weak-learner bias: the same model, trained on a few pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,14 +37,14 @@ class DebiasConfig(TrainConfig):
         "Biased model: lexical, hypothesis, both, self or a model folder.", _BIAS, default="lexical"
     )
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: float = declare_option("Strength of the bias in the objective.", _BIAS, default=1.0)
+    bias_strength: float = declare_option("Strength of the biased model in the training objective.", _BIAS, default=1.0)
     anneal: float | None = declare_option(
         "Final strength, annealed linearly from --bias-strength (default: constant).", _BIAS, default=None
     )
     weak_examples: int = declare_option("Number of training pairs for --bias self.", _BIAS, default=2_000)
     weak_epochs: int = declare_option("Number of training epochs for --bias self.", _BIAS, default=5)
     balance: float = declare_option(
-        "Group balancing from 0 to 1; at 1, all bias groups have equal total weight.", _BIAS, default=0.0
+        "Group balancing, from 0 to 1; with 1, all bias groups have equal total weight.", _BIAS, default=0.0
     )
     alpha: float = declare_option("Weight of the entropy on permuted pairs; 0 disables it.", _BIAS, default=0.0)
     permutations: int = declare_option("Number of permutations per pair for --alpha.", _BIAS, default=1)
@@ -53,7 +53,7 @@ class DebiasConfig(TrainConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
-            yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, got {self.bias!r}"
+            yield f"expected bias to be one of {', '.join((*WORDS, SELF))}, a folder or a file, got {self.bias!r}"
         for name in ("bias_strength", "anneal", "alpha"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
@@ -63,13 +63,19 @@ class DebiasConfig(TrainConfig):
         counts = {name: getattr(self, name) for name in ("weak_examples", "weak_epochs", "permutations")}
         yield from (f"expected {name} of at least 1, got {value}" for name, value in counts.items() if value < 1)
         if self.hypothesis_only:
-            yield "hypothesis_only: a model of hypotheses learns only the bias; train it with `unbag train finetune`"
+            yield (
+                "hypothesis_only: expected both sentences, since a hypothesis-only model learns only the bias; "
+                "use `unbag train finetune`"
+            )
         if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
             yield f"expected weak_examples below max_examples = {self.max_examples}, got {self.weak_examples}"
         if self.alpha and self.word_order != "natural":
-            yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalises other orders"
+            yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalizes other orders"
         if self.augment and self.reads_predictions:
-            yield "augment: stored predictions have none for added pairs; name the folder of the model as the bias"
+            yield (
+                "augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
+                "model folder as the bias"
+            )
 
     @property
     def reads_predictions(self) -> bool:
@@ -130,7 +136,7 @@ class ReweightingConfig(DebiasConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.balance:
-            yield "balance: this recipe already weights pairs by the bias; leave balance out"
+            yield "balance: expected no balance, since this recipe already weights pairs by the bias; omit balance"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +164,7 @@ class ConfidenceConfig(DebiasConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
-            yield f"expected teacher to be a folder with a config.json, got {self.teacher!r}"
+            yield f"expected teacher to be a model folder with config.json, got {self.teacher!r}"
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
@@ -250,7 +256,7 @@ class MendConfig(DebiasConfig):
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = declare_option(
-        "Mix original and trained weights, so that validation accuracy loses ≤ 1 point.",
+        "Interpolate original and trained weights; loses ≤ 1 point of validation accuracy.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )
@@ -270,15 +276,15 @@ class MendConfig(DebiasConfig):
         """Yield an error message for each invalid option."""
         yield from super().iter_validation_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
-            yield f"expected bias_strength above 0 for {self.bias!r}, got 0: a bias of strength 0 has no effect"
+            yield f"expected bias_strength above 0 for {self.bias!r}, got 0, which has no effect"
         if not 0 <= self.distill <= 1:
             yield f"expected distill from 0 to 1, got {self.distill}"
         if self.distill and self.word_order != "natural":
             yield f"expected word_order = natural with distill, got {self.word_order}: the model predicts natural order"
         if self.sets and self.no_evaluate:
-            yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}"
+            yield f"no_evaluate: expected no sets, got {', '.join(self.sets)}; omit sets or no_evaluate"
         if self.official_file and self.no_evaluate:
-            yield f"no_evaluate: expected no official_file, got {self.official_file}"
+            yield f"no_evaluate: expected no official_file, got {self.official_file}; omit official_file or no_evaluate"
 
     @property
     def uses_bias(self) -> bool:
@@ -322,14 +328,14 @@ class ProtocolConfig(TrainConfig):
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
-"""Training seeds of the authors."""
+"""Training seeds in the authors' notebook."""
 FoldProtocol = Literal["authors", "spread", "whole_seeds"]
-"""How folds and training pairs are chosen.
+"""Assignment of pairs to folds, and selection of training pairs.
 
-`authors`: contiguous folds of the authors' file. Training pairs keep their direction, forward and reverse entailment
-are both labelled entailment, and a random tenth is held out. `spread` and `whole_seeds` are ours: the pairs of each
-seed sentence are spread over all folds, or stay in one; training has both directions of each pair, each with its own
-label. All three predict both directions of the pairs of a fold.
+`authors`: contiguous folds of the authors' file. Training pairs keep the direction, forward and reverse entailment
+are both labelled entailment, and a random tenth is held out. With `spread` and `whole_seeds`, the pairs of each
+seed are distributed over all folds, or stay in one fold. Training uses both directions of each pair, each with its own
+label. All three protocols predict both directions of the pairs in a fold.
 """
 _BOOKKEEPING: Final = ("official_file", "keep_models")  # options without influence on the predictions
 
@@ -357,7 +363,7 @@ class KFoldConfig(ProtocolConfig):
     )
     folds: int = declare_option("Number of folds.", _PANELS["corpus"], default=5)
     protocol: FoldProtocol = declare_option(
-        "Folds: authors, spread or whole_seeds (keeps pairs of a seed together).", _PANELS["corpus"], default="authors"
+        "Folds: authors, spread, or whole_seeds (pairs of a seed stay together).", _PANELS["corpus"], default="authors"
     )
     num_train_epochs: int = declare_option(
         "Number of training epochs; the paper uses 4 or 8.", _PANELS["num_train_epochs"], default=4
@@ -373,7 +379,7 @@ class KFoldConfig(ProtocolConfig):
     output_dir: Path = declare_option(
         "Folder for predictions and scores; kfold.json is written last.", _PANELS["output_dir"]
     )
-    keep_models: bool = declare_option("Keep the model of each fold.", _PANELS["output_dir"], default=False)
+    keep_models: bool = declare_option("Keep the trained model of each fold.", _PANELS["output_dir"], default=False)
 
     def iter_validation_errors(self) -> Iterator[str]:
         """Yield an error message for each invalid option."""
@@ -403,22 +409,22 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         default=("snli",),
     )
     max_examples: int | None = declare_option(
-        "Maximum number of training pairs per arrangement (default: all).",
+        "Maximum number of training pairs per corpus version (default: all).",
         _REARRANGED_PANELS["max_examples"],
         default=None,
     )
     test_examples: int | None = declare_option(
-        "Maximum number of test pairs per arrangement (default: all).",
+        "Maximum number of test pairs per corpus version (default: all).",
         _REARRANGED_PANELS["max_validation_examples"],
         default=None,
     )
     rearranged_by: str = declare_option(
-        "Embeddings of the model that rearranges the corpus (default: as in resnli).",
+        "Embeddings of the lexical model for rearranging (default: as in resnli).",
         _REARRANGED_PANELS["corpus"],
         default="",
     )
     seed: int = declare_option(
-        "Random seed of training (head, sampling, data order, dropout).",
+        "Random seed for training (head, sampling, data order, dropout).",
         _REARRANGED_PANELS["seed"],
         default=TrainConfig.seed,
     )
@@ -436,7 +442,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
             if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
         ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
-            yield f"expected one corpus of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
+            yield f"expected one corpus from {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
         if self.test_examples is not None and self.test_examples < 1:
             yield f"expected at least 1, got test_examples = {self.test_examples}"
 

@@ -1,4 +1,4 @@
-"""Training and held-out pairs with their sources, and the transformations before training.
+"""Training and held-out pairs with their sources, and transformations before training.
 
 The transformations (shuffled, permuted, hypothesis-only pairs) are pure functions of pairs, seed and epoch.
 """
@@ -21,8 +21,8 @@ from unbag.utils import rng
 from unbag.utils.hashing import hash_texts
 
 _HELD_OUT_OF: Final = 20
-"""Data without a validation split hold out one premise in this number. Premises, not pairs: SNLI has three hypotheses
-per premise, so training would see the premise of a held-out pair."""
+"""One in this many premises is held out if the data has no validation split. Premises, not pairs: SNLI has three
+hypotheses per premise, so training would otherwise contain the premise of a held-out pair."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ class TrainingData:
         """
         languages = sorted({part.language for part in self.training})
         if len(languages) > 1:
-            raise ValueError(f"expected training pairs in one language, for word tokenization, got {languages}")
+            raise ValueError(
+                f"expected training pairs in one language, for word tokenization, got {languages}; use one language"
+            )
         return languages[0]
 
     def map_parts(self, function: Callable[[DataPart], DataPart], *, held_out: bool) -> "TrainingData":
@@ -165,7 +167,7 @@ def validate_corpora(
     validate_corpus_names(names)
     for name in validation:
         if name in CORPORA and not CORPORA[name].validation:
-            raise ValueError(f"validation: {name} has no validation split; leave it out to hold out training pairs")
+            raise ValueError(f"validation: {name} has no validation split; omit it to hold out training pairs")
     for name in names:
         if name in CORPORA:
             is_two_way = CORPORA[name].is_two_way
@@ -176,8 +178,8 @@ def validate_corpora(
         if is_two_way and not_entailment_as is None:
             raise ValueError(
                 f"{name}: expected pairs with the labels {', '.join(LABELS)}, got two labels ({', '.join(TWO_WAY)}); "
-                'read not_entailment as neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
-                f"Python), or leave {name} out"
+                'map not_entailment to neutral with --not-entailment-as neutral (not_entailment_as="neutral" in '
+                f"Python), or omit {name}"
             )
 
 
@@ -189,7 +191,7 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
     else:
         sources = [open_data(name, **how)]
     counts: Counter[str] = Counter()
-    examples = [example for source in sources for example in source.examples(counts=counts)]
+    examples = [example for source in sources for example in source.iter_examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
     return DataPart(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
 
@@ -253,7 +255,7 @@ def sample_from_parts(parts: Sequence[DataPart], n: int | None, seed: int) -> li
         return list(parts)
     total = sum(len(part.examples) for part in parts)
     if n > total:
-        raise ValueError(f"expected at least {n:,} training pairs to draw from, got {total:,}")
+        raise ValueError(f"expected at least {n:,} training pairs to sample from, got {total:,}; reduce the number")
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(
         (int(rng.compute_key(seed, "training", part.name, example.source_id)), p, e)

@@ -41,8 +41,9 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
             raise OutOfMemoryError(_no_memory(config, error)) from error
         if (death := _worker_death(error, config)) is not None:
             raise WorkerError(
-                f"a data loading process died ({extract_first_line(death)}), perhaps killed for lack of memory; use "
-                f"fewer (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and {_RESUME}"
+                f"a data loading process died ({extract_first_line(death)}), perhaps due to a lack of memory; use "
+                f"fewer processes (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and "
+                f"{_RESUME}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, extract_first_line(error)) from error
@@ -89,5 +90,6 @@ def _no_memory(config: TrainConfig, error: Exception) -> str:
     )
     return (
         f"out of memory in a training step ({extract_first_line(error, max_length=200)}); {parts}a lower --max-length, "
-        f"or --precision bf16. A smaller --batch-size than {config.batch_size} fits too, but changes the training"
+        f"or --precision bf16. A --batch-size below {config.batch_size} also needs less memory, but changes the "
+        "training"
     )

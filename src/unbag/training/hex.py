@@ -1,4 +1,4 @@
-"""HEX: training on the part of a classifier's outputs that superficial word statistics do not explain.
+"""HEX: training on the component of a classifier's outputs that superficial word statistics do not explain.
 
 "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference"
 (anonymous EMNLP-IJCNLP submission), section 3, after Wang et al. 2019, "Learning Robust Representations by Projecting
@@ -61,7 +61,7 @@ s = 1, 1 % at s = 0.01, half at 0.001. Where float32 leaves only rounding (s = 1
 bounds the gradient: that of a plain projection grows with 1 / s, and that of a pseudo-inverse is unbounded where the
 rank changes."""
 _FLOOR: Final = 1e-12
-"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible beside logits of the order of 1."""
+"""Added to the ridge so that F_G = 0 explains nothing. F_G of 1e-6 is negligible compared with logits of about 1."""
 
 
 def select_exact_dtype(device: torch.device) -> torch.dtype:
@@ -209,7 +209,8 @@ def build_embedding_word_table(table: EmbeddingTable, network: Any, tokenizer: A
     matched = [number for number, has in zip(words, has_vector, strict=True) if has]
     if not matched:
         raise ValueError(
-            f"expected embeddings of some of the tokenizer's {len(words):,} words, got none; is it the right language?"
+            f"expected embeddings for words of the tokenizer ({len(words):,}), got none; check the language of the "
+            "embeddings"
         )
     vectors = torch.zeros(vocabulary, table.vectors.shape[1])
     vectors[matched] = torch.from_numpy(table.compute_means([(words[number],) for number in matched])).float()

@@ -41,7 +41,7 @@ from unbag.utils.redaction import extract_first_line
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
-"""Config fields that follow from vocabulary, vectors or encoder, and are no options."""
+"""Config fields that follow from vocabulary, vectors or encoder, and are not options."""
 
 
 class ModelComponents(NamedTuple):
@@ -102,7 +102,9 @@ def initialize_model(
     if encoder is not None:
         if kind.needs or vectors is not None:
             other = "--vectors" if vectors else name
-            raise ValueError(f"--encoder: expected none with {other}, which needs whole words, got {encoder}")
+            raise ValueError(
+                f"--encoder: expected no encoder with {other}, which needs whole words, got {encoder}; omit --encoder"
+            )
         parts = _of_encoder(encoder)
     else:
         _check_words(kind, corpora, vectors, pipeline)
@@ -127,7 +129,7 @@ def initialize_model(
 
 def _require_free(output_dir: Path) -> None:
     if output_dir.exists():
-        raise ValueError(f"{output_dir} exists already; name another folder with --output-dir")
+        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
 
 
 _PT: Final = {"format": "pt"}  # metadata that transformers requires
@@ -160,7 +162,7 @@ def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
 def _check_words(kind: Architecture, corpora: Sequence[str], vectors: str | None, pipeline: str | None) -> None:
     """Validate the sources of the vocabulary before any is read completely."""
     if not corpora:
-        raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none")
+        raise ValueError("--corpus: expected a corpus or a file for the vocabulary, got none; pass one")
     validate_corpus_names(corpora)
     if "stems" in kind.needs:
         optional_deps.validate_dependency("nltk")
@@ -242,7 +244,10 @@ def _of_encoder(name: str) -> ModelComponents:
         raise ValueError(f"--encoder: cannot load {name}: {extract_first_line(error)}") from error
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
     if None in (start, tokenizer.pad_token) or not hasattr(tokenizer, "backend_tokenizer"):
-        raise ValueError(f"--encoder: expected a fast tokenizer with a first token and padding, got that of {name}")
+        raise ValueError(
+            f"--encoder: expected a fast tokenizer with a first token and padding, got the tokenizer of {name}; "
+            "use another encoder"
+        )
     made = build_pair_tokenizer(
         tokenizer.backend_tokenizer,
         start_token=start,
@@ -282,7 +287,7 @@ def _sources(name: str) -> Iterator[PairSource]:
 
 
 def _sentences(source: PairSource) -> Iterator[str]:
-    for example in source.examples():
+    for example in source.iter_examples():
         yield example.premise
         yield example.hypothesis
 

@@ -1,4 +1,4 @@
-"""Interpolation after training: the weights between original and trained model that lose little validation accuracy.
+"""Interpolation after training, between the original and the trained weights, with a limit on the accuracy loss.
 
 Wortsman et al. 2022 (WiSE-FT), https://arxiv.org/abs/2109.01903, interpolate between a model before and after
 fine-tuning. The rule that chooses α is unbag's.
@@ -39,7 +39,10 @@ class WeightInterpolation:
                 "`unbag models interpolate`"
             )
         if not has_classification_head(network.config):
-            raise ValueError(f"{OPTION}: expected a model that is a classifier before training, got one without a head")
+            raise ValueError(
+                f"{OPTION}: expected a model that is a classifier before training, got a model without a head; "
+                f"omit {OPTION}"
+            )
         self._original = clone_weights(network)
 
     def select_weights(self, network: Any, evaluate: Callable[[], Metrics]) -> Record:
@@ -62,8 +65,8 @@ class WeightInterpolation:
         alpha = choose_alpha(curve)
         if alpha == 0:
             logger.warning(
-                "%s: each α above 0 loses more than %d point of accuracy on a validation corpus; the output is the "
-                "original model",
+                "%s: every α above 0 loses more than %d point of accuracy on a validation corpus; the output is "
+                "the original model",
                 *(OPTION, MAX_LOSS),
             )
         network.load_state_dict(interpolate_weights(self._original, trained, alpha))

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "kfold.json"
 GROUPS: Final = ("modifier_type", "part", "seed")
-"""Groups of pairs: Tables 18-21, Tables 22-24, and whether training had other pairs of the same seed sentence (`seen`)
-or none (`unseen`)."""
+"""Groups of pairs: Tables 18-21, Tables 22-24, and whether the training data has other pairs of the same seed (`seen`)
+or not (`unseen`)."""
 _SET: Final = "sicck"
 _FOLDINGS: Final[Mapping[FoldProtocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
 _SCHEMA: Final = 1
@@ -109,8 +109,8 @@ def cross_validate(
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
-                    f"{get_record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; use "
-                    "--revision, or name another --output-dir"
+                    f"{get_record_path(out)}: expected the model at {trained_from}, got it at {model['revision']}; "
+                    "use --revision, or another --output-dir"
                 )
         scores = _scores(built, collect_out_of_fold_probabilities(built, folds))
         fold_records = [
@@ -245,7 +245,8 @@ def _zero_shot(
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.label_space != LABELS:
         raise ValueError(
-            f"--model: expected a classifier of {', '.join(LABELS)}, got one of {', '.join(predictor.label_space)}"
+            f"--model: expected a classifier with the labels {', '.join(LABELS)}, got "
+            f"{', '.join(predictor.label_space)}"
         )
     validate_label_order(predictor, built.language, has_label_map=label_map is not None)
     progress = (

@@ -32,7 +32,7 @@ ALL: Final = "all"
 Rows = NDArray[np.intp]
 
 Metrics = dict[str, dict[str, float]]
-"""Metrics by name of a part, and of all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
+"""Metrics by name of the subset, including all pairs: `accuracy`, `loss` (mean cross-entropy) and `pairs`."""
 
 
 class HeldOutEvaluator:

@@ -61,7 +61,10 @@ def mend(
         ValueError: If there are several seeds, an unknown set, or a file that no set reads; see also `run`.
     """
     if len(validate_distinct_seeds(seeds)) > 1:
-        raise ValueError(f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}")
+        raise ValueError(
+            f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed; "
+            "run mend once per seed"
+        )
     config = replace(config, seed=seeds[0]) if seeds else config
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
@@ -136,7 +139,7 @@ def _evaluate(
         evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **options)
     except (ModelError, LabelError) as error:  # a model without a head, or with unknown labels, has no "before"
         reason = build_label_map_error(error.report) if isinstance(error, MislabelledError) else error
-        return f"{config.model} could not be evaluated before training: {reason}"
+        return f"{config.model}: expected an evaluation before training, got an error: {reason}"
     return None
 
 

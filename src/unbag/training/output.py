@@ -45,7 +45,7 @@ class TrainingCost:
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
-"""Folder in which the Hub looks for TensorBoard files of a model repository."""
+"""Folder for TensorBoard files in a model repository on the Hub."""
 
 _NETWORK: Final = "network."  # prefix of the published weights in the objective's `state_dict`
 logger = logging.getLogger(__name__)
@@ -131,22 +131,22 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
         ValueError: If the folder holds anything else.
     """
     if not (output_dir / FILE).is_file():
-        raise ValueError(f"--output-dir: {output_dir} exists and holds no {FILE}; name another folder")
+        raise ValueError(f"--output-dir: {output_dir} exists and contains no {FILE}; use another folder")
     record: Record = results.read_record(output_dir / FILE, results.TrainingRecord, "the record of a finished training")
     if checksums.is_sealed(output_dir) and (damage := checksums.find_corruption(output_dir)):
-        raise ValueError(f"{damage}; remove {output_dir} to train again, or name another --output-dir")
+        raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected["config"]}}
     others = list_differences(recorded, expected)
     if Path(model).is_dir() and compute_folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    with results.explain_damaged_records(output_dir / FILE):
+    with results.convert_record_errors(output_dir / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if hash_file(path) not in read]
     if others:
-        raise ValueError(f"--output-dir: {output_dir} holds another run: {'; '.join(others)}; name another folder")
+        raise ValueError(f"--output-dir: {output_dir} holds another run: {'; '.join(others)}; use another folder")
     shutil.rmtree(
         get_work_folder(output_dir), ignore_errors=True
     )  # an interruption just before this line leaves it behind
-    logger.warning("%s holds the finished run; nothing to do", output_dir)
+    logger.warning("%s contains the finished run; nothing to do", output_dir)
     return record

@@ -36,7 +36,7 @@ def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     validate_writable(config.output_dir, folder=True)
     validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():
-        raise ValueError(f"--revision: expected none for the folder {config.model}, got {config.revision!r}")
+        raise ValueError(f"--revision: expected no revision for the folder {config.model}, got {config.revision!r}")
     if config.label_map:
         parse_label_map(config.label_map)
     _check_pairs(config)
@@ -68,7 +68,10 @@ def validate_trackers(names: Iterable[str]) -> None:
     """
     if missing := [name for name in names if not pipelines.is_package_installed(name)]:
         packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
-        raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(sorted(packages))}")
+        raise ImportError(
+            f"expected the packages {', '.join(missing)}, got none; install them: pip install "
+            f"{' '.join(sorted(packages))}"
+        )
 
 
 def _check_pairs(config: TrainConfig) -> None:

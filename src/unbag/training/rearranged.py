@@ -88,7 +88,7 @@ def load_or_train(
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := list_differences(recorded, wanted):
-        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --output-dir")
+        raise ValueError(f"{path} belongs to another run: {'; '.join(others)}; name another folder with --output-dir")
     return stored
 
 
@@ -96,8 +96,8 @@ FILE: Final = "rearranged.json"
 REARRANGED: Final = "rearranged"
 PLAIN: Final = "finetune"
 HEADS: Final[Mapping[str, tuple["Head", ...]]] = {PLAIN: ("plain",), "hex": ("plain", "residual")}
-"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), which the authors' code evaluates, and F_L, which is that of
-the paper's text."""
+"""Recipes, and the heads to evaluate. For HEX: f([h, 0]), as in the authors' code, and F_L, as in the text of the
+paper."""
 _SCHEMA: Final = 1
 _PAPER: Final = ("ReSNLI 2019", "3")
 
@@ -253,15 +253,15 @@ def _predictions(
     by_head = load_or_train(each, arrangement.data, train_and_predict, keep_model=config.keep_models)["probabilities"]
     if any(by_id.keys() != set(ids) for by_id in by_head.values()):
         raise ValueError(
-            f"{get_record_path(each.output_dir)} is of another run: it has predictions of other test pairs; "
-            "name another folder with --output-dir"
+            f"{get_record_path(each.output_dir)} belongs to another run, with predictions for other test pairs; "
+            "use another --output-dir"
         )
     return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in by_head.items()}
 
 
 def _is_correct(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
     predictions = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.gold(read_numbers(test, "label"))
+    is_correct: NDArray[np.bool_] = predictions.predicted == predictions.to_label_positions(read_numbers(test, "label"))
     return is_correct
 
 

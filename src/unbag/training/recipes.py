@@ -25,7 +25,7 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 
 
 MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
-"""Builds features of training pairs beside their labels. Arguments: the recipe's config, the training data as read, and
+"""Builds additional features of training pairs. Arguments: the recipe's config, the training data as read, and
 the folders of the models that were trained first (`TrainConfig.build_prerequisite_configs`). None if the config needs
 none."""
 
@@ -77,7 +77,7 @@ class Recipe:
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
-"""Recipe of the models that other recipes train first."""
+"""Recipe for the models that other recipes train first."""
 
 
 ROOM: Final = "trainers"

@@ -11,7 +11,7 @@ try:
     from accelerate import Accelerator, DataLoaderConfiguration
     from accelerate.utils import GradientAccumulationPlugin, send_to_device
 except ImportError as error:
-    raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
+    raise ImportError("training requires PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map

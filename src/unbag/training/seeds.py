@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "seeds.json"
 EVALUATION: Final = "evaluation"
-"""Subfolder of a model's folder with the results on challenge sets."""
+"""Subfolder of a model folder for the results on challenge sets."""
 
 
 def run_seeds(
@@ -118,7 +118,7 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
         ValueError: If a seed occurs twice.
     """
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}")
+        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
     return list(seeds)
 
 

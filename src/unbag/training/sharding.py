@@ -54,20 +54,22 @@ def configure_sharding(
     for name in (DistributedType.FSDP, DistributedType.DEEPSPEED):
         if parse_flag_from_env(f"ACCELERATE_USE_{name.value}") and accelerator.distributed_type is not name:
             logger.warning(
-                "accelerate's config names %s, which needs GPUs, got none; each process keeps all weights", name.value
+                "the accelerate config selects %s, which requires GPUs, got none; each process keeps all weights",
+                name.value,
             )
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         if plugin.fsdp_version == 1 and not plugin.use_orig_params:
             raise ValueError(
-                "expected fsdp_use_orig_params: true in accelerate's config, got false; set it, or use fsdp_version: "
-                "2. FSDP would merge matrices, which decay, and biases, which do not, into one parameter"
+                "expected fsdp_use_orig_params: true in accelerate's config, got false; set it to true, or use "
+                "fsdp_version: 2. Otherwise FSDP merges matrices (with weight decay) and biases (without) into "
+                "one parameter"
             )
         if plugin.fsdp_version == 1 and (state_dict_type := plugin.state_dict_type.name) != "FULL_STATE_DICT":
             raise ValueError(
                 f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, got {state_dict_type}; set "
-                "FULL_STATE_DICT or fsdp_version: 2. Otherwise accelerate does not reload the optimizer, and a resumed "
-                "run ends with different weights"
+                "FULL_STATE_DICT or fsdp_version: 2. Otherwise accelerate does not reload the optimizer, and a "
+                "resumed run produces different weights"
             )
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         config = accelerator.state.deepspeed_plugin.deepspeed_config
@@ -83,7 +85,7 @@ def configure_sharding(
                 config[name] = ours
             elif config[name] != ours:
                 raise ValueError(
-                    f"expected {name} of {ours} in DeepSpeed's config, as in the options, got {config[name]}; "
+                    f"expected {name} = {ours} in the DeepSpeed config, as in the options, got {config[name]}; "
                     "remove it there, or set the option to the same value"
                 )
 

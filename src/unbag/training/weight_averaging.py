@@ -79,17 +79,25 @@ def average_weights(models: Sequence[Weights], weights: Sequence[float]) -> dict
     mean = {}
     for other in models[1:]:
         if unpaired := sorted(first.keys() ^ other.keys()):
-            raise ValueError(f"weights: expected the same names in all models, got {unpaired[0]} in some only")
+            raise ValueError(
+                f"weights: expected the same names in all models, got {unpaired[0]} only in some; use models of "
+                "one architecture"
+            )
     for name, tensor in first.items():
         tensors = [model[name] for model in models]
         if len(shapes := {tuple(each.shape) for each in tensors}) > 1:
-            raise ValueError(f"{name}: expected one shape in all models, got {' and '.join(map(str, sorted(shapes)))}")
+            raise ValueError(
+                f"{name}: expected the same shape in all models, got {' and '.join(map(str, sorted(shapes)))}"
+            )
         if tensor.is_floating_point():
             mean[name] = average_tensors(tensors, weights)
         elif all(torch.equal(tensor, each) for each in tensors):
             mean[name] = tensor.clone()
         else:
-            raise ValueError(f"{name}: expected equal integers in all models, got others; average models that share it")
+            raise ValueError(
+                f"{name}: expected equal integers in all models, got different values; average models with the "
+                f"same {name}"
+            )
     return mean
 
 
@@ -217,19 +225,19 @@ def _load(origin: ModelOrigin) -> Any:
 
 def _validate(models: Sequence[str | Path], alphas: Sequence[float], output_dir: Path) -> None:
     if len(models) < 2:
-        raise ValueError(f"MODELS: expected at least two models, got {len(models)}; name another one")
+        raise ValueError(f"MODELS: expected at least two models, got {len(models)}; pass another model")
     if alphas and len(models) > 2:
-        raise ValueError(f"--alpha: expected none for {len(models)} models, got {alphas[0]:g}; omit --alpha")
+        raise ValueError(f"--alpha: expected no α for {len(models)} models, got {alphas[0]:g}; omit --alpha")
     if outside := [alpha for alpha in alphas if not 0 <= alpha <= 1]:
         raise ValueError(f"--alpha: expected a number from 0 to 1, got {outside[0]:g}; choose another α")
     if len(set(alphas)) < len(alphas):
-        raise ValueError(f"--alpha: expected different numbers, got {', '.join(map(_text, alphas))}; name each once")
+        raise ValueError(f"--alpha: expected different numbers, got {', '.join(map(_text, alphas))}; pass each α once")
     _require_free(output_dir)
 
 
 def _require_free(output_dir: Path) -> None:
     if output_dir.exists():
-        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; name another one")
+        raise ValueError(f"--output-dir: expected a new folder, got {output_dir}, which exists; pass another folder")
 
 
 def _text(number: float) -> str:
@@ -255,10 +263,10 @@ def _card(title: str, record: Record, on_hub: list[str]) -> str:
     )
     parts = [
         f"# {title}",
-        f"A standard transformers classifier. Its weights are {method}. Nothing was trained. Config and tokenizer are "
-        "those of the first model.",
+        f"A standard transformers classifier. Its weights are {method}, without further training. Config and "
+        "tokenizer come from the first model.",
         "\n".join(["| model | revision | weight |", "|---|---|---:|", *rows]),
-        "The weights derive from all of these models, so that the licence of each applies.",
+        "The weights derive from all of these models, so the license of each model applies.",
         f"Made with `{COMMAND}`. Evaluate the model with `unbag evaluate`.",
     ]
     text = "\n\n".join(parts)

@@ -19,8 +19,8 @@ from unbag.models.word_tokenizer import PAD_ID, SPECIAL, split_words
 from unbag.utils import rng as counter_rng
 
 _OF_WORD_PIECES: Final = frozenset({"transformer", "model2vec"})
-"""Kinds of tables with the scale of a transformer's embeddings, far below that of word vectors. With MiniLM's at their
-own scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, it was 69.8
+"""Kinds of tables with the scale of transformer embeddings, far below the scale of word vectors. With MiniLM's at their
+original scale, a standard deviation of 0.06, ESIM's accuracy on SNLI was 62.5 % after one epoch; scaled to 0.3, 69.8
 %."""
 
 
@@ -64,7 +64,8 @@ def build_vectors(words: Sequence[str], embeddings: EmbeddingTable | None, *, di
         has_vector = embeddings.count_tokens(texts).matrix.getnnz(axis=1) > 0
         if not has_vector.any():
             raise ValueError(
-                f"expected embeddings of some of the {len(words):,} words, got none; is it the right language?"
+                f"expected embeddings for words of the vocabulary ({len(words):,}), got none; check the language "
+                "of the embeddings"
             )
         matched_texts = [text for text, has in zip(texts, has_vector, strict=True) if has]
         matched = embeddings.compute_means(matched_texts).astype(np.float32)
@@ -159,7 +160,7 @@ def build_stem_table(words: Sequence[str]) -> Tables:
     try:
         from nltk.stem.snowball import SnowballStemmer
     except ImportError as error:
-        raise ImportError("stems need NLTK: pip install 'unbag[wordnet]'") from error
+        raise ImportError("stemming requires NLTK: pip install 'unbag[wordnet]'") from error
     stem = SnowballStemmer("english").stem
     numbers: dict[str, int] = {}
     word_stems = [len(SPECIAL) + numbers.setdefault(stem(word), len(numbers)) for word in words]

@@ -107,7 +107,7 @@ def quarantine_path(path: Path, reason: str) -> None:
         path.rename(aside)
     except FileNotFoundError:  # another process was faster
         return
-    logger.warning("%s; renamed to %s and built again", reason, aside.name)
+    logger.warning("%s; renamed to %s, building it again", reason, aside.name)
 
 
 def is_quarantined(path: Path) -> bool:

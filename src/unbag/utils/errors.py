@@ -33,7 +33,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 def build_disk_full_message(error: BaseException) -> str:
     """Build the error message for a full disk."""
-    return f"no space left on a disk ({extract_first_line(error)}); free some space and rerun the command"
+    return f"no space left on a disk ({extract_first_line(error)}); free disk space and rerun the command"
 
 
 def is_panic(error: BaseException) -> bool:

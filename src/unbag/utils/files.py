@@ -48,7 +48,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
     'all of it'
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: expected a file to write, got a folder or a device")
+        raise ValueError(
+            f"{path}: expected a file to write, got a folder or a device; pass another path; pass another path"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     # Renames are atomic only within a file system, so the temporary file is in the same folder. Its name is unique, so
     # that two processes that write the same file do not mix their bytes; the later one wins.

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 _MISSING = "-"
 _STEP: Final = 4.0
-"""Seconds; longer than the resolution of all file systems' timestamps. FAT has the coarsest, with two seconds."""
+"""Seconds; longer than the timestamp resolution of all file systems. FAT has the coarsest, with two seconds."""
 
 
 def hash_file(path: Path) -> str:

@@ -20,7 +20,7 @@ _CHECK_PROXY: Final = "the response may come from a login page or a proxy; check
 _LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"
 _AGAIN: Final = "check the network and HF_ENDPOINT, and rerun the command"
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
-"""Errors that the clients raise for JSON with an unexpected structure."""
+"""Exceptions that the clients raise for JSON with an unexpected structure."""
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ def describe_missing_repo(error: BaseException, kind: str, name: str) -> str | N
         return None
     # Without read access, the Hub also responds with 404 for a private repository.
     private = (
-        f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token that may read it"
+        f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token with read access"
     )
     return f"{kind} {name}: expected a repository on the Hub, got none; check the spelling, or {private}"
 

@@ -27,7 +27,7 @@ _SETTINGS: Final = (
     ("datasets.config", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_DATASETS_OFFLINE"),
 )
-"""Module variables of the clients, which read the environment only at import."""
+"""Module variables of the clients that are set from the environment only at import."""
 
 
 def go_offline() -> None:

@@ -46,4 +46,4 @@ def validate_dependency(package: str) -> None:
 
 
 def _missing(package: str, extra: str) -> str:
-    return f"expected the package {package} to be installed: pip install 'unbag[{extra}]'"
+    return f"expected the package {package}, got none; install it: pip install 'unbag[{extra}]'"

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 OnProgress = Callable[[str, int, int], None]
-"""Callback with `(name, done, total)`. For predictions, the name is that of the set (and of the model if there are
-several), and the numbers are rows. For other slow steps, the name is that of the step, and the numbers count its
-units."""
+"""Callback with `(name, done, total)`. For predictions, the name is the set name (and the model name if there are
+several models), and the numbers are rows. For other slow steps, the name is the step name, and the numbers count
+units of work."""
 
 
 @contextmanager

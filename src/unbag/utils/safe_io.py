@@ -24,7 +24,7 @@ DEEPEST_JSON: Final = 100
 """Maximum depth of nested brackets in JSON."""
 
 MOST_UNPACKED: Final = 200
-"""Maximum compression ratio of a file that decompresses to more than a gigabyte; ten times that of text."""
+"""Maximum compression ratio of a file that decompresses to more than a gigabyte; ten times the ratio of usual text."""
 
 GIGABYTE: Final = 1 << 30
 """Number of decompressed bytes up to which the compression ratio is not limited."""
@@ -66,7 +66,7 @@ def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
             raise DataError(f"{path}: expected at most {max_bytes:,} bytes, got {status.st_size:,}")
         os.close(os.open(path, os.O_RDONLY))  # whether it is readable is known only after opening it
     except FileNotFoundError:
-        raise DataError(f"{path}: expected a file, got no such file") from None
+        raise DataError(f"{path}: expected a file, got none; check the path; check the path") from None
     except OSError as error:
         raise DataError(f"{path}: expected a readable file, got an error ({error.strerror})") from None
     except DataError:
@@ -179,7 +179,9 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         ...
     ValueError: expected at most 100 levels of nested brackets, got more
     """
-    too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more")
+    too_deep = ValueError(
+        f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file; flatten the file"
+    )
     try:
         value = decode(text)
     except RecursionError:
@@ -213,7 +215,8 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
     wanted = "a folder" if folder else "a file"
     if _ADDRESS.match(str(path)):
         raise ValueError(
-            f"expected a local path of {wanted} to write, got the URL {path}; only `unbag evaluate`, `unbag score` "
+            f"expected a local path for {wanted} to write, got the URL {path}; only `unbag evaluate`, `unbag "
+            "score` "
             "and `unbag build` write to a URL"
         )
     try:

@@ -73,7 +73,7 @@ class StorageFolder:
             ValueError: If the folder is at a URL.
         """
         if not self.is_local:
-            raise ValueError(f"expected a local folder, got {self}")
+            raise ValueError(f"expected a local folder, got {self}; pass a local path; pass a local path")
         return Path(self._place.removeprefix(_LOCAL))
 
     @cached_property

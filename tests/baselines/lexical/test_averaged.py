@@ -91,7 +91,7 @@ def test_equal_texts_have_equal_uncertainty():
     )
 
 
-def test_fit_does_not_depend_on_the_batch_size(monkeypatch):
+def test_fit_does_not_depend_on_batch_size(monkeypatch):
     counts, vectors, gold = _data()
     whole = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
     monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
@@ -140,7 +140,7 @@ def test_fit_without_known_tokens_raises():
         )
 
 
-def test_fit_that_does_not_converge_raises(monkeypatch):
+def test_fit_without_convergence_raises(monkeypatch):
     counts, vectors, gold = _data()
     monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
     with pytest.raises(NotConvergedError, match="within 1 steps"):
@@ -153,7 +153,7 @@ def test_fit_on_real_pairs_is_above_chance(shared):
 
     table = load_embeddings(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
-    pairs = list(open_data(path, labels=LABELS).examples())
+    pairs = list(open_data(path, labels=LABELS).iter_examples())
     counts = table.count_tokens((pair.premise, pair.hypothesis) for pair in pairs).matrix
     gold = np.array([get_label_id(pair.label) for pair in pairs])
     model = fit_mean_embedding_model(counts, table.vectors, gold)

@@ -48,7 +48,7 @@ def test_code_ranks_equal_numpy(values):
     assert ranks.tolist() == expected[1].tolist()
 
 
-def test_matrix_ignores_words_outside_the_vocabulary():
+def test_matrix_ignores_words_outside_vocabulary():
     vocabulary, _ = FeatureVocabulary.fit([(("dog",), ("animal",))])
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
     assert set(vocabulary.get_features(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}

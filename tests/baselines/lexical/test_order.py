@@ -21,7 +21,7 @@ def snli(shared):
     def of(split, n):
         corpus = CORPORA["snli"]
         [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob(f"*/{split}-*.parquet")
-        return list(islice(open_data(path, labels=corpus.labels).examples(), n))
+        return list(islice(open_data(path, labels=corpus.labels).iter_examples(), n))
 
     return of
 

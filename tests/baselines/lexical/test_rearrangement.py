@@ -67,7 +67,7 @@ def test_partitions_are_equal_and_ordered(problem):
         assert uncertainty[partition == easier].max() <= uncertainty[partition == harder].min()
 
 
-def test_seed_changes_only_the_validation_set():
+def test_seed_changes_only_validation_set():
     uncertainty = np.random.default_rng(0).random(400)
     one, same, other = (rearrange(uncertainty, ids_of(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2))
     assert (one.split == same.split).all()

@@ -62,7 +62,7 @@ def test_fit_is_deterministic():
     assert first.bias.tobytes() == second.bias.tobytes()
 
 
-def test_fit_ends_at_the_precision_of_float64():
+def test_fit_ends_at_float64_precision():
     matrix, gold = _data()
     error = fit_softmax_regression(matrix, gold, l2=2.0, tolerance=1e-30).probabilities(matrix) - np.eye(3)[gold]
     assert np.abs(error.sum(axis=0)).max() < 1e-9

@@ -80,7 +80,7 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
     source = open_data(pairs)
     folders = prepare_scorer_models(recipe(pairs), source, folds=3)
     assert len(folders) == 3
-    examples = list(source.examples())
+    examples = list(source.iter_examples())
     for number, folder in enumerate(folders):
         fold = TrainingFold(number, 3, 13)
         rest = tmp_path / f"without_{number}.jsonl"
@@ -114,7 +114,7 @@ def test_smaller_training_sample_is_subset_of_larger(pairs):
 def test_progress_counts_read_pairs(pairs, options):
     calls = []
     fit_cached(recipe(pairs, **options), progress=lambda *each: calls.append(each))
-    n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).examples())
+    n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).iter_examples())
     assert calls[0] == (0, n)
     assert calls[-1] == (n, n)
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.papers.counterparts import list_published_scores
+from unbag.challenge_sets.papers.published_columns import list_published_scores
 from unbag.reports.papers import build_paper_view, format_cells
 
 TABLES = papers.list_paper_tables()
@@ -121,7 +121,7 @@ def test_sicck_counts_sum_to_all_modified_pairs():
 
 def beside(name, quantity, corpus):
     [found] = [each for each in challenge_sets.get_challenge_set(name).quantities if each.name == quantity]
-    return list_published_scores(found.counterparts, corpus)
+    return list_published_scores(found.published_columns, corpus)
 
 
 def test_counterpart_is_of_same_corpus():

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import parse_of
-from unbag.challenge_sets.perturbations.addamod import AddAmodExclusion, Addition, AdjectiveCounts, addamod
+from unbag.challenge_sets.perturbations.addamod import (
+    AddAmodExclusion,
+    AddAmodPair,
+    AdjectiveCounts,
+    build_addamod_pair,
+)
 from unbag.data.text.grammar import get_adjective_rank
 from unbag.data.text.parses import Parse
 
@@ -77,7 +82,7 @@ def _words(text):
 @given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
 def test_both_sentences_add_one_adjective_to_premise(first, second, seed):
     parse = sentence(first, second)
-    made = addamod(parse, adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    made = build_addamod_pair(parse, adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
     for text in (made.premise, made.hypothesis):
         words = _words(text)
         words.remove(made.adjective)
@@ -89,7 +94,7 @@ def test_both_sentences_add_one_adjective_to_premise(first, second, seed):
 
 @given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
 def test_adjectives_are_ordered_by_class_before_compound(first, second, seed):
-    made = addamod(sentence(first, second), adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    made = build_addamod_pair(sentence(first, second), adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
     for text in (made.premise, made.hypothesis):
         words = text.lower().removesuffix(".").split()
         ranks = [get_adjective_rank(word) for word in words]
@@ -103,7 +108,7 @@ def test_adjectives_are_ordered_by_class_before_compound(first, second, seed):
 
 def drawn_nouns(parse, adjectives):
     """Return the pairs of nouns drawn with fifty seeds."""
-    made = [addamod(parse, adjectives, seed=seed) for seed in range(50)]
+    made = [build_addamod_pair(parse, adjectives, seed=seed) for seed in range(50)]
     return {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made}
 
 
@@ -112,96 +117,106 @@ A_DOG = phrase("a", [], "", "dog", "dobj")
 
 
 def test_addamod_equals_manual_example():
-    made = addamod(sentence(THE_MAN, A_DOG), adjective_counts(["old"], ["man", "dog"]), seed=0)
+    made = build_addamod_pair(sentence(THE_MAN, A_DOG), adjective_counts(["old"], ["man", "dog"]), seed=0)
     sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
-    assert made == Addition(
+    assert made == AddAmodPair(
         sentences[made.premise_noun], sentences[made.hypothesis_noun], "old", made.premise_noun, made.hypothesis_noun
     )
 
 
 def test_addamod_at_sentence_start_moves_capital_letter():
     parse = sentence(phrase("", [], "", "dogs", "nsubj"), [*A_DOG[:1], ("cat", "NOUN", "NN", "dobj")])
-    made = addamod(parse, adjective_counts(["asian", "old"], ["dog", "cat"]))
+    made = build_addamod_pair(parse, adjective_counts(["asian", "old"], ["dog", "cat"]))
     [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
     assert first == f"{made.adjective.capitalize()} dogs sees a cat."
 
 
 def test_article_agrees_with_added_adjective():
     parse = sentence(phrase("an", [], "", "egg", "nsubj"), phrase("a", [], "", "dog", "dobj"))
-    assert addamod(parse, adjective_counts(["red"], ["egg", "dog"])).premise in (
+    assert build_addamod_pair(parse, adjective_counts(["red"], ["egg", "dog"])).premise in (
         "A red egg sees a dog.",
         "An egg sees a red dog.",
     )
-    made = addamod(parse, adjective_counts(["unusual"], ["egg", "dog"]))
+    made = build_addamod_pair(parse, adjective_counts(["unusual"], ["egg", "dog"]))
     assert {made.premise, made.hypothesis} == {"An unusual egg sees a dog.", "An egg sees an unusual dog."}
 
 
 def test_adjectives_of_same_or_unknown_class_are_not_combined():
     big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
-    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+    assert (
+        build_addamod_pair(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+    )
     rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
-    assert addamod(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
+    assert build_addamod_pair(rusty_man, adjective_counts(["old"], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+    assert build_addamod_pair(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
 
 
 @pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
 def test_people_are_not_red_and_only_people_are_elderly(adjective):
     assert (
-        addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is AddAmodExclusion.NOT_TAKEN
+        build_addamod_pair(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"]))
+        is AddAmodExclusion.NOT_TAKEN
     )
     things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
-    made = addamod(things, adjective_counts([adjective], ["hat", "car"]))
+    made = build_addamod_pair(things, adjective_counts([adjective], ["hat", "car"]))
     assert made.adjective == "red" if adjective == "red" else made is AddAmodExclusion.NOT_TAKEN
     people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
-    made = addamod(people, adjective_counts([adjective], ["man", "woman"]))
+    made = build_addamod_pair(people, adjective_counts([adjective], ["man", "woman"]))
     assert made is AddAmodExclusion.NOT_TAKEN if adjective == "red" else made.adjective == adjective
 
 
 def test_animals_can_be_young_but_cars_cannot():
     young = adjective_counts(["young"], ["man", "dog", "car"])
-    assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
+    assert build_addamod_pair(sentence(THE_MAN, A_DOG), young).adjective == "young"
     a_car = phrase("a", [], "", "car", "dobj")
-    assert addamod(sentence(THE_MAN, a_car), young) is AddAmodExclusion.NOT_TAKEN
+    assert build_addamod_pair(sentence(THE_MAN, a_car), young) is AddAmodExclusion.NOT_TAKEN
 
 
 def test_adjective_must_be_frequent_with_both_nouns():
     adjectives = adjective_counts(["wet"], ["man"], times=9)
     adjectives.add(_noun_phrase("wet", "dog"))
     parse = sentence(THE_MAN, A_DOG)
-    assert addamod(parse, adjectives) is AddAmodExclusion.NOT_SHARED
-    assert addamod(parse, adjectives, min_count=1).adjective == "wet"
+    assert build_addamod_pair(parse, adjectives) is AddAmodExclusion.NOT_SHARED
+    assert build_addamod_pair(parse, adjectives, min_count=1).adjective == "wet"
 
 
 def test_adjectives_are_sampled_by_smaller_count():
     adjectives = adjective_counts(["wet"], ["man", "dog"], times=30)
     for parse in [_noun_phrase("old", "man")] * 500 + [_noun_phrase("old", "dog")] * 10:
         adjectives.add(parse)
-    drawn = Counter(addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed).adjective for seed in range(1000))
+    drawn = Counter(
+        build_addamod_pair(sentence(THE_MAN, A_DOG), adjectives, seed=seed).adjective for seed in range(1000)
+    )
     # 30 to 10. Three standard deviations of a proportion of 3/4 of 1,000 are 0.04.
     assert drawn["wet"] / 1000 == pytest.approx(0.75, abs=0.045)
 
 
 def test_directions_are_balanced_and_depend_on_seed():
     adjectives = adjective_counts(["old"], ["man", "dog"])
-    made = [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
+    made = [build_addamod_pair(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
     assert 60 < sum(addition.premise_noun == "man" for addition in made) < 140
-    assert made == [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
+    assert made == [build_addamod_pair(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
 
 
 def test_written_text_uses_only_ordered_neutral_adjectives():
     # English orders no "homeless", and "good" is an opinion; size and age stay.
     adjectives = ["homeless", "good", "old", "tiny"]
     parse, counts = sentence(THE_MAN, A_DOG), adjective_counts(adjectives, ["man", "dog"])
-    drawn = [{addamod(parse, counts, seed=i, written=w).adjective for i in range(100)} for w in (False, True)]
+    drawn = [
+        {build_addamod_pair(parse, counts, seed=i, written=w).adjective for i in range(100)} for w in (False, True)
+    ]
     assert drawn == [set(adjectives), {"old", "tiny"}]
-    assert addamod(parse, adjective_counts(["homeless"], ["man", "dog"]), written=True) is AddAmodExclusion.NOT_SHARED
+    assert (
+        build_addamod_pair(parse, adjective_counts(["homeless"], ["man", "dog"]), written=True)
+        is AddAmodExclusion.NOT_SHARED
+    )
 
 
 def test_addamod_written_text_with_group_and_members_is_excluded():
     including = [*A_DOG, ("including", "VERB", "VBG", "prep")]
     parse, counts = sentence(THE_MAN, including), adjective_counts(["old"], ["man", "dog"])
-    assert addamod(parse, counts, written=True) is AddAmodExclusion.MEMBERS
-    assert addamod(parse, counts) is not AddAmodExclusion.MEMBERS
+    assert build_addamod_pair(parse, counts, written=True) is AddAmodExclusion.MEMBERS
+    assert build_addamod_pair(parse, counts) is not AddAmodExclusion.MEMBERS
 
 
 # Exclusion reasons, with sentences for the pipeline. Each adjective below is attested with each noun.
@@ -229,7 +244,7 @@ REFUSED = {
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
 def test_addamod_excluded_premise_has_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
-    made = addamod(parse, adjective_counts(["red"], NOUNS))
+    made = build_addamod_pair(parse, adjective_counts(["red"], NOUNS))
     if refusal is None:
         assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
     else:
@@ -270,8 +285,8 @@ def test_only_intersective_adjective_is_moved(attested, moves):
     adjectives = AdjectiveCounts(
         [_noun_phrase(adjective, noun) if noun else _predicate(adjective) for adjective, noun in attested] * 2
     )
-    made = addamod(sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, Addition) if moves else made is AddAmodExclusion.NOT_FREE
+    made = build_addamod_pair(sentence(THE_HAT, A_CAR), adjectives)
+    assert isinstance(made, AddAmodPair) if moves else made is AddAmodExclusion.NOT_FREE
 
 
 @pytest.mark.parametrize(("others", "moves"), [(124, True), (128, False)])
@@ -282,11 +297,11 @@ def test_adjective_of_fixed_name_is_not_moved(others, moves):
     parses = [_noun_phrase("red", "hat"), _noun_phrase("red", "car")] * 2
     parses += [_noun_phrase("old", "car"), _noun_phrase("old", "house")] * others
     adjectives = AdjectiveCounts(parses)
-    assert adjectives.association("red", "hat") == (4 + 2 * others) / 4
-    assert adjectives.association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
-    assert adjectives.association("red", "house") == 0
-    made = addamod(sentence(THE_HAT, A_CAR), adjectives)
-    assert isinstance(made, Addition) if moves else made is AddAmodExclusion.NOT_FREE
+    assert adjectives.compute_association("red", "hat") == (4 + 2 * others) / 4
+    assert adjectives.compute_association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
+    assert adjectives.compute_association("red", "house") == 0
+    made = build_addamod_pair(sentence(THE_HAT, A_CAR), adjectives)
+    assert isinstance(made, AddAmodPair) if moves else made is AddAmodExclusion.NOT_FREE
 
 
 def test_only_adjectives_directly_before_noun_are_counted():
@@ -297,8 +312,8 @@ def test_only_adjectives_directly_before_noun_are_counted():
             parse_of("white white ADJ JJ 2 amod\nwater water NOUN NN 3 compound\nrafting rafting NOUN NN 3 ROOT"),
         ]
     )
-    assert adjectives.shared("shirt", "shirt", 1) == {"blue": 1}
-    assert adjectives.shared("water", "water", 1) == adjectives.shared("rafting", "rafting", 1) == {}
+    assert adjectives.find_shared("shirt", "shirt", 1) == {"blue": 1}
+    assert adjectives.find_shared("water", "water", 1) == adjectives.find_shared("rafting", "rafting", 1) == {}
 
 
 @pytest.mark.parametrize(
@@ -309,12 +324,15 @@ def test_adjective_that_contradicts_context_is_not_added(adjective, noun, more):
     person = phrase("a", [], "", noun, "nsubj")
     other = phrase("the", [], "", "lady" if adjective == "blond" else "car", "dobj")
     adjectives = adjective_counts([adjective], [noun, "lady", "car"])
-    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is AddAmodExclusion.NOT_TAKEN
+    assert (
+        build_addamod_pair(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives)
+        is AddAmodExclusion.NOT_TAKEN
+    )
 
 
 def test_adjective_is_not_added_inside_fixed_name():
     parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
-    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusion.ONE_NOUN
+    assert build_addamod_pair(parse, adjective_counts(["old"], ["man", "hat"])) is AddAmodExclusion.ONE_NOUN
 
 
 def test_addamod_excludes_group_with_listed_members():
@@ -350,7 +368,7 @@ def test_real_pairs_differ_in_adjective_position(real_parses):
     made = [
         (parse, addition)
         for parse in real_parses
-        if isinstance(addition := addamod(parse, adjectives, min_count=1), Addition)
+        if isinstance(addition := build_addamod_pair(parse, adjectives, min_count=1), AddAmodPair)
     ]
     assert len(made) > 30
     for parse, addition in made:

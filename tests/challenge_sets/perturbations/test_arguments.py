@@ -11,7 +11,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     exchange_argument,
     expand_stems,
     find_claim_arguments,
-    is_counted_once,
+    is_mentioned_once,
     iter_donor_arguments,
 )
 
@@ -217,7 +217,7 @@ def test_can_replace_requires_larger_number(old, new, fits):
     ],
 )
 def test_is_counted_once_rejects_further_members(sentence, once):
-    assert is_counted_once(sentence, _argument(NUMBER, "man", text="two")) is once
+    assert is_mentioned_once(sentence, _argument(NUMBER, "man", text="two")) is once
 
 
 @pytest.mark.parametrize(

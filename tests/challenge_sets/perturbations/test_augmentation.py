@@ -8,7 +8,7 @@ from unbag.challenge_sets.perturbations.augmentation import (
     UNBALANCED,
     GeneratedPair,
     SoswapAddamodPairs,
-    kind_of,
+    parse_pair_kind,
     sample_epoch,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
@@ -32,7 +32,7 @@ class Letters:
     def __len__(self):
         return len(self._labels)
 
-    def make(self, order, seed):
+    def generate(self, order, seed):
         for i in order:
             yield [GeneratedPair(str(i), label, label) for label in self._labels[i]] or "none"
 
@@ -57,8 +57,8 @@ def test_sample_epoch_balanced_limits_each_label_to_half():
 def test_kind_of_parses_id():
     made = list(sample_epoch(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
     assert len({pair.source_id for pair in made}) == 7
-    assert {kind_of(pair.source_id) for pair in made} == {"letters"}
-    assert kind_of("snli-train-3") is kind_of("snli-train-3#1") is kind_of("17#0") is None
+    assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
+    assert parse_pair_kind("snli-train-3") is parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
 
 
 @pytest.fixture(scope="module")

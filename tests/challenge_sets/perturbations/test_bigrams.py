@@ -42,12 +42,12 @@ def test_read_bigrams_invalid_line_error_names_line(tmp_path):
         DataError, match=r"bigrams.txt, line 2: expected two words and the count of the bigram.*'a sentence'"
     ):
         read_bigrams(table)
-    with pytest.raises(DataError, match=r"other.txt: expected a file, got no such file"):
+    with pytest.raises(DataError, match=r"other.txt: expected a file, got none"):
         read_bigrams(tmp_path / "other.txt")
 
 
 def test_merge_bigrams_adds_counts_and_combines_ends():
     one = Bigrams(Counter({("a", "dog"): 2}))
-    table = Bigrams(Counter({("a", "dog"): 3}), with_ends=False)
+    table = Bigrams(Counter({("a", "dog"): 3}), has_sentence_ends=False)
     assert merge_bigrams([one, one]) == Bigrams(Counter({("a", "dog"): 4}))
-    assert merge_bigrams([one, table]) == Bigrams(Counter({("a", "dog"): 5}), with_ends=False)
+    assert merge_bigrams([one, table]) == Bigrams(Counter({("a", "dog"): 5}), has_sentence_ends=False)

@@ -24,7 +24,7 @@ def test_word_pairs_are_counted_in_contradictions():
     assert found.pairs == {("dog", "cat"): 1, ("red", "dog"): 1, ("red", "cat"): 1}
 
 
-def test_count_corpus_accepts_an_iterator():
+def test_count_corpus_accepts_iterator():
     assert count_corpus(iter(EXAMPLES), {"dog", "cat"}) == count_corpus(EXAMPLES, {"dog", "cat"})
 
 

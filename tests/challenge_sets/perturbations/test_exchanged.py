@@ -6,7 +6,7 @@ from unbag.challenge_sets.perturbations.augmentation import (
     NOT_SYMMETRIC,
     ReversedPairs,
     SwappedPairs,
-    proved_label,
+    get_proved_label,
     sample_epoch,
 )
 from unbag.data.sources import Example
@@ -20,14 +20,14 @@ PAIRS = [
 
 
 def test_swapped_pairs_keep_only_symmetric_labels(parser):
-    made = list(SwappedPairs(PAIRS, parser).make([0, 1, 2, 3], seed=1))
+    made = list(SwappedPairs(PAIRS, parser).generate([0, 1, 2, 3], seed=1))
     assert made == [
         [("A man is awake.", "A man sleeps in a bed.", "contradiction")],
         MAY_FOLLOW,
         [("A man is at home.", "An old man in a hat reads a letter.", "neutral")],
         NOT_SYMMETRIC,
     ]
-    assert list(SwappedPairs(PAIRS, parser).make([3, 0], seed=2)) == [made[3], made[0]]
+    assert list(SwappedPairs(PAIRS, parser).generate([3, 0], seed=2)) == [made[3], made[0]]
 
 
 class Labels:
@@ -50,23 +50,23 @@ def test_reversed_pairs_require_proof_in_both_orders():
     labeller = Labels(known)
     maker = ReversedPairs(PAIRS, labeller)
     expected = [NO_PROOF, NO_PROOF, NO_PROOF, [("A dog barks.", "A poodle barks.", "neutral")]]
-    assert list(maker.make(range(4), seed=1)) == expected
+    assert list(maker.generate(range(4), seed=1)) == expected
     assert labeller.asked == 5  # the reverse order only for d
-    assert list(maker.make([3, 2], seed=2)) == expected[:1:-1]
+    assert list(maker.generate([3, 2], seed=2)) == expected[:1:-1]
     assert labeller.asked == 5
     known["A dog barks.", "A poodle barks."] = independence
-    assert list(ReversedPairs(PAIRS, Labels(known)).make([3], seed=1)) == [NO_PROOF]
+    assert list(ReversedPairs(PAIRS, Labels(known)).generate([3], seed=1)) == [NO_PROOF]
 
 
 def test_proved_label_of_independence_is_none():
-    labels = {relation: proved_label(NatlogVerdict("neutral", relation)) for relation in Relation}
+    labels = {relation: get_proved_label(NatlogVerdict("neutral", relation)) for relation in Relation}
     assert labels.pop(Relation.INDEPENDENCE) is None
     assert {relation for relation, label in labels.items() if label == "neutral"} == {
         Relation.REVERSE_ENTAILMENT,
         Relation.COVER,
     }
     assert None not in labels.values()
-    assert proved_label(NatlogVerdict(None, None)) is None
+    assert get_proved_label(NatlogVerdict(None, None)) is None
 
 
 def test_real_reversed_pairs_have_proved_labels(parser, wordnet):

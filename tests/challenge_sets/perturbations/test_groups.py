@@ -6,8 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, addamod, modify_noun
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, group_of, kind_of, sample_epoch
+from unbag.challenge_sets.perturbations.addamod import AddAmodPair, AdjectiveCounts, build_addamod_pair, modify_noun
+from unbag.challenge_sets.perturbations.augmentation import (
+    GeneratedPair,
+    parse_pair_group,
+    parse_pair_kind,
+    sample_epoch,
+)
 from unbag.challenge_sets.perturbations.contrast_sets import (
     NO_EXCLUSIVE,
     OTHER_ARTICLE,
@@ -15,7 +20,7 @@ from unbag.challenge_sets.perturbations.contrast_sets import (
     build_contrast_set,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation_operations import negation_pairs
+from unbag.challenge_sets.perturbations.negation_operations import build_negation_pairs
 from unbag.challenge_sets.perturbations.negation_rows import NO_LABEL, NegationMirrors
 from unbag.challenge_sets.perturbations.negation_words import COMPANIONS, DOWNWARD, QUANTIFIERS
 from unbag.challenge_sets.perturbations.substitution import Substituter
@@ -59,7 +64,7 @@ def contrast_sets(parser, real_premises, real_parses):
 def groups_of(pairs):
     groups = {}
     for pair in pairs:
-        groups.setdefault(group_of(pair.source_id), []).append(pair)
+        groups.setdefault(parse_pair_group(pair.source_id), []).append(pair)
     return groups
 
 
@@ -134,7 +139,9 @@ def test_modify_noun_inserts_suitable_adjective(parser, noun, adjective, expecte
 
 def test_modify_noun_equals_addamod_on_real_premises(real_parses):
     adjectives = AdjectiveCounts(real_parses)
-    added = [(parse, made) for parse in real_parses if isinstance(made := addamod(parse, adjectives), Addition)]
+    added = [
+        (parse, made) for parse in real_parses if isinstance(made := build_addamod_pair(parse, adjectives), AddAmodPair)
+    ]
     assert len(added) > 10
     for parse, made in added:
         assert str(modify_noun(parse, made.premise_noun, made.adjective)) == made.premise.rstrip()
@@ -153,7 +160,7 @@ def test_bag_of_words_does_not_solve_contrast_sets(contrast_sets):
         assert all(len(each) == 2 for each in labels.values()), "equal words, two labels"
         assert [pair.label for pair in group][::2] == [ENTAILMENT, CONTRADICTION]
         assert group[3].label == NEUTRAL
-    assert {kind_of(pair.source_id) for pair in pairs} == {"contrast"}
+    assert {parse_pair_kind(pair.source_id) for pair in pairs} == {"contrast"}
 
 
 def _key(text):
@@ -220,8 +227,8 @@ def test_training_mirrors_use_no_held_out_word(mirrors):
 def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     sentence = "The man is sleeping in a tent."
     [parse] = parser.parses([sentence])
-    of_set = {(pair.premise, pair.hypothesis): pair for pair in negation_pairs(parse, seed=5)}
-    [group] = NegationMirrors([sentence], parser).make([0], 5)
+    of_set = {(pair.premise, pair.hypothesis): pair for pair in build_negation_pairs(parse, seed=5)}
+    [group] = NegationMirrors([sentence], parser).generate([0], 5)
     assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]
     assert len(group) == 2
     assert NO_LABEL != group

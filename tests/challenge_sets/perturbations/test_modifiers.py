@@ -6,8 +6,8 @@ from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import (
     BOTH,
-    BY_NAME,
     MODIFIERS,
+    MODIFIERS_BY_NAME,
     OBJECT,
     POSITIONS,
     SUBJECT,
@@ -22,7 +22,7 @@ SEED = SeedPair.from_pair("A black cat is eating a fish.", "A cat is eating a fi
 
 
 def _said(text, part, modifier, tags=None):
-    return build_modified_sentence(split_constituents(text, tags), ((part, BY_NAME[modifier]),))
+    return build_modified_sentence(split_constituents(text, tags), ((part, MODIFIERS_BY_NAME[modifier]),))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.names import (
     exchange_name,
     is_possibly_coreferent,
 )
-from unbag.challenge_sets.perturbations.place_names import LEVEL_OF, PlaceLevel
+from unbag.challenge_sets.perturbations.place_names import PLACE_LEVELS, PlaceLevel
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
 
@@ -179,10 +179,10 @@ def test_exchange_name_excludes_possibly_coreferent_names():
 def test_city_is_not_exchanged_with_country():
     countries = [annotate(f"They arrived in [{name}] today.", "GPE") for name in ("France", "Italy", "Norway")]
     for premise, pair in build_name_pairs(lambda: [*CITIES, *countries]).items():
-        assert LEVEL_OF[pair.old] is LEVEL_OF[pair.new], premise
+        assert PLACE_LEVELS[pair.old] is PLACE_LEVELS[pair.new], premise
 
 
 def test_place_levels_are_unambiguous():
-    counts = Counter(LEVEL_OF.values())
+    counts = Counter(PLACE_LEVELS.values())
     assert counts[PlaceLevel.STATE] == 47  # except Georgia, New York and Washington
-    assert {"Georgia", "New York", "Washington", "Singapore", "Mexico"}.isdisjoint(LEVEL_OF)
+    assert {"Georgia", "New York", "Washington", "Singapore", "Mexico"}.isdisjoint(PLACE_LEVELS)

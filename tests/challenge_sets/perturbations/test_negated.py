@@ -1,11 +1,11 @@
-"""Tests of negations and shortenings with manual examples, and of properties of the generated pairs."""
+"""Tests of negations and iter_shortened_parses with manual examples, and of properties of the generated pairs."""
 
 import re
 
 import pytest
 
 from unbag.baselines.natlog.labeler import NatlogLabeler
-from unbag.challenge_sets.perturbations.augmentation import proved_label, sample_epoch
+from unbag.challenge_sets.perturbations.augmentation import get_proved_label, sample_epoch
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
     NO,
@@ -15,9 +15,9 @@ from unbag.challenge_sets.perturbations.negation import (
     TEMPLATES,
     THERE_IS_NO,
     NegatedPairs,
-    negations,
-    plain_clause,
-    shortenings,
+    build_negations,
+    find_plain_clause,
+    iter_shortened_parses,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
 
@@ -34,7 +34,7 @@ def parsed(parser, sentence):
 
 def test_negation_nobody_requires_sentence_without_pronoun(parser):
     parse = parsed(parser, "A girl is washing her hands.")
-    assert NOBODY not in negations(parse, plain_clause(parse))
+    assert NOBODY not in build_negations(parse, find_plain_clause(parse))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_negation_nobody_requires_sentence_without_pronoun(parser):
 )
 def test_each_template_negates_sentence(parser, sentence, expected):
     parse = parsed(parser, sentence)
-    assert negations(parse, plain_clause(parse)) == expected
+    assert build_negations(parse, find_plain_clause(parse)) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_each_template_negates_sentence(parser, sentence, expected):
     ],
 )
 def test_plain_clause_other_sentences_are_none(parser, sentence):
-    assert plain_clause(parsed(parser, sentence)) is None
+    assert find_plain_clause(parsed(parser, sentence)) is None
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_plain_clause_other_sentences_are_none(parser, sentence):
     ],
 )
 def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
-    assert [str(each) for each in shortenings(parsed(parser, sentence))] == expected
+    assert [str(each) for each in iter_shortened_parses(parsed(parser, sentence))] == expected
 
 
 def test_labels_are_proved_and_templates_match_half(parser, real_premises, labeller):
@@ -116,7 +116,7 @@ def test_labels_are_proved_and_templates_match_half(parser, real_premises, label
         labels = [pair.label for pair in pairs]
         assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
         verdicts = labeller.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
-        assert [proved_label(verdict) for verdict in verdicts] == labels
+        assert [get_proved_label(verdict) for verdict in verdicts] == labels
         for pair in pairs:
             assert {get_vocabulary_half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
 

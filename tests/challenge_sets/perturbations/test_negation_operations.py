@@ -8,8 +8,13 @@ from itertools import product
 import pytest
 
 from unbag.challenge_sets.perturbations.negation import TEMPLATES
-from unbag.challenge_sets.perturbations.negation_operations import NO_CLAIM, OPERATIONS, OTHER_WORDS, negation_pairs
-from unbag.challenge_sets.perturbations.negation_rows import SCHEMA, negation_tables
+from unbag.challenge_sets.perturbations.negation_operations import (
+    NO_CLAIM,
+    OPERATIONS,
+    OTHER_WORDS,
+    build_negation_pairs,
+)
+from unbag.challenge_sets.perturbations.negation_rows import SCHEMA, iter_negation_tables
 from unbag.challenge_sets.perturbations.negation_words import (
     ADJECTIVES,
     COMPANIONS,
@@ -57,7 +62,7 @@ def parser(shared, tmp_path_factory):
 def pairs(parser):
     """Return the pairs of all claims with several seeds, so that every word list is used."""
     parses = list(parser.parses([*CLAIMS, *OTHERS]))
-    return [pair for parse in parses for seed in range(12) for pair in negation_pairs(parse, seed=seed)]
+    return [pair for parse in parses for seed in range(12) for pair in build_negation_pairs(parse, seed=seed)]
 
 
 # A reader that shares no code with the operations. It splits a premise into statements, and enumerates all situations
@@ -169,7 +174,7 @@ _SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
 
 def test_labels_equal_independent_reader(pairs):
     checked = Counter()
-    companions = {each.counted(is_plural=many) for each in COMPANIONS for many in (False, True)}
+    companions = {each.inflect_noun(is_plural=many) for each in COMPANIONS for many in (False, True)}
     above = {"person", "people", "animal"}
     plain = {*companions, *_SUBJECTS}
     modified = {f"{adjective} {noun}" for adjective in ADJECTIVES for noun in plain}
@@ -212,25 +217,27 @@ def test_each_premise_entails_half_of_its_hypotheses(pairs):
 @pytest.mark.parametrize("sentence", NO_CLAIMS)
 def test_unsuitable_sentence_has_no_negation_pairs(parser, sentence):
     [parse] = parser.parses([sentence])
-    assert negation_pairs(parse) == NO_CLAIM
+    assert build_negation_pairs(parse) == NO_CLAIM
 
 
 def test_missing_full_stop_does_not_change_pairs(parser):
     one, other = parser.parses([CLAIMS[0], CLAIMS[0].removesuffix(".")])
-    hypotheses, others = ({(pair.operation, pair.mirror) for pair in negation_pairs(each)} for each in (one, other))
+    hypotheses, others = (
+        {(pair.operation, pair.mirror) for pair in build_negation_pairs(each)} for each in (one, other)
+    )
     assert hypotheses == others
-    assert all(pair.premise.endswith(".") for pair in negation_pairs(other))
+    assert all(pair.premise.endswith(".") for pair in build_negation_pairs(other))
 
 
 def test_indefinite_subject_has_no_double_negation(parser):
     [parse] = parser.parses(["A man is sleeping in a tent."])
-    operations = {pair.operation for pair in negation_pairs(parse)}
+    operations = {pair.operation for pair in build_negation_pairs(parse)}
     assert operations == set(OPERATIONS) - {"double"}
 
 
 def test_pronoun_claim_precedes_companion_claim(parser):
     [parse] = parser.parses(["It was important to the lawyer."])
-    premises = [pair.premise for seed in range(20) for pair in negation_pairs(parse, seed=seed)]
+    premises = [pair.premise for seed in range(20) for pair in build_negation_pairs(parse, seed=seed)]
     assert all(premise.startswith("It ") for premise in premises)
 
 
@@ -264,4 +271,4 @@ def test_negation_counts_include_premises_operations_and_exclusions(parser):
 
 def _rows(parser, premises, **options):
     examples = [Example(str(number), text, text, "entailment") for number, text in enumerate(premises)]
-    return [row for table in negation_tables(examples, parser, **options) for row in table.to_pylist()]
+    return [row for table in iter_negation_tables(examples, parser, **options) for row in table.to_pylist()]

@@ -34,7 +34,7 @@ class Three:
     def __len__(self):
         return 3
 
-    def make(self, order, seed):
+    def generate(self, order, seed):
         for i in order:
             yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
 

@@ -106,7 +106,7 @@ def test_premise_and_hypothesis_are_permuted_independently():
 def snli(shared):
     """Return id, premise and hypothesis of the usable examples of SNLI dev, as tokens."""
     [path] = (shared / "hub/datasets" / CORPORA["snli"].hub_id).glob("*/validation-*.parquet")
-    examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).examples()
+    examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).iter_examples()
     pairs = [(example.source_id, tokenize(example.premise), tokenize(example.hypothesis)) for example in examples]
     return [pair for pair in pairs if min(side.length for side in pair[1:]) >= DEFAULT_MIN_WORDS]
 

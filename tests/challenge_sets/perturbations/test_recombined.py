@@ -21,8 +21,8 @@ from unbag.challenge_sets.perturbations.recombined import (
     build_pool,
     draw_pool_texts,
     find_exclusion,
+    iter_recombined_tables,
     join_sentences,
-    recombined_tables,
 )
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.sources import Example
@@ -47,7 +47,7 @@ def _pairs(*sentences):
 def _rows(examples, sentences, **options):
     parser = SimpleParser()
     pool = build_pool(draw_pool_texts(sentences), parser)
-    return [row for table in recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
+    return [row for table in iter_recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def real_pool(real_examples, parser):
 
 
 def _real_rows(examples, pool, parser, **options):
-    return [row for table in recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
+    return [row for table in iter_recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from unbag.data.sources import Example
 
 
 @pytest.fixture(scope="module")
-def examples(shared, real_premises):
+def iter_examples(shared, real_premises):
     [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     rows = pq.read_table(file).slice(0, 3 * len(real_premises)).to_pylist()
     return [
@@ -28,10 +28,10 @@ def generator(examples, parser):
     return RecombinedPairs(examples, parser)
 
 
-def test_recombined_pairs_are_rows_of_the_set(generator, examples, parser):
+def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
     """A supported claim is entailed. Exchanged claims and removed evidence are neutral."""
     seed = 5
-    made = list(generator.make(range(len(examples)), seed))
+    made = list(generator.generate(range(len(examples)), seed))
     assert len(made) == len(examples)
     counts = Counter()
     for example, result in zip(examples, made, strict=True):

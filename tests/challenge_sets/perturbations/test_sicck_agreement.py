@@ -5,7 +5,7 @@ import pytest
 from unbag.baselines.natlog.models import find_outcome_models
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import split_constituents
-from unbag.challenge_sets.perturbations.modifiers import BY_NAME, build_modified_sentence
+from unbag.challenge_sets.perturbations.modifiers import MODIFIERS_BY_NAME, build_modified_sentence
 from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
 from unbag.challenge_sets.perturbations.sicck_rows import (
     ELSE,
@@ -14,7 +14,7 @@ from unbag.challenge_sets.perturbations.sicck_rows import (
     _cause,
     build_official_shapes,
     count_annotator_agreement,
-    count_reproduced,
+    count_reproduced_pairs,
 )
 
 
@@ -46,7 +46,7 @@ def test_most_frequent_disagreements_equal_card(rows):
 
 
 def _row(number, premise, hypothesis, modifier, position, relation):
-    kind = "none" if modifier == "none" else BY_NAME[modifier].type
+    kind = "none" if modifier == "none" else MODIFIERS_BY_NAME[modifier].type
     part = "none" if modifier == "none" else "subject"
     return SicckRow(number, "7", premise, hypothesis, modifier, kind, position, part, (relation,))
 
@@ -70,7 +70,7 @@ def test_agreement_equals_manual_example():
 
 
 def test_cause_must_explain_difference_alone():
-    assert count_reproduced(ROWS) == {SAME: 3, "no article before an adjective (green man)": 1}
+    assert count_reproduced_pairs(ROWS) == {SAME: 3, "no article before an adjective (green man)": 1}
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_cause_must_explain_difference_alone():
 )
 def test_single_difference_is_named_as_cause(modifier, theirs, cause):
     kitten = split_constituents("a kitten isn't asleep")
-    ours = build_modified_sentence(kitten, (("subject", BY_NAME[modifier]),))
+    ours = build_modified_sentence(kitten, (("subject", MODIFIERS_BY_NAME[modifier]),))
     assert (
         _cause([(kitten, ours), (kitten, build_modified_sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
     )
 
 
 def test_reproduced_official_pairs_equal_card(rows):
-    found = count_reproduced(rows)
+    found = count_reproduced_pairs(rows)
     assert found.total() == 1289
     assert found[SAME] == 888
     assert found[ELSE] == 4

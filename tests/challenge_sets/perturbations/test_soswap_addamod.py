@@ -69,7 +69,7 @@ def test_single_kind_has_same_rows_as_both(parser, adjectives):
 
 def test_repeated_sentence_is_counted_once(parser):
     once, often = (count_adjectives(EXAMPLES[:2] * times, parser) for times in (1, 5))
-    assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
+    assert once.find_shared("car", "house", 1) == often.find_shared("car", "house", 1) == {"red": 1}
 
 
 @pytest.mark.nightly
@@ -78,7 +78,7 @@ def test_number_of_snli_swaps_equals_card(shared, parser):
     """The card states 380 swaps (the paper has 971). Other parser versions may parse a few sentences differently."""
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
-    examples = open_data(path, labels=LABELS).examples()
+    examples = open_data(path, labels=LABELS).iter_examples()
     assert (
         sum(len(table) for table in iter_soswap_addamod_tables(examples, parser, kind="soswap", counts=counts))
         == counts["soswap"]

@@ -45,7 +45,7 @@ def _substituter(corpus=CORPUS, **options):
 
 def _all(premise, **options):
     """Return the replacements of a premise over many seeds, with labels."""
-    made = [found for seed in range(30) for found in _substituter(seed=seed, **options).of(premise)]
+    made = [found for seed in range(30) for found in _substituter(seed=seed, **options).substitute(premise)]
     return {(found.hypothesis, found.label) for found in made}
 
 
@@ -88,7 +88,7 @@ def test_one_phrase_is_replaced_and_article_agrees(premise, expected):
 )
 def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
     rejected = Counter()
-    made = _substituter(corpus).of(premise, rejected)
+    made = _substituter(corpus).substitute(premise, rejected)
     assert rejected[reason] >= 1
     assert set(rejected) <= set(sub.REASONS)
     assert all(found.relation is WordNetRelation.SYNONYM or reason != sub.SCOPE for found in made)
@@ -96,7 +96,7 @@ def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
 
 def test_substituter_sentence_over_max_words_is_rejected():
     longest = "In Peru " + "so " * (sub.MAX_WORDS - 3) + "."
-    made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).of(longest)
+    made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).substitute(longest)
     assert [found.new for found in made] == ["Chile"]
 
 
@@ -104,39 +104,39 @@ def test_nationality_without_noun_is_rejected():
     lists = (WordList("nationalities", WordNetRelation.CO_HYPONYM, ("Thai", "Greek"), ("Thai", "Greek")),)
     substituter = _substituter(["A Thai man.", "A Greek man.", "In Thai.", "In Greek."], lists=lists)
     rejected = Counter()
-    assert [found.new for found in substituter.of("A Thai man.", rejected)] == ["Greek"]
-    assert substituter.of("In Thai.", rejected) == []
+    assert [found.new for found in substituter.substitute("A Thai man.", rejected)] == ["Greek"]
+    assert substituter.substitute("In Thai.", rejected) == []
     assert rejected == {sub.NO_NOUN: 1}
 
 
 def test_negated_synonyms_keep_entailment():
-    made = _substituter([*CORPUS, "No sofa.", "No couch."]).of("No sofa.")
+    made = _substituter([*CORPUS, "No sofa.", "No couch."]).substitute("No sofa.")
     assert [(found.hypothesis, found.label) for found in made] == [("No couch.", "entailment")]
 
 
 def test_bigrams_must_be_frequent_enough():
-    assert _substituter(min_bigrams=1).of("In Peru.")
-    assert not _substituter(min_bigrams=2).of("In Peru.")
-    assert _substituter(CORPUS * 2, min_bigrams=2).of("In Peru.")
+    assert _substituter(min_bigrams=1).substitute("In Peru.")
+    assert not _substituter(min_bigrams=2).substitute("In Peru.")
+    assert _substituter(CORPUS * 2, min_bigrams=2).substitute("In Peru.")
 
 
 def test_q_words_are_replaced_once_each():
     premise = "Two dogs in a living room."
-    assert len(_substituter(q=1).of(premise)) == 1
-    both = _substituter(q=5).of(premise)
+    assert len(_substituter(q=1).substitute(premise)) == 1
+    both = _substituter(q=5).substitute(premise)
     assert [found.old for found in both] == ["two", "living room"]
-    assert _substituter(q=1).of(premise)[0] in both  # q selects among the same replacements
+    assert _substituter(q=1).substitute(premise)[0] in both  # q selects among the same replacements
 
 
 def test_bigrams_can_come_from_another_corpus():
-    elsewhere = Bigrams(Counter({("in", "chile"): 10}), with_ends=False)
-    assert _substituter(bigrams=elsewhere, min_bigrams=10).of("In Peru.")
-    assert not _substituter(bigrams=elsewhere, min_bigrams=11).of("In Peru.")
-    with_ends = elsewhere._replace(with_ends=True)
+    elsewhere = Bigrams(Counter({("in", "chile"): 10}), has_sentence_ends=False)
+    assert _substituter(bigrams=elsewhere, min_bigrams=10).substitute("In Peru.")
+    assert not _substituter(bigrams=elsewhere, min_bigrams=11).substitute("In Peru.")
+    has_sentence_ends = elsewhere._replace(has_sentence_ends=True)
     # "Chile" is never at the end of a sentence there
-    assert not _substituter(bigrams=with_ends, min_bigrams=10).of("In Peru.")
+    assert not _substituter(bigrams=has_sentence_ends, min_bigrams=10).substitute("In Peru.")
     rejected = Counter()
-    _substituter(["In Peru."], bigrams=elsewhere).of("In Peru.", rejected)
+    _substituter(["In Peru."], bigrams=elsewhere).substitute("In Peru.", rejected)
     assert rejected == {sub.UNSEEN: 1}  # replacement words must still occur in the training corpus
 
 
@@ -164,7 +164,7 @@ PLACES = (
 def test_preposition_of_place_agrees_with_noun(premise, hypothesis):
     corpus = [premise, hypothesis or "", "truck bus in on into onto"]
     counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
-    made = Substituter(counts, lists=PLACES, bigrams=Bigrams(_everything())).of(premise)
+    made = Substituter(counts, lists=PLACES, bigrams=Bigrams(_everything())).substitute(premise)
     assert [found.hypothesis for found in made] == ([hypothesis] if hypothesis else [])
 
 
@@ -180,40 +180,40 @@ def test_prepositions_can_be_kept():
     corpus = ["He sits in the kitchen.", "On the balcony.", "He is near the kitchen.", "Near the balcony."]
     kept = _substituter(corpus, lists=PLACES, prepositions=False, bigrams=Bigrams(_everything()))
     rejected = Counter()
-    assert kept.of("He sits in the kitchen.", rejected) == []
+    assert kept.substitute("He sits in the kitchen.", rejected) == []
     assert rejected == {sub.PREPOSITION: 1}
-    assert [found.hypothesis for found in kept.of("He is near the kitchen.")] == ["He is near the balcony."]
+    assert [found.hypothesis for found in kept.substitute("He is near the kitchen.")] == ["He is near the balcony."]
 
 
 def test_hyponym_gives_neutral_pair():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("animal",), ("dog",)),)
     substituter = _substituter(lists=lists, bigrams=Bigrams(_everything()))
-    [made] = substituter.of("An animal runs.")
+    [made] = substituter.substitute("An animal runs.")
     assert (made.hypothesis, made.label, made.relation) == ("A dog runs.", "neutral", WordNetRelation.HYPERNYM)
     for premise, reason in [("A farm animal.", sub.NO_ARTICLE), ("No animal runs.", sub.SCOPE)]:
         rejected = Counter()
-        assert substituter.of(premise, rejected) == []
+        assert substituter.substitute(premise, rejected) == []
         assert set(rejected) <= {reason, sub.NO_ARTICLE}
 
 
 def test_person_with_pronoun_is_not_replaced_by_man():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("person",), ("woman",)),)
     substituter = _substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_everything()))
-    assert [found.hypothesis for found in substituter.of("A person runs.")] == ["A woman runs."]
+    assert [found.hypothesis for found in substituter.substitute("A person runs.")] == ["A woman runs."]
     rejected = Counter()
-    assert substituter.of("A person lifts his hat.", rejected) == []
+    assert substituter.substitute("A person lifts his hat.", rejected) == []
     assert rejected == {sub.PRONOUN: 1}
 
 
 def test_wordnet_antonyms_must_be_similar_enough():
     class More:
-        def of(self, word):
+        def get_candidates(self, word):
             return [Candidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
 
     def made(similarity, least):
         options = {"more": More(), "similarity": lambda old, new: similarity, "min_similarity": least}
         rejected = Counter()
-        found = _substituter([*CORPUS, "A dog rests."], lists=(), **options).of("A dog runs.", rejected)
+        found = _substituter([*CORPUS, "A dog rests."], lists=(), **options).substitute("A dog runs.", rejected)
         return [each.new for each in found], dict(rejected)
 
     assert made(0.5, 0.5) == made(0.1, None) == (["rests"], {})
@@ -221,23 +221,25 @@ def test_wordnet_antonyms_must_be_similar_enough():
 
 
 def test_other_candidates_need_no_similarity():
-    made = _substituter(similarity=lambda old, new: -1.0, min_similarity=0.9).of("A red ball.")
+    made = _substituter(similarity=lambda old, new: -1.0, min_similarity=0.9).substitute("A red ball.")
     assert [found.category for found in made] == ["colors"]
 
 
 def test_substituter_depends_only_on_seed_and_premise():
     premises = ["A red ball.", "Two dogs in a living room.", "A man on a sofa."]
     first, again = _substituter(seed=1), _substituter(seed=1)
-    assert [first.of(premise) for premise in premises] == [again.of(premise) for premise in premises[::-1]][::-1]
-    assert len({tuple(_substituter(seed=seed).of("A red ball.")) for seed in range(20)}) == 2
+    assert [first.substitute(premise) for premise in premises] == [
+        again.substitute(premise) for premise in premises[::-1]
+    ][::-1]
+    assert len({tuple(_substituter(seed=seed).substitute("A red ball.")) for seed in range(20)}) == 2
 
 
 def test_additional_candidates_replace_words_in_no_list():
     class More:
-        def of(self, word):
+        def get_candidates(self, word):
             return [Candidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
 
-    made = _substituter([*CORPUS, "A dog sprints."], more=More(), q=9).of("A dog runs.")
+    made = _substituter([*CORPUS, "A dog sprints."], more=More(), q=9).substitute("A dog runs.")
     assert [(found.old, found.new) for found in made] == [("dog", "animal"), ("runs", "sprints")]
 
 
@@ -245,7 +247,7 @@ def test_additional_candidates_replace_words_in_no_list():
 def test_pair_differs_only_in_stated_words(tokens):
     premise = " ".join(tokens)
     corpus = [premise, *(premise.replace(old, new) for old, new in [("red", "blue"), ("dog", "animal")])]
-    for found in _substituter([*CORPUS, *corpus]).of(premise):
+    for found in _substituter([*CORPUS, *corpus]).substitute(premise):
         difference = find_replacement(premise, found.hypothesis)
         assert (" ".join(difference.old), " ".join(difference.new)) == (found.old, found.new)
 

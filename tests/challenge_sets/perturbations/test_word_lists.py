@@ -6,9 +6,10 @@ from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.word_lists import (
     CATEGORIES,
     FIXED_PHRASES,
-    LABEL_OF,
+    LABEL_BY_RELATION,
     NEUTRAL_LISTS,
-    PREPOSITION_OF,
+    PREPOSITION_BY_NOUN,
+    TEXT_LISTS,
     WORD_LISTS,
 )
 from unbag.data.text.tokens import tokenize_words
@@ -31,7 +32,7 @@ def test_lists_contain_distinct_whole_tokens(group):
         for phrase in side:
             assert phrase == " ".join(word.text for word in tokenize_words(phrase))
     assert len({*group.old, *group.new}) > 1
-    assert group.relation in LABEL_OF
+    assert group.relation in LABEL_BY_RELATION
 
 
 def test_no_word_pair_has_two_labels():
@@ -39,7 +40,7 @@ def test_no_word_pair_has_two_labels():
     for group in (*WORD_LISTS, *NEUTRAL_LISTS):
         for old in group.old:
             for new in set(group.new) - {old}:
-                labels[old, new].add(LABEL_OF[group.relation])
+                labels[old, new].add(LABEL_BY_RELATION[group.relation])
     assert len(labels) > 1000
     assert [pair for pair, found in labels.items() if len(found) > 1] == []
 
@@ -73,10 +74,21 @@ def test_neutral_lists_are_reversed_hypernyms():
     assert below <= above
     assert ("dog", "animal") in below
     assert not any(old in ("building", "talking") for _, old in below)  # these are also verbs
-    assert {LABEL_OF[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
+    assert {LABEL_BY_RELATION[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
+
+
+def test_text_lists_replace_unambiguous_words_by_antonyms_synonyms_and_singular_hypernyms():
+    every, of_text = (
+        {(o, n, g.relation) for g in lists for o in g.old for n in g.new} for lists in (WORD_LISTS, TEXT_LISTS)
+    )
+    assert of_text < every
+    assert {g.category for g in TEXT_LISTS} == {"antonyms", "synonyms", "hypernyms"}
+    pairs = {(old, new) for old, new, _ in of_text}
+    assert {("always", "never"), ("film", "movie"), ("dog", "animal"), ("large", "small")} <= pairs
+    assert pairs.isdisjoint({("small", "large"), ("old", "young"), ("dogs", "animals"), ("school", "building")})
 
 
 def test_words_with_preposition_are_in_place_lists():
     listed = {word for g in WORD_LISTS if g.category in ("rooms", "vehicles") for word in g.new}
-    assert {word.replace("_", " ") for word in PREPOSITION_OF} <= listed
-    assert set(PREPOSITION_OF.values()) == {"in", "on"}
+    assert {word.replace("_", " ") for word in PREPOSITION_BY_NOUN} <= listed
+    assert set(PREPOSITION_BY_NOUN.values()) == {"in", "on"}

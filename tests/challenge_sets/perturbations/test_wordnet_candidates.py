@@ -18,15 +18,17 @@ def candidates(wordnet):
     ],
 )
 def test_most_frequent_sense_gives_inflected_candidates(candidates, word, relation, new):
-    assert (relation, new) in {(candidate.relation, candidate.new) for candidate in candidates.of(word)}
+    assert (relation, new) in {(candidate.relation, candidate.new) for candidate in candidates.get_candidates(word)}
 
 
 @pytest.mark.parametrize("word", ["run", "another", "there", "xyzzyx", "the"])
 def test_ambiguous_word_has_no_candidates(candidates, word):
-    assert not candidates.of(word)
+    assert not candidates.get_candidates(word)
 
 
 def test_categories_end_with_wordnet(candidates):
-    found = {candidate.category for word in ("jackets", "attempted", "sit") for candidate in candidates.of(word)}
+    found = {
+        candidate.category for word in ("jackets", "attempted", "sit") for candidate in candidates.get_candidates(word)
+    }
     assert found
     assert all(category.endswith("_wordnet") for category in found)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.challenge_sets.views.examples import mark_phrases, mark_unmoved_runs
+from unbag.challenge_sets.views.examples import mark_phrases, mark_unchanged_sequences
 
 
 def _words(text, marks):
@@ -30,11 +30,11 @@ def test_empty_phrases_give_no_marks():
 def test_adjacent_words_are_marked_as_runs():
     original = "The old man feeds small birds in the park."
     permuted = "birds in the man The old park feeds small ."
-    assert _words(permuted, mark_unmoved_runs(original, permuted)) == ["birds in the", "The old", "feeds small"]
+    assert _words(permuted, mark_unchanged_sequences(original, permuted)) == ["birds in the", "The old", "feeds small"]
 
 
 def test_order_without_adjacent_words_has_no_marks():
-    assert mark_unmoved_runs("A dog runs fast", "fast runs dog A") == ()
+    assert mark_unchanged_sequences("A dog runs fast", "fast runs dog A") == ()
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=8), max_size=4))

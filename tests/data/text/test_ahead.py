@@ -18,7 +18,7 @@ def pipeline(shared):
     return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
 
 
-def test_tag_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch):
+def test_tag_ahead_fills_cache(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.iter_demo_pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
@@ -34,7 +34,7 @@ def test_tag_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("tag", [None, "JJ"])
-def test_parse_ahead_fills_the_cache(pipeline, tmp_path, monkeypatch, tag):
+def test_parse_ahead_fills_cache(pipeline, tmp_path, monkeypatch, tag):
     monkeypatch.setattr(tagging, "_COMMIT_SIZE", 7)
     sentences = [text for example in list(demo.iter_demo_pairs("train"))[:20] for text in example[1:3]]
 

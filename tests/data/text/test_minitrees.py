@@ -30,19 +30,19 @@ def test_word_profile_pools_neighbors_of_occurrences(trees):
     # neighbors of dog: the, old | a, sleeps, with the tags ADJ, DET, DET, VERB
     expected = np.zeros(17)
     expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
-    assert trees.compute_profiles(["dog"])[0] == pytest.approx(expected)
+    assert trees.compute_tag_distributions(["dog"])[0] == pytest.approx(expected)
     # neighbors of the: cat, sees | cat, sees, old, dog; NOUN or VERB in all but one
-    assert trees.compute_profiles(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
-    assert trees.compute_profiles(["the"]).sum() == pytest.approx(1)
+    assert trees.compute_tag_distributions(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
+    assert trees.compute_tag_distributions(["the"]).sum() == pytest.approx(1)
 
 
 def test_text_profile_is_mean_over_occurrences(by_text):
     trees = by_text
     in_cat, in_dog = (compute_neighbor_distributions(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
-    assert trees.compute_profiles(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
+    assert trees.compute_tag_distributions(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
     # "The" and "the" are one word
-    assert trees.compute_profiles(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)
-    assert trees.compute_profiles(["unheard-of"]).sum() == 0
+    assert trees.compute_tag_distributions(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)
+    assert trees.compute_tag_distributions(["unheard-of"]).sum() == 0
     assert "THE" in trees
     assert "unheard-of" not in trees
 
@@ -50,8 +50,8 @@ def test_text_profile_is_mean_over_occurrences(by_text):
 def test_many_words_are_counted(trees):
     for i in range(3000):
         trees.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
-    assert trees.compute_profiles(["w2999"])[0, TAGS.index("VERB")] == 1
-    assert trees.compute_profiles(["sleeps"])[0, TAGS.index("DET")] == 0.5
+    assert trees.compute_tag_distributions(["w2999"])[0, TAGS.index("VERB")] == 1
+    assert trees.compute_tag_distributions(["sleeps"])[0, TAGS.index("DET")] == 0.5
 
 
 def test_vectorized_permutations_equal_single_ones(by_text):
@@ -128,7 +128,7 @@ def test_corpus_can_be_streamed(shared, tmp_path):
     for sentence in sentences:
         by_hand.add(tagger.tags([sentence])[sentence])
     assert trees.compute_table() == by_hand.compute_table()
-    assert trees.compute_profiles(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
+    assert trees.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
 
 
 def test_permuted_texts_have_signatures(shared, tmp_path):

@@ -87,7 +87,7 @@ def test_build_invalid_row_fails_as_without_ray(pairs, tmp_path):
 
 def test_duplicate_id_in_other_part_is_rejected(tmp_path):
     rows = demo_rows()
-    with pytest.raises(DataError, match="expected unique ids, got 'p3' for the second time"):
+    with pytest.raises(DataError, match="expected unique ids, got 'p3' twice"):
         build_on_cluster(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
 
 

@@ -41,7 +41,7 @@ def parts_of(predictions):
     return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
 
 
-def test_predict_missing_chunks_equal_those_of_one_process(tiny_bert, rows, own, tmp_path):
+def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, own, tmp_path):
     folder, told = shutil.copytree(own.path, tmp_path / own.path.name), []
     [part, _] = sorted(folder.glob("part-*.parquet"))
     part.unlink()

@@ -62,7 +62,9 @@ def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     expected = by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
     np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
-    with pytest.raises(ModelError, match="--prompt: expected words as text for a causal language model, got json"):
+    with pytest.raises(
+        ModelError, match="--prompt: expected a plain-text answer for a causal language model, got the field json"
+    ):
         CausalPredictor.load(folder, prompt=file)
 
 
@@ -148,7 +150,7 @@ def test_invalid_causal_options_are_rejected(make_lm, tiny_lm):
         CausalPredictor.load(tiny_lm, apply_chat_template=True)
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME; causal:x is a causal language model"):
         load_predictor("causal:x", base_url="http://localhost/v1")
-    with pytest.raises(ValueError, match="expected the name of a model after the colon"):
+    with pytest.raises(ValueError, match="expected a model name after the colon"):
         load_predictor("causal:")
 
 

@@ -48,7 +48,9 @@ def load(endpoint, **options):
 
 def expected(endpoint):
     """Return one row of probabilities per pair, each from a separate answer of the endpoint."""
-    questions = [DefaultPrompt().build_messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    questions = [
+        DefaultPrompt().build_messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)
+    ]
     names = [endpoint.answers(question) for question in questions]
     return np.array([[float(WORD_OF[label] == name) for label in LABELS] for name in names])
 
@@ -222,10 +224,10 @@ def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
         ("ftp://localhost/v1", "expected a URL such as"),
         ("http://me:secret@localhost/v1", "without user name, password or"),
         ("http://localhost/v1?key=secret", "without user name, password or"),
-        ("http://host\nx", r"--base-url: expected a URL .* got '\\n' as its character 12; remove it"),
-        ("http://me:secret@host/v1\r", r"got '\\r' as its character 25"),
-        ("http://host/ v1", "got ' ' as its character 13"),
-        ("http://h\udcffost/v1", r"got '\\udcff' as its character 9"),
+        ("http://host\nx", r"--base-url: expected a URL .* got '\\n' at position 12; remove it"),
+        ("http://me:secret@host/v1\r", r"got '\\r' at position 25"),
+        ("http://host/ v1", "got ' ' at position 13"),
+        ("http://h\udcffost/v1", r"got '\\udcff' at position 9"),
         ("http://[::1", "expected a URL such as"),
         ("http://host:port/v1", "expected a URL such as"),
         ("http://host:99999/v1", "expected a URL such as"),
@@ -249,7 +251,7 @@ def test_unreachable_endpoint_error_names_address(endpoint):
         EndpointPredictor.load("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
         EndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
-    with pytest.raises(ValueError, match="expected at least 1 request at a time"):
+    with pytest.raises(ValueError, match="expected at least 1 concurrent request"):
         load(endpoint, concurrency=0)
 
 
@@ -293,7 +295,7 @@ def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     asked = [str(request.body["messages"]) for request in endpoint.requests]
     assert len(set(asked)) == 12 + 12, "the first question of the probe is the one that tells how to ask"
     assert len(asked) - len(set(asked)) <= 2, "at most what was under way is asked again"
-    spent = re.search(r"(\d+) requests? answered \((\d+) more kept from earlier runs\), .* out: \d\.\d{4}", err)
+    spent = re.search(r"(\d+) requests? answered \((\d+) more reused from earlier runs\), .* out: \d\.\d{4}", err)
     assert spent
     assert int(spent[1]) == len(endpoint.requests) - before
     assert int(spent[2]) >= 1 + 12

@@ -48,7 +48,7 @@ def test_load_template_renders_both_sentences_unchanged(tmp_path):
     assert (prompt.label_space, prompt.words, prompt.json_field) == (LABELS, DEFAULT_WORDS, None)
 
 
-def test_load_words_define_the_label_space(tmp_path):
+def test_prompt_words_define_label_space(tmp_path):
     prompt = PromptFile.load(write(tmp_path / "own.jinja", head=f"{TWO_WORDS}\njson: verdict"))
     assert (prompt.label_space, prompt.words, prompt.json_field) == (TWO_WAY, WORDS, "verdict")
     plain = PromptFile.load(
@@ -62,10 +62,10 @@ def test_load_words_define_the_label_space(tmp_path):
     [
         (None, "{{ premise }}", "expected a template with premise and hypothesis, got premise"),
         (None, BODY + "{{ claim }}", "got claim, hypothesis, premise"),
-        (None, BODY + "{% if %}", "expected a Jinja template after a YAML head"),
-        (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after a YAML head"),
-        (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after a YAML head, got division by zero"),
-        (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after a YAML head"),
+        (None, BODY + "{% if %}", "expected a Jinja template after YAML front matter"),
+        (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after YAML front matter"),
+        (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after YAML front matter, got division by zero"),
+        (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after YAML front matter"),
         ("answer: yes", BODY, "expected a head with words, json, system"),
         ("words: {entailment: yes}", BODY, "expected words for each of entailment, neutral, contradiction"),
         ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),
@@ -80,7 +80,7 @@ def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
 
 
 def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
-    with pytest.raises(PromptError, match="--num-fewshot: expected none with --prompt, got 3"):
+    with pytest.raises(PromptError, match="--num-fewshot: expected no few-shot examples with --prompt, got 3"):
         choose_prompt(write(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a template, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
@@ -208,7 +208,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
 
 
 @pytest.mark.usefixtures("_llm")
-def test_command_with_several_prompts_prints_the_spread(endpoint, tmp_path):
+def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
     asked = [

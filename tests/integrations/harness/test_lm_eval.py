@@ -43,7 +43,7 @@ def test_lm_eval_scores_equal_unbag(tmp_path, monkeypatch):
         found = theirs[f"unbag_{ours.set}"]
         expected = {
             quantity.name: estimate.value
-            for quantity, estimate in challenge_sets.get_challenge_set(ours.set).list_measurements(
+            for quantity, estimate in challenge_sets.get_challenge_set(ours.set).list_metric_values(
                 ours.scores, "harness"
             )
         }

@@ -68,8 +68,8 @@ def test_subject_without_mistakes_features_mistake_of_other_model():
 def test_all_models_are_shown_on_same_pair():
     other = [_pair(0, "neutral"), _pair(1, "neutral")]
     [pair] = select_featured_pairs(_gathered(("plain", {"m": [_pair(0, "entailment")], "other": other}))).values()
-    assert {name: each.answer for name, each in pair.answers.items()} == {"m": "entailment", "other": "neutral"}
-    assert {each.id for each in pair.answers.values()} == {"r0"}
+    assert {name: each.answer for name, each in pair.predictions.items()} == {"m": "entailment", "other": "neutral"}
+    assert {each.id for each in pair.predictions.values()} == {"r0"}
 
 
 def test_originally_correct_pairs_are_preferred():

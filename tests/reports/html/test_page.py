@@ -9,7 +9,7 @@ from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import LAST, SKILL
-from unbag.challenge_sets.papers.counterparts import list_published_scores
+from unbag.challenge_sets.papers.published_columns import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, FigureModel, FigurePoint, FigureSeries, ResultGroup, ScoredModel
@@ -70,21 +70,21 @@ def written(tmp_path):
 def test_models_on_same_rows_are_grouped_with_baselines_last(written):
     first = written(_plain("lexical", 0.6), _plain("org/a", 0.8))
     second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
-    gathered = load_report_data([first, second])
-    assert [model.name for model in gathered.models] == ["org/a", "org/b", "org/c", "lexical"]
-    assert [[each.model.name for each in group.scored] for group in gathered.groups] == [
+    report_data = load_report_data([first, second])
+    assert [model.name for model in report_data.models] == ["org/a", "org/b", "org/c", "lexical"]
+    assert [[each.model.name for each in group.scored] for group in report_data.groups] == [
         ["org/a", "org/b", "lexical"],
         ["org/c"],
     ]
-    assert [group.title for group in gathered.groups] == ["snli test", "snli test (2)"]
+    assert [group.title for group in report_data.groups] == ["snli test", "snli test (2)"]
 
 
 def test_model_in_two_folders_counts_once(written):
     once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
     other = _plain("org/a", 0.6, head="residual")
-    gathered = load_report_data([written(once), written(again, other)])
-    assert [model.name for model in gathered.models] == ["org/a", "org/a (2)"]
-    [group] = gathered.groups
+    report_data = load_report_data([written(once), written(again, other)])
+    assert [model.name for model in report_data.models] == ["org/a", "org/a (2)"]
+    [group] = report_data.groups
     assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
 
 
@@ -103,12 +103,12 @@ def test_folder_without_results_is_rejected(tmp_path, written):
 
 
 def test_profile_contains_skill_score_of_every_model(written):
-    gathered = load_report_data([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
-    stand = profile.compute_standings(gathered)
-    drawn = page.build_skill_figure(stand, gathered)
+    report_data = load_report_data([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
+    stand = profile.compute_verdicts_by_group(report_data)
+    drawn = page.build_skill_figure(stand, report_data)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
     assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
-    assert page.format_lead(gathered, stand) == "No challenge set was evaluated."
+    assert page.format_lead(report_data, stand) == "No challenge set was evaluated."
 
 
 def test_prompt_table_contains_mean_deviation_and_extremes(written):
@@ -122,12 +122,12 @@ def test_prompt_table_contains_mean_deviation_and_extremes(written):
 
 
 def test_published_scores_have_model_names(written):
-    gathered = load_report_data([written(_plain("org/a", 0.8))])
-    [drawn] = iter_paper_figures(gathered.groups[0], challenge_sets.get_challenge_set("plain"))
+    report_data = load_report_data([written(_plain("org/a", 0.8))])
+    [drawn] = iter_paper_figures(report_data.groups[0], challenge_sets.get_challenge_set("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
     assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.build_point_estimate(0.5301))
-    assert drawn.places[:2] == ["org/a", "InferSent, MultiNLI"]
+    assert drawn.positions[:2] == ["org/a", "InferSent, MultiNLI"]
 
 
 def _on_breaking_nli(**config):
@@ -149,9 +149,9 @@ def test_published_scores_are_hollow_unless_comparable():
     assert len(drawn_from) == len(hollow) == 11
 
 
-def test_annotators_on_a_rebuilt_set_are_hollow():
+def test_annotators_on_rebuilt_set_are_hollow():
     found = challenge_sets.get_challenge_set("soswap_addamod").list_quantities_with_role("beside_papers")[0]
-    people = [one for one in list_published_scores(found.counterparts, "snli validation") if one.model == "Human"]
+    people = [one for one in list_published_scores(found.published_columns, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
@@ -159,8 +159,8 @@ def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written):
     results.write_results(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
-    gathered = load_report_data([tmp_path, written(_plain("org/a", 0.8))])
-    assert [each.set for each in gathered.skipped] == ["sicck"]
+    report_data = load_report_data([tmp_path, written(_plain("org/a", 0.8))])
+    assert [each.set for each in report_data.skipped] == ["sicck"]
 
 
 def test_figure_table_has_row_per_place():
@@ -255,7 +255,8 @@ def test_models_and_references_have_distinct_styles():
     models = ["a", "b", "c", "d", "e", "f"]
     looks = {charts.choose_style(FigureSeries(name, ()), models) for name in models}
     looks |= {
-        charts.choose_style(FigureSeries("people", (), is_reference=True, number=number), models) for number in (0, 1)
+        charts.choose_style(FigureSeries("people", (), is_reference=True, reference_index=number), models)
+        for number in (0, 1)
     }
     for part in range(3):  # color, shape and dash distinguish the models separately
         assert len({charts.choose_style(FigureSeries(name, ()), models)[part] for name in models}) == len(models)

@@ -61,11 +61,11 @@ def _weights(path: Path) -> Any:
 
 
 PARSERS: dict[str, tuple[str, Parse]] = {
-    "rows.csv": ("pairs.csv", lambda path: list(open_data(path).examples())),
-    "rows.tsv": ("pairs.tsv", lambda path: list(open_data(path).examples())),
-    "rows.jsonl": ("pairs.jsonl", lambda path: list(open_data(path).examples())),
-    "rows.parquet": ("pairs.parquet", lambda path: list(open_data(path).examples())),
-    "rows.csv.gz": ("pairs.csv.gz", lambda path: list(open_data(path).examples())),
+    "rows.csv": ("pairs.csv", lambda path: list(open_data(path).iter_examples())),
+    "rows.tsv": ("pairs.tsv", lambda path: list(open_data(path).iter_examples())),
+    "rows.jsonl": ("pairs.jsonl", lambda path: list(open_data(path).iter_examples())),
+    "rows.parquet": ("pairs.parquet", lambda path: list(open_data(path).iter_examples())),
+    "rows.csv.gz": ("pairs.csv.gz", lambda path: list(open_data(path).iter_examples())),
     "predictions.csv": ("answers.csv", lambda path: read_prediction_file(path, _IDS)),
     "predictions.jsonl": ("answers.jsonl", lambda path: read_prediction_file(path, _IDS)),
     "vectors.txt": ("words.txt", read_word_vectors),

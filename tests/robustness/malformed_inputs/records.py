@@ -221,8 +221,8 @@ def trainings(ground: Path) -> Any:
     record = json.loads((ground / "trained/training.json").read_text())
     code = (
         "from pathlib import Path\nfrom unbag.hub.model import build_checkpoint_publication\n"
-        "from unbag.challenge_sets.results import explain_damaged_records\n"
-        "with explain_damaged_records(Path('trained')):\n"
+        "from unbag.challenge_sets.results import convert_record_errors\n"
+        "with convert_record_errors(Path('trained')):\n"
         "    build_checkpoint_publication(Path('trained'), 'org/name', base_license='mit')"
     )
 

@@ -302,15 +302,17 @@ def _sampled(recipe: LexicalRecipe, sources: Sequence[PairSource]) -> Iterator[E
     """Iterate over all training pairs, or over a random sample that depends on the seed and their ids."""
     if recipe.max_train_pairs is None:
         for source in sources:
-            yield from source.examples()
+            yield from source.iter_examples()
         return
     # The sample consists of the pairs with the smallest random keys, so it does not depend on the order of the pairs.
-    keys = np.array([_sampling_key(recipe, example) for source in sources for example in source.examples()], np.uint64)
+    keys = np.array(
+        [_sampling_key(recipe, example) for source in sources for example in source.iter_examples()], np.uint64
+    )
     if recipe.max_train_pairs > len(keys):
         raise ValueError(f"max_train_pairs: expected at most {len(keys):,} pairs, got {recipe.max_train_pairs:,}")
     last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
-        yield from (example for example in source.examples() if _sampling_key(recipe, example) <= last)
+        yield from (example for example in source.iter_examples() if _sampling_key(recipe, example) <= last)
 
 
 def _sampling_key(recipe: LexicalRecipe, example: Example) -> np.uint64:

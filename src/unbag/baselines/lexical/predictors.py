@@ -69,7 +69,7 @@ class MajorityPredictor:
     def __init__(self, recipe: LexicalRecipe) -> None:
         sources = open_training_sources(recipe)
         # `label_id` rejects not_entailment, which is not a label of this model.
-        ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.examples())
+        ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.iter_examples())
         counts = {label: ids[labels.get_label_id(label)] for label in labels.LABELS}
         total = ids.total()
         self._shares = np.array([counts[label] / total for label in labels.LABELS], dtype=np.float32)

@@ -216,7 +216,7 @@ def _inside_projection(determiner: Determiner, *, first: bool) -> Projection:
 
 @cache
 def _projected_relation(kind: DeterminerKind, number: int, first: bool, relation: Relation) -> Relation:
-    """Compute the relation of two sentences that differ in X (`find_child`) or in Y.
+    """Compute the relation of two sentences that differ in X (`first`) or in Y.
 
     As in MacCartney & Manning, X and X' are not empty. The shared set of both sentences is neither empty nor the whole
     universe.

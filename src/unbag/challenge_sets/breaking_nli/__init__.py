@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.scoring.bootstrap import Estimate
@@ -26,23 +26,23 @@ SET: Final = ChallengeSet(
     title="Breaking NLI",
     question="Is the model right when one word is replaced: sofa for couch, seven for five?",
     paper="Glockner et al. 2018, https://aclanthology.org/P18-2103",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. One word differs between the sentences, and shuffling keeps that word: "
-        "the control measures how much of the set is knowledge of word pairs."
+        "The gold label of the pair in the original order. Shuffling keeps the word that differs between the "
+        "sentences, so the control measures knowledge of word pairs."
     ),
     metrics=("category_accuracy",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.breaking_nli.breaking_nli:BreakingNli",
     columns=("category",),
-    more_columns=("similarity", "pair_frequency", "annotator_labels", "premise"),
+    optional_columns=("similarity", "pair_frequency", "annotator_labels", "premise"),
     quantities=(
         Quantity(
             "accuracy",
             "accuracy",
             "accuracy",
             roles=build_roles("quoted", "compared", "beside_papers", "harness"),
-            counterparts=(Counterpart(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),),
+            published_columns=(PublishedColumn(_PAPER, "3", "Breaking NLI", OFFICIAL, same_rows=True),),
         ),
         *(_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
     ),

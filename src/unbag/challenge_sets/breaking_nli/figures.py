@@ -14,7 +14,7 @@ from unbag.challenge_sets.views.figures import (
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (
@@ -63,7 +63,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
         group,
         lambda scores: ((_times(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
         title="Contradictions by frequency in the training data",
-        about="Accuracy by the number of contradicting training pairs that have both words, one in each sentence.",
+        about="Accuracy by the number of contradicting training pairs that contain both words, one in each sentence.",
         x="training pairs",
         y="accuracy",
         kind="dots",

@@ -13,7 +13,7 @@ from unbag.scoring.skill import PredictionCredits
 
 
 def compute_breaking_nli_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the category accuracy. Examples that share a premise are resampled together.
 
@@ -24,15 +24,17 @@ def compute_breaking_nli_scores(
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
-    votes = [[int(answers.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
-    tied = _tied(answers)
+    votes = [
+        [int(predictions.label_positions[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())
+    ]
+    tied = _tied(predictions)
     scores = category_accuracy(
-        np.where(tied, NO_ANSWER, answers.predicted),
-        answers.gold(columns["label"]),
+        np.where(tied, NO_ANSWER, predictions.predicted),
+        predictions.to_label_positions(columns["label"]),
         columns["category"],
         similarity=_of_contradictions(columns, "similarity"),
         pair_frequency=_of_contradictions(columns, "pair_frequency"),
@@ -40,25 +42,25 @@ def compute_breaking_nli_scores(
         premise=columns.get("premise"),
         resamples=resamples,
     )
-    return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}
+    return {**scores, "labels": list(predictions.label_space), "unanswered": int(tied.sum())}
 
 
-def compute_breaking_nli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_breaking_nli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction.
 
     Pairs that share a premise are resampled together.
     """
-    gold = answers.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
-        (answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold)))
+        (predictions.predicted == gold) & ~_tied(predictions), gold, columns.get("premise", range(len(gold)))
     )
 
 
-def _tied(answers: SetPredictions) -> NDArray[np.bool_]:
+def _tied(predictions: SetPredictions) -> NDArray[np.bool_]:
     """Find the rows where several labels share the highest probability, shape (n,)."""
     # Exact equality is intended: it detects predictors that give the same value to several labels, not near ties.
-    best = answers.probabilities.max(axis=1, keepdims=True)
-    tied: NDArray[np.bool_] = (answers.probabilities == best).sum(axis=1) > 1
+    best = predictions.probabilities.max(axis=1, keepdims=True)
+    tied: NDArray[np.bool_] = (predictions.probabilities == best).sum(axis=1) > 1
     return tied
 
 

@@ -1,9 +1,9 @@
-"""CS_λ: pairs whose words point to a wrong label."""
+"""CS_λ: pairs with misleading lexical cues."""
 
 from typing import Final
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, Role, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 
 _PAPER: Final = "Nie et al. 2019"
 
@@ -15,7 +15,7 @@ def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
         f"accuracy, CS_{threshold:g}",
         f"subsets.lambda={threshold:g}.accuracy",
         roles=build_roles("quoted", "harness", *more_roles),
-        counterparts=(Counterpart(_PAPER, "5", f"CS_{threshold:g}"),),
+        published_columns=(PublishedColumn(_PAPER, "5", f"CS_{threshold:g}"),),
     )
 
 
@@ -24,23 +24,23 @@ SET: Final = ChallengeSet(
     title="CS_λ",
     question="Is the model right where the words point to a wrong label?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. The words of these pairs point to another label. Accuracy without word "
-        "order therefore shows knowledge of words that the lexical model lacks."
+        "The gold label of the pair in the original order. The words of these pairs suggest a different label. "
+        "Accuracy without word order therefore shows lexical knowledge that the lexical model lacks."
     ),
     metrics=("compositionality_sensitivity",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.cs_lambda.cs_lambda:CsLambda",
     columns=("lms",),
-    more_columns=("annotator_labels",),
+    optional_columns=("annotator_labels",),
     quantities=(
         Quantity(
             "accuracy",
             "accuracy, all",
             "subsets.lambda=0.accuracy",
             roles=build_roles("quoted", "compared", "harness"),
-            counterparts=(Counterpart(_PAPER, "5", "whole"),),
+            published_columns=(PublishedColumn(_PAPER, "5", "whole"),),
         ),
         _accuracy(0.5),
         _accuracy(0.6),

@@ -1,4 +1,4 @@
-"""Selection of CS_λ examples: pairs whose words point most strongly to a wrong label."""
+"""Selection of CS_λ examples: pairs with the most misleading lexical cues."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -26,18 +26,18 @@ MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     lms = read_numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
         for index in select_top_rows(np.flatnonzero(wanted), lms):
             yield _example(pairs, kind, index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs of the subset CS_0.7."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.flatnonzero(read_numbers(rows, "lms").astype(np.float64) >= MISLED)):
         yield _example(pairs, "words mislead", index)
 

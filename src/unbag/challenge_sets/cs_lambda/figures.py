@@ -9,7 +9,7 @@ from unbag.scoring.bootstrap import Estimate
 _REFERENCES: Final = {"human": "one annotator", "majority": "best constant"}
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy, its drop, the best constant prediction and the human accuracy for each λ."""
     for subset in scores["subsets"]:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
@@ -26,7 +26,10 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
     scores = group.scored[0].result.scores
     references = [
         FigureSeries(
-            name, tuple(FigurePoint(*point) for point in _points(key)(scores)), is_reference=True, number=number
+            name,
+            tuple(FigurePoint(*point) for point in _points(key)(scores)),
+            is_reference=True,
+            reference_index=number,
         )
         for number, (key, name) in enumerate(_REFERENCES.items())
         if key in scores["subsets"][0]

@@ -15,34 +15,34 @@ MISLED: Final = 0.7
 
 
 def compute_cs_lambda_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
     annotations = columns.get("annotator_labels", ())
-    votes = [[int(answers.label_positions[vote]) for vote in labels] for labels in annotations]
+    votes = [[int(predictions.label_positions[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
-        answers.predicted,
-        answers.gold(columns["label"]),
+        predictions.predicted,
+        predictions.to_label_positions(columns["label"]),
         columns["lms"],
         annotator_labels=votes if any(votes) else None,
-        n_labels=len(answers.label_space),
+        n_labels=len(predictions.label_space),
         resamples=resamples,
     )
-    return {**scores, "labels": list(answers.label_space)}
+    return {**scores, "labels": list(predictions.label_space)}
 
 
-def compute_cs_lambda_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_cs_lambda_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction. Only pairs of CS_0.7, the paper's λ, count."""
-    gold = answers.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
-        answers.predicted == gold, gold, range(len(gold)), counts=select_cs_lambda_decisive_rows(columns)
+        predictions.predicted == gold, gold, range(len(gold)), is_counted=select_cs_lambda_decisive_rows(columns)
     )
 
 

@@ -51,8 +51,9 @@ def summarize_result(result: Result) -> str:
     accuracy, majority = hardest["accuracy"], hardest["majority"]
     label = result.scores["labels"][hardest["majority_label"]]
     return (
-        f"where words mislead (λ = {hardest['lambda']:g}), correct on {format_share(accuracy)} of {accuracy.n:,} pairs "
-        f"(always {label}: {format_points(majority.value)} %); from all pairs to these, "
+        f"with misleading lexical cues (λ = {hardest['lambda']:g}), correct on {format_share(accuracy)} of "
+        f"{accuracy.n:,} pairs "
+        f"(always {label}: {format_points(majority.value)} %); compared with all pairs, "
         f"{describe_change(hardest['drop'])}."
     )
 

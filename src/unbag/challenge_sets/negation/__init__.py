@@ -1,4 +1,4 @@
-"""Negation: premises with the same words and the same negations, of which one entails the hypothesis."""
+"""Negation: two premises with the same words and negations, one of which entails the hypothesis."""
 
 from typing import Final
 
@@ -21,11 +21,11 @@ OPERATIONS: Final = (
 SET: Final = ChallengeSet(
     name="negation",
     title="Negation",
-    question="Does it see what a negation applies to?",
+    question="Does it recognise what a negation applies to?",
     paper="unbag, with the mirrors of Gardner et al. 2020, https://arxiv.org/abs/2004.02709",
     shuffled=(
-        "The gold label of the row in order. Both premises of a mirror have the same words, so without order no word "
-        "says which of them entails the hypothesis."
+        "The gold label of the row in the original order. Both premises of a mirror have the same words, so "
+        "without word order, no word shows which premise entails the hypothesis."
     ),
     metrics=("negation_consistency",),
     package=__name__,

@@ -28,9 +28,9 @@ MARKS: Final[Mapping[str, str]] = {"moved": "negation"}
 _NEGATION: Final = re.compile(r"\b(?:not|no|none|false|untrue|at most)\b", re.IGNORECASE)
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most confident wrong predictions for each operation."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     sources = read_column(rows, "source_id").to_pylist()
     for operation in dict.fromkeys(operations.tolist()):
@@ -39,9 +39,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs with the label not entailment."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     labels = read_numbers(rows, "label")
     for index in pairs.select_shortest(np.flatnonzero(labels == get_gold_id(NOT_ENTAILMENT))):
         yield _example(pairs, pairs.get_row(index)["operation"], index)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from unbag.challenge_sets.negation import SET
 from unbag.challenge_sets.negation.table import list_operation_scores
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -15,9 +15,9 @@ _MEANINGS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of the set and the accuracy for each operation."""
-    yield from iter_measures(SET, _MEANINGS, scores)
+    yield from iter_metrics(SET, _MEANINGS, scores)
     for part in list_operation_scores(scores):
         yield (
             f"accuracy, {part['operation']}",
@@ -42,7 +42,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points("false_entailment_rate"),
             title="False entailments by operation",
-            about="Share of not-entailed pairs that are called entailed. Lower is better.",
+            about="Share of not-entailed pairs that are predicted as entailment. Lower is better.",
             x="operation",
             y="false-entailment rate",
             kind="dots",

@@ -12,13 +12,13 @@ from unbag.scoring.skill import PredictionCredits
 
 
 def compute_negation_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the negation consistency. Predictions of neutral and contradiction count as not entailed.
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. A mirror then counts with those of its rows that are there.
     """
@@ -26,7 +26,7 @@ def compute_negation_scores(
         return {}
     return dict(
         negation_consistency(
-            answers.for_gold(TWO_WAY).predicted,
+            predictions.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["mirror"],
@@ -36,11 +36,11 @@ def compute_negation_scores(
     )
 
 
-def compute_negation_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_negation_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction.
 
     Rows from the same source are resampled together.
     """
     gold = np.asarray(columns["label"])
-    right = answers.for_gold(TWO_WAY).predicted == gold
+    right = predictions.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(right, gold, columns["source_id"], names=TWO_WAY)

@@ -1,4 +1,4 @@
-"""Published figures of the papers: every table of numbers as printed, with its source. They are never recomputed.
+"""Published results of the papers: every table as printed, with the source. The values are never recomputed.
 
 There is one file per paper. The `rows` of a table begin with cells that identify the measurement (`keys`), followed by
 the numbers (`values`), None where the paper has a dash. The files quote numbers only; the descriptions are ours.

@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 _PAPER: Final = "Sinha et al. 2021"
@@ -12,14 +12,14 @@ _SIDES: Final = ("premise", "hypothesis")
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> Quantity:
     """Build a quantity of section 4 of the paper, with its column in Tables 2 and 3; "" for no column."""
-    counterparts = (Counterpart(_PAPER, "2", theirs), Counterpart(_PAPER, "3", theirs, "ocnli validation"))
+    published_columns = (PublishedColumn(_PAPER, "2", theirs), PublishedColumn(_PAPER, "3", theirs, "ocnli validation"))
     return Quantity(
         name,
         label,
         name,
         higher_is_better,
         build_roles("quoted", "harness", *more_roles),
-        counterparts if theirs else (),
+        published_columns if theirs else (),
     )
 
 
@@ -28,10 +28,11 @@ SET: Final = ChallengeSet(
     title="Permuted",
     question="Does the label survive when no word keeps its place?",
     paper="Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The set has no shuffled control, since its rows are permuted. The credit of an example is its prediction in "
-        "order minus the share of its permutations that get the same label. A model that ignores word order has 0."
+        "The set has no shuffled control, since its rows are permuted. The credit of an example is 1 if it is "
+        "correct in the original order, minus the share of permutations with the same label. A model that ignores "
+        "word order has 0."
     ),
     has_shuffled_control=False,
     metrics=(
@@ -41,7 +42,7 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.permuted.permuted:Permuted",
     columns=("source_id", "permutation"),
-    more_columns=(
+    optional_columns=(
         *(f"{side}_words" for side in _SIDES),
         *(f"{side}_bleu_{n}" for side in _SIDES for n in (2, 3, 4)),
         *(f"{side}_minitree" for side in _SIDES),

@@ -1,4 +1,4 @@
-"""Selection of permuted examples: permutations that the model accepts or refuses."""
+"""Selection of permuted examples: permutations that the model accepts or rejects."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from unbag.challenge_sets.views.examples import (
     ExampleLine,
     PredictedPairs,
     ReportExample,
-    mark_unmoved_runs,
+    mark_unchanged_sequences,
     round_probability,
     select_top_rows,
 )
@@ -31,11 +31,11 @@ MARKS: Final[Mapping[str, str]] = {"together": "words that are still adjacent"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select example pairs. Each is shown with one of its permutations."""
-    orders = _Orders(rows, answers)
+    orders = _Orders(rows, predictions)
     pairs, share = orders.pairs, orders.accepted
-    gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
+    gold = predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
     confidence = round_probability(orders.mean(gold))
     correct = pairs.right[orders.original_of]
     kinds = (
@@ -50,9 +50,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
             yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs. Each is shown with its first permutation."""
-    orders = _Orders(rows, answers)
+    orders = _Orders(rows, predictions)
     for index in orders.pairs.select_shortest(orders.original_of):
         source = int(orders.source[index])
         yield orders.example("permuted", source, int(orders.permutations_of(source)[0]))
@@ -61,8 +61,8 @@ def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 class _Orders:
     """The original pairs, numbered by first occurrence, and the permutations of each."""
 
-    def __init__(self, rows: Any, answers: SetPredictions) -> None:
-        self.pairs = PredictedPairs(rows, answers)
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
+        self.pairs = PredictedPairs(rows, predictions)
         self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
         is_original = read_numbers(rows, "permutation") == ORIGINAL
         originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
@@ -90,7 +90,9 @@ class _Orders:
         lines = [ExampleLine(name, first[name]) for name in ("premise", "hypothesis")]
         for name in ("premise", "hypothesis"):
             if row[name] != first[name]:
-                lines.append(ExampleLine(f"{name} permuted", row[name], mark_unmoved_runs(first[name], row[name])))
+                lines.append(
+                    ExampleLine(f"{name} permuted", row[name], mark_unchanged_sequences(first[name], row[name]))
+                )
         note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} permutations accepted"
         before = self.pairs.get_prediction(original, "in order")
         return self.pairs.build_example(kind, index, lines, note, before=before, where="permuted", has_order=False)

@@ -25,7 +25,7 @@ _BINS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of Permutation Acceptance, and over Ω_max and P^c at higher confidence thresholds."""
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
@@ -42,8 +42,9 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
         group,
         lambda scores: ((x, build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())),
         title="The Ω_x curve",
-        about="Share of examples where more than a share x of the permutations get the gold label. The curve of a "
-        "model that uses word order falls early. The curve of a bag of words is constant at its accuracy.",
+        about="Share of examples for which more than a share x of the permutations get the gold label. For a model "
+        "that uses word order, the curve falls early. For a bag of words, the curve is constant at the "
+        "accuracy.",
         x="x, share of permutations accepted",
         y="Ω_x, share of examples",
         kind="curve",

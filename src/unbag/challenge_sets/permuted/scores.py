@@ -13,41 +13,41 @@ from unbag.scoring.validation import encode_names
 
 
 def compute_permuted_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute Permutation Acceptance, overall and by BLEU, length and mini-tree ratio.
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only examples with all of their permutations then count.
     """
     if partial:
-        columns, answers = select_rows(_has_all_permutations(columns), columns, answers)
+        columns, predictions = select_rows(_has_all_permutations(columns), columns, predictions)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
     sources, _ = encode_names(columns["source_id"])  # in order of occurrence, which fixes the bootstrap resamples
     return dict(
         permutation_acceptance(
-            answers.predicted,
-            answers.gold(columns["label"]),
+            predictions.predicted,
+            predictions.to_label_positions(columns["label"]),
             sources,
             columns["permutation"],
-            probabilities=answers.probabilities if answers.has_probabilities else None,
+            probabilities=predictions.probabilities if predictions.has_probabilities else None,
             bleu=_mean_of_sides(columns, "bleu_2"),
             bleu_3=_mean_of_sides(columns, "bleu_3"),
             bleu_4=_mean_of_sides(columns, "bleu_4"),
             minitree=_minitree_ratio(columns, sources),
             lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
-            n_labels=len(answers.label_space),
+            n_labels=len(predictions.label_space),
             curve=True,
             resamples=resamples,
         )
     )
 
 
-def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_permuted_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: how often a correct prediction is lost when the words are permuted.
 
     The credit is 1 for a correct prediction in order, minus the share of accepted permutations. A bag of words and a
@@ -55,16 +55,16 @@ def compute_permuted_credits(columns: Columns, answers: SetPredictions) -> Predi
     and guesses on permutations, which gives 1 - 1/m with m labels. The paper's 1 - P^c is no such scale: it does not
     reward correct predictions in order, so random guessing is at its top.
     """
-    gold = answers.gold(columns["label"])
-    right = answers.predicted == gold
+    gold = predictions.to_label_positions(columns["label"])
+    right = predictions.predicted == gold
     source, names = encode_names(columns["source_id"])
     is_original = np.asarray(columns["permutation"]) == ORIGINAL
     orders = np.bincount(source[~is_original], minlength=len(names))
     accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(names)) / orders
     original_source = source[is_original]
-    perfect = 1 - 1 / len(answers.label_space)
+    perfect = 1 - 1 / len(predictions.label_space)
     credit = right[is_original] - accepted[original_source]
-    return PredictionCredits(credit, gold[is_original], original_source, guess=0.0, perfect=perfect)
+    return PredictionCredits(credit, gold[is_original], original_source, chance_credit=0.0, perfect_credit=perfect)
 
 
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:

@@ -1,4 +1,4 @@
-"""AddAmod: an adjective on one noun in the premise and on another in the hypothesis (Nie et al. 2019, section 3.1).
+"""AddAmod: an adjective modifies one noun in the premise and another in the hypothesis (Nie et al. 2019, section 3.1).
 
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.".
 Neither sentence entails the other, and neither contradicts the other, so the label is neutral.
@@ -98,7 +98,7 @@ COLLOCATION: Final = 64.0
 _MAX_CACHED_PAIRS: Final = 100_000  # pairs of nouns whose shared adjectives are cached: some MB
 
 
-class Addition(NamedTuple):
+class AddAmodPair(NamedTuple):
     """A pair whose sentences differ in the position of one adjective.
 
     Attributes:
@@ -147,7 +147,7 @@ class AdjectiveCounts:
                 self._modified[noun] += 1
                 self._total += 1
 
-    def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
+    def find_shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
         """Look up the adjectives that occur at least `min_count` times with each of two nouns.
 
         Returns:
@@ -167,7 +167,7 @@ class AdjectiveCounts:
         """Check whether an adjective names a property: it has a rank in adjective order, or is often a predicate."""
         return get_adjective_rank(adjective) is not None or self._predicates[adjective] >= min_count
 
-    def association(self, adjective: str, noun: str) -> float:
+    def compute_association(self, adjective: str, noun: str) -> float:
         """Compute the ratio of observed to expected count of an adjective with a noun, 2 to the power of their PMI.
 
         c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns. The ratio is 0 if c(a, n) is 0.
@@ -194,7 +194,7 @@ def _modifies(parse: Parse, i: int) -> bool:
     return parse.lower_words[i] not in _OF_COLOURS or get_adjective_rank(following) != COLOUR
 
 
-def addamod(
+def build_addamod_pair(
     parse: Parse,
     adjectives: AdjectiveCounts,
     *,
@@ -202,7 +202,7 @@ def addamod(
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
     written: bool = False,
-) -> Addition | AddAmodExclusion:
+) -> AddAmodPair | AddAmodExclusion:
     """Build a pair by adding an adjective to one noun in the premise and to another noun in the hypothesis.
 
     A random draw selects a start among all pairs of nouns. The operator takes the first pair from there, in cyclic
@@ -237,7 +237,7 @@ def addamod(
     # The reported reason is the last condition that some pair of nouns reached.
     reason = AddAmodExclusion.NOT_SHARED
     for one, other in pairs:
-        shared = adjectives.shared(_lemma(parse, one), _lemma(parse, other), min_count)
+        shared = adjectives.find_shared(_lemma(parse, one), _lemma(parse, other), min_count)
         shared = {a: n for a, n in shared.items() if a not in present and are_in_half(words, [a])}
         if written:
             shared = {a: n for a, n in shared.items() if get_adjective_rank(a) not in (None, OPINION)}
@@ -260,7 +260,7 @@ def addamod(
     adjective = _weighted(fit, weight)
     sides = [(_text(_insert(parse, adjective, noun)), noun) for noun in (one, other)]
     (premise, noun), (hypothesis, other_noun) = sides if direction % 2 else sides[::-1]
-    return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
+    return AddAmodPair(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
 
 def _lemma(parse: Parse, noun: "_Noun") -> str:
@@ -276,7 +276,7 @@ def _is_free(
     nouns = [_lemma(parse, noun) for noun in (one, other)]
     if get_adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
         return False
-    return all(adjectives.association(adjective, noun) < COLLOCATION for noun in nouns)
+    return all(adjectives.compute_association(adjective, noun) < COLLOCATION for noun in nouns)
 
 
 class _Noun(NamedTuple):

@@ -1,4 +1,4 @@
-"""Arguments of a parsed sentence (subject, object, number) that may be exchanged for those of another sentence.
+"""Arguments of a parsed sentence (subject, object, number) that can be exchanged with another sentence's arguments.
 
 An argument is a plain noun phrase: determiner or number, adjectives, compound, noun. A claim's argument is replaced as
 a whole by a donor's, which stands in the claim as it stands in its own sentence. Both nouns have the same grammatical
@@ -73,7 +73,7 @@ _FUNCTION_WORDS: Final = frozenset(
     before after beside besides between during across upon above below toward towards within without about i you we us
     my your our me himself herself itself themselves s""".split()
 )
-"""Words that say nothing of what a sentence is about; all others are content words."""
+"""Function words; all other words are content words."""
 
 _SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / child kid / baby infant newborn
     / mother mom mommy mum / father dad daddy / bicycle bike / bicyclist cyclist biker / street road avenue / sidewalk
@@ -86,7 +86,7 @@ _SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / c
     grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake
     / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice
     / read study"""
-"""Words of which one may say what the other does in the same scene; `/` is between the sets."""
+"""Words that may denote the same thing in one scene; `/` separates the sets."""
 
 _ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / son > boy man / daughter > girl woman
     / father dad husband grandfather grandpa uncle groom boyfriend king > man guy / boyfriend > boy
@@ -110,9 +110,9 @@ GENERIC: Final = frozenset(
     view surface side front back top bottom end edge middle center day night time sun sky light weather picture photo
     photograph image camera way direction part piece kind type set row line circle position distance surroundings
     environment location setting spot world city town street road sidewalk pavement water park field grass
-    dirt""".split()
+    dirt damn""".split()
 )
-"""Nouns that name almost anyone, anything or any place: a sentence may say the same without the word."""
+"""Nouns that apply to almost any person, thing or place: a sentence may have the same meaning without the noun."""
 
 _MAN: Final = frozenset("man guy gentleman dude fellow father dad husband grandfather groom king boyfriend".split())
 _WOMAN: Final = frozenset("woman lady mother mom wife grandmother bride queen girlfriend".split())
@@ -140,7 +140,7 @@ _ALIKE: Final = (
     frozenset("fisherman sailor".split()),
     frozenset("skateboarder skater skier snowboarder surfer swimmer diver".split()),
 )
-"""Roles that one person may well have at once."""
+"""Roles that one person may have at the same time."""
 
 PERSON: Final = "person"
 ANIMAL: Final = "animal"
@@ -170,12 +170,12 @@ _KINDS: Final = {
 _INTERCHANGEABLE: Final = frozenset(
     {("wear", "clothes"), ("play", "instrument"), ("eat", "food"), ("drink", "drink"), ("drive", VEHICLE)}
 )
-"""Verbs that take any noun of a kind for their object, so that an exchange needs no attestation."""
+"""Verbs that take any noun of a class as object, so an exchange needs no attestation."""
 _SUBJECT_KINDS: Final = (PERSON, ANIMAL)  # what acts: of vehicles, a bicycle drives no more than an airplane
 _WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts shoe sock jean jeans clothe".split())
-"""Clothes that a person may be taken to wear though no sentence says so, unless an adjective tells which."""
+"""Clothes that most people wear, even if no sentence mentions them, unless an adjective specifies them."""
 _UNACTED: Final = frozenset("have be see contain hear observe watch".split())
-"""Verbs whose object may be true of the subject anyway (a car has wheels), or acts itself (watch a ball fly)."""
+"""Verbs whose object may hold for the subject anyway (a car has wheels), or is itself an agent (watch a ball fly)."""
 
 _NUMBERS: Final = {
     word: value
@@ -319,11 +319,11 @@ def is_generic(noun: str) -> bool:
     return stem_phrase(noun) in _stems_of(GENERIC)
 
 
-def is_counted_once(sentence: str, number: Argument) -> bool:
+def is_mentioned_once(sentence: str, number: Argument) -> bool:
     """Check whether a sentence mentions the counted noun only once. With "two men" and "a man", the total may be three.
 
     >>> two = Argument(ArgumentRole.NUMBER, "two", "man", "", True, range(1))
-    >>> is_counted_once("Two men ride.", two), is_counted_once("Two men ride, and a man walks.", two)
+    >>> is_mentioned_once("Two men ride.", two), is_mentioned_once("Two men ride, and a man walks.", two)
     (True, False)
     """
     tokens = [word.text.lower() for word in tokenize_words(sentence)]

@@ -1,4 +1,4 @@
-"""Data augmentation: pairs generated from training pairs, a fixed number per epoch and different ones in each epoch.
+"""Data augmentation: a fixed number of pairs per epoch, generated from training pairs and different in each epoch.
 
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", generated from the training set (section
 4.2, note 6). Each kind of pair has a generator. `sample_epoch` samples from a generator and determines the order.
@@ -29,11 +29,11 @@ from unbag.baselines.natlog.relations import Relation, to_three_way_label
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
-    Addition,
+    AddAmodPair,
     AdjectiveCounts,
-    addamod,
+    build_addamod_pair,
 )
-from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, LABELS_OF, SOSWAP, swap_within_half
+from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, LABEL_BY_KIND, SOSWAP, swap_within_half
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, is_official
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
@@ -71,7 +71,7 @@ class PairGenerator(Protocol):
         """Count the source sentences or pairs."""
         ...
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate candidate pairs for the given sources, or the reason why a source has none.
 
         Args:
@@ -116,7 +116,7 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
         key = rng.compute_key(seed, "augmentation", generator.kind, epoch, turn)
         order = np.argsort(rng.generate_numbers(key, np.arange(len(generator))), kind="stable").tolist()
         before, too_many = labels.total(), False
-        for number, result in zip(order, generator.make(order, int(key)), strict=True):
+        for number, result in zip(order, generator.generate(order, int(key)), strict=True):
             if isinstance(result, str):
                 counts[str(result)] += 1
                 continue
@@ -139,7 +139,7 @@ def _endless_groups(generator: PairGenerator, epoch: int, seed: int, counts: Cou
             if not too_many:
                 raise ValueError(
                     f"--augment: expected training data that yields pairs of the kind {generator.kind!r}, got "
-                    f"{len(generator):,} premises or pairs that yield none; omit this kind or use other data"
+                    f"{len(generator):,} unsuitable premises or pairs; omit this kind or use other data"
                 )
             # A full pass yielded only pairs of the over-represented label. More passes could not balance the labels.
             balanced = False
@@ -156,20 +156,20 @@ def _member_id(name: str, number: int, size: int) -> str:
     return f"{name}#{number}" if size > 1 else name
 
 
-def kind_of(source_id: str) -> str | None:
+def parse_pair_kind(source_id: str) -> str | None:
     """Parse the kind of a generated pair from its id. Return None for a pair of a corpus.
 
-    >>> kind_of("17#soswap#0.1"), kind_of("snli-train-17")
+    >>> parse_pair_kind("17#soswap#0.1"), parse_pair_kind("snli-train-17")
     ('soswap', None)
     """
     match = _ID.fullmatch(source_id)
     return match and match["kind"]
 
 
-def group_of(source_id: str) -> str | None:
+def parse_pair_group(source_id: str) -> str | None:
     """Parse the group of a generated pair from its id. Return None if the pair belongs to no group.
 
-    >>> group_of("17#negation#0.1#0"), group_of("17#soswap#0.1"), group_of("snli-train-17#1")
+    >>> parse_pair_group("17#negation#0.1#0"), parse_pair_group("17#soswap#0.1"), parse_pair_group("snli-train-17#1")
     ('17#negation#0.1', None, None)
     """
     match = _ID.fullmatch(source_id)
@@ -205,8 +205,8 @@ class SoswapAddamodPairs:
         Raises:
             ValueError: If the kind is unknown, or AddAmod is requested without `adjectives`.
         """
-        if kind not in LABELS_OF:
-            raise ValueError(f"kind: expected one of {', '.join(LABELS_OF)}, got {kind!r}")
+        if kind not in LABEL_BY_KIND:
+            raise ValueError(f"kind: expected one of {', '.join(LABEL_BY_KIND)}, got {kind!r}")
         if kind == ADDAMOD and adjectives is None:
             raise ValueError(
                 "adjectives: expected counts of adjectives for AddAmod, got None; pass adjectives=adjective_counts(…)"
@@ -220,7 +220,7 @@ class SoswapAddamodPairs:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one pair per premise. SOSwap is deterministic, and AddAmod draws an adjective with the seed."""
         parses = self._parser.parses(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
@@ -232,9 +232,11 @@ class SoswapAddamodPairs:
     def _pairs(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         if self.kind == SOSWAP:
             swap = swap_within_half(parse, self._words)
-            return swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABELS_OF[SOSWAP])]
-        added = addamod(parse, self._adjectives, seed=seed, min_count=self._min_count, words=self._words)
-        return [GeneratedPair(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)
+            return (
+                swap if isinstance(swap, str) else [GeneratedPair(str(parse), swap.hypothesis, LABEL_BY_KIND[SOSWAP])]
+            )
+        added = build_addamod_pair(parse, self._adjectives, seed=seed, min_count=self._min_count, words=self._words)
+        return [GeneratedPair(*added[:2], LABEL_BY_KIND[ADDAMOD])] if isinstance(added, AddAmodPair) else str(added)
 
 
 NOT_SYMMETRIC: Final = "entailment, which need not hold in the other order"
@@ -247,7 +249,7 @@ _MIN_NEW_WORDS: Final = 2
 _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled together
 
 
-class Labeller(Protocol):
+class LabelProver(Protocol):
     """Protocol of labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
@@ -269,7 +271,7 @@ class SwappedPairs:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the exchanged pair of each source pair; the seed has no effect."""
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
             examples = [self._examples[i] for i in chunk]
@@ -302,7 +304,7 @@ class ReversedPairs:
     balanced = False
     group_size = 1
 
-    def __init__(self, examples: Sequence[Example], labeller: Labeller) -> None:
+    def __init__(self, examples: Sequence[Example], labeller: LabelProver) -> None:
         """Initialize the generator with the source pairs and the labeller that proves their labels."""
         self._examples, self._labeller = examples, labeller
         # Proved label of each exchanged pair: its id, -1 for no proof, -2 for not computed yet.
@@ -311,7 +313,7 @@ class ReversedPairs:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the exchanged pair of each source pair; the seed has no effect."""
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
             self._prove([i for i in chunk if self._proved[i] == -2])
@@ -329,10 +331,10 @@ class ReversedPairs:
     def _labels(self, numbers: list[int], premise: int, hypothesis: int) -> Iterator[tuple[int, str | None]]:
         """Iterate over (index, proved label) of some pairs, reading the given fields as premise and hypothesis."""
         premises, hypotheses = ([str(self._examples[i][side]) for i in numbers] for side in (premise, hypothesis))
-        yield from zip(numbers, map(proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
+        yield from zip(numbers, map(get_proved_label, self._labeller.iter_verdicts(premises, hypotheses)), strict=True)
 
 
-def proved_label(verdict: NatlogVerdict) -> str | None:
+def get_proved_label(verdict: NatlogVerdict) -> str | None:
     """Determine the label that a verdict proves. Return None if the verdict proves no label.
 
     Neutral is proved in two cases: the hypothesis entails the premise and the converse does not hold (reverse

@@ -1,4 +1,4 @@
-"""Contrast sets for training: four pairs of one premise and nearly the same words, with all three labels.
+"""Contrast sets for training: four pairs from one premise with nearly the same words and all three labels.
 
 Gardner et al. (2020, https://arxiv.org/abs/2004.02709) call a few small changes of one example that change its label a
 contrast set. Here, an adjective is added to one noun of a sentence, to another noun (`addamod`), or exchanged for one
@@ -23,11 +23,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, addamod, modify_noun
+from unbag.challenge_sets.perturbations.addamod import AddAmodPair, AdjectiveCounts, build_addamod_pair, modify_noun
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence
 from unbag.challenge_sets.perturbations.soswap_addamod import swap_within_half
-from unbag.challenge_sets.perturbations.substitution import Substitute, Substituter
+from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence, Substituter
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import get_adjective_rank
 from unbag.data.text.parses import Parse, Parser
@@ -63,7 +63,7 @@ class ContrastSets:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the contrast set of each premise. The seed selects the nouns and both adjectives."""
         substituter = replace(self._substituter, seed=seed)
         for parse in self._parser.parses(self._premises[i] for i in order):
@@ -81,14 +81,16 @@ def build_contrast_set(
         substituter: Generator of the exclusive adjectives, without a limit per sentence. Its `seed` and `words` also
             apply to the other changes.
     """
-    added = addamod(parse, adjectives, seed=substituter.seed, words=substituter.words)
+    added = build_addamod_pair(parse, adjectives, seed=substituter.seed, words=substituter.words)
     if isinstance(added, str):
         return str(added)
     if _bag(added.premise) != _bag(added.hypothesis):
         return OTHER_ARTICLE
     modified = modify_noun(parse, added.premise_noun, added.adjective)
     assert modified is not None, "addamod adds only adjectives that the noun takes"
-    exclusive = next((each.hypothesis for each in substituter.of(added.premise) if _excludes(parse, added, each)), None)
+    exclusive = next(
+        (each.hypothesis for each in substituter.substitute(added.premise) if _excludes(parse, added, each)), None
+    )
     if exclusive is None:
         return NO_EXCLUSIVE
     other, label = added.hypothesis, NEUTRAL
@@ -104,7 +106,7 @@ def build_contrast_set(
     ]
 
 
-def _excludes(parse: Parse, added: Addition, substitute: Substitute) -> bool:
+def _excludes(parse: Parse, added: AddAmodPair, substitute: SubstitutedSentence) -> bool:
     """Check whether a replacement is an adjective that excludes the added adjective and can modify its noun.
 
     Both adjectives must be of one class that English orders, such as size, age or color. Other adjectives may say

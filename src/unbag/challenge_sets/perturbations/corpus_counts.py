@@ -1,4 +1,4 @@
-"""Counts over a corpus: words, bigrams, and pairs of words that occur together in contradictions."""
+"""Corpus counts: words, bigrams, and word pairs that occur together in contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from unbag.data.labels import CONTRADICTION
-from unbag.data.sources import LONGEST_SENTENCE, Example
+from unbag.data.sources import MAX_SENTENCE_CHARACTERS, Example
 from unbag.data.text.tokens import tokenize_words
 from unbag.utils.safe_io import DataError, iter_lines
 
@@ -70,7 +70,7 @@ def _count(sentence: str, counts: CorpusCounts) -> Sequence[str]:
     return tokens
 
 
-ENDINGS: Final = (".txt", ".txt.gz")
+BIGRAM_FILE_SUFFIXES: Final = (".txt", ".txt.gz")
 """File name endings of texts and tables of counts."""
 
 
@@ -79,21 +79,21 @@ class Bigrams(NamedTuple):
 
     Attributes:
         counts: Number of occurrences of each pair of adjacent words, `EDGE` included.
-        with_ends: Whether the counts include `EDGE` as a neighbour. Tables of counts do not.
+        has_sentence_ends: Whether the counts include `EDGE` as a neighbour. Tables of counts do not.
     """
 
     counts: Counter[tuple[str, str]]
-    with_ends: bool = True
+    has_sentence_ends: bool = True
 
-    def is_attested(self, pair: tuple[str, str], least: int) -> bool:
-        """Check whether a bigram occurs at least `least` times.
+    def is_attested(self, pair: tuple[str, str], min_count: int) -> bool:
+        """Check whether a bigram occurs at least `min_count` times.
 
         Bigrams with `EDGE` pass if the counts lack sentence ends.
 
         >>> Bigrams(Counter({("a", "dog"): 3})).is_attested(("a", "dog"), 3)
         True
         """
-        return (not self.with_ends and EDGE in pair) or self.counts[pair] >= least
+        return (not self.has_sentence_ends and EDGE in pair) or self.counts[pair] >= min_count
 
 
 def count_bigrams(examples: Iterable[Example]) -> Bigrams:
@@ -107,7 +107,7 @@ def is_bigram_file(name: str) -> bool:
     >>> is_bigram_file("wikipedia.txt.gz"), is_bigram_file("pairs.jsonl")
     (True, False)
     """
-    return name.endswith(ENDINGS)
+    return name.endswith(BIGRAM_FILE_SUFFIXES)
 
 
 def read_bigrams(path: Path) -> Bigrams:
@@ -123,7 +123,7 @@ def read_bigrams(path: Path) -> Bigrams:
     first = next(texts, "")
     all_lines = chain([first], texts)
     if _is_table_line(first):
-        return Bigrams(_parse_table(path, all_lines), with_ends=False)
+        return Bigrams(_parse_table(path, all_lines), has_sentence_ends=False)
     counts: Counter[tuple[str, str]] = Counter()
     for line in all_lines:
         counts.update(pairwise(split_with_edges(line)))
@@ -136,18 +136,18 @@ def _texts(path: Path) -> Iterator[str]:
             text = line.decode()
         except UnicodeDecodeError as error:
             raise DataError(f"{path}, line {number}: expected UTF-8 text, got {error}") from None
-        if len(text) <= LONGEST_SENTENCE:  # a longer line is not a sentence
+        if len(text) <= MAX_SENTENCE_CHARACTERS:  # a longer line is not a sentence
             yield text
 
 
 def merge_bigrams(parts: Iterable[Bigrams]) -> Bigrams:
     """Sum the bigram counts of several corpora. The result has sentence ends only if all inputs have them."""
     counts: Counter[tuple[str, str]] = Counter()
-    with_ends = True
+    has_sentence_ends = True
     for each in parts:
         counts.update(each.counts)
-        with_ends = with_ends and each.with_ends
-    return Bigrams(counts, with_ends)
+        has_sentence_ends = has_sentence_ends and each.has_sentence_ends
+    return Bigrams(counts, has_sentence_ends)
 
 
 def _is_table_line(line: str) -> bool:

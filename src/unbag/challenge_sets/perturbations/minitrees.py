@@ -1,4 +1,4 @@
-"""POS mini-trees: the tags of each word's neighbours, counted in a training corpus (Sinha et al. 2021, section 6)."""
+"""POS mini-trees: tags of the neighbours of each word, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -36,7 +36,7 @@ class MiniTrees:
 
     >>> trees = MiniTrees()
     >>> trees.add((("the", "DET"), ("cat", "NOUN"), ("sleeps", "VERB")))
-    >>> float(trees.compute_profiles(["cat"])[0][TAGS.index("DET")])
+    >>> float(trees.compute_tag_distributions(["cat"])[0][TAGS.index("DET")])
     0.5
     """
 
@@ -103,7 +103,7 @@ class MiniTrees:
     def __contains__(self, word: str) -> bool:
         return word.lower() in self._numbers
 
-    def compute_profiles(self, words: Sequence[str]) -> NDArray[np.float64]:
+    def compute_tag_distributions(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Compute ψ of n words, shape (n, 17). Words that do not occur in the corpus get zeros."""
         indices = [self._numbers.get(word.lower(), -1) for word in words]
         shares = self._sums[indices] / np.maximum(self._totals[indices], 1)[:, None]
@@ -113,7 +113,7 @@ class MiniTrees:
     def compute_table(self) -> dict[str, list[float]]:
         """Compute ψ of all words, as input for `pos_minitree.compute_sentence_signature` and the metric."""
         words = list(self._numbers)
-        return dict(zip(words, self.compute_profiles(words).tolist(), strict=True))
+        return dict(zip(words, self.compute_tag_distributions(words).tolist(), strict=True))
 
     def compute_signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:
         """Compute β^k of a sentence in its original order. Return NaN if it is undefined, e.g. for an empty sentence.
@@ -145,7 +145,7 @@ class MiniTrees:
         if orders.ndim != 2 or orders.shape[1] != len(tagged):
             raise ValueError(f"orders: expected shape (q, {len(tagged)}), got {orders.shape}")
         words = [word for word, _ in tagged]
-        usual = find_top_tags(self.compute_profiles(words), k)
+        usual = find_top_tags(self.compute_tag_distributions(words), k)
         known = np.array([word in self for word in words], dtype=bool)
         tags = encode_tags([tag for _, tag in tagged])
         return compute_signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
@@ -153,7 +153,9 @@ class MiniTrees:
     def _top(self, word: str, k: int) -> int:
         """Compute `find_top_tags` of a lower-case word, cached; ties in the order of `TAGS`; 0 for an unknown word."""
         if (word, k) not in self._tops:
-            self._tops[word, k] = int(find_top_tags(self.compute_profiles([word])[0], k)) if word in self else 0
+            self._tops[word, k] = (
+                int(find_top_tags(self.compute_tag_distributions([word])[0], k)) if word in self else 0
+            )
         return self._tops[word, k]
 
 

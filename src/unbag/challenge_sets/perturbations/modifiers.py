@@ -1,4 +1,4 @@
-"""SICCK's operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
+"""SICCK operator: adds quantifiers, negations, adjectives and adverbs to the subject, verb or object of a pair.
 
 Akoju et al. (2023), section 3.2 and Table 2, add each modifier to the premise, to the hypothesis, and to both. Table 2
 does not list the parts that take each modifier, so the parts follow the authors' file. Subjects take all quantifiers
@@ -83,7 +83,7 @@ MODIFIERS: Final = (
     *(Modifier(name, ADJECTIVE_ADVERB, (VERB,)) for name in ("abnormally", "elegantly")),
 )
 """Modifiers of Table 2, which lists "never" as a universal."""
-BY_NAME: Final = {modifier.name: modifier for modifier in MODIFIERS}
+MODIFIERS_BY_NAME: Final = {modifier.name: modifier for modifier in MODIFIERS}
 
 Change = tuple[tuple[str, Modifier], ...]
 """The modified parts of a sentence, each with its modifier."""
@@ -187,7 +187,7 @@ forward_entailment.
     """
     placed = pair.part.split("+") if pair.part != NONE else []
     names = pair.modifier.split("+")
-    change = tuple((part, BY_NAME[name]) for part, name in zip(placed, names * len(placed), strict=False))
+    change = tuple((part, MODIFIERS_BY_NAME[name]) for part, name in zip(placed, names * len(placed), strict=False))
     premise, hypothesis = seed.premise, seed.hypothesis
     others = (hypothesis.subject, hypothesis.object)
     subject, object_ = reversed(others) if seed.shape.word_relations.exchanged else others
@@ -266,9 +266,9 @@ def build_modified_sentence(parts: SeedConstituents, change: Change = ()) -> str
 
     >>> from unbag.baselines.natlog.seeds import split_constituents
     >>> dogs = split_constituents("two dogs are playing by an old tree")
-    >>> build_modified_sentence(dogs, (("subject", BY_NAME["every one of"]),))
+    >>> build_modified_sentence(dogs, (("subject", MODIFIERS_BY_NAME["every one of"]),))
     'every one of the two dogs is playing by an old tree'
-    >>> build_modified_sentence(dogs, (("verb", BY_NAME["never"]), ("object", BY_NAME["green"])))
+    >>> build_modified_sentence(dogs, (("verb", MODIFIERS_BY_NAME["never"]), ("object", MODIFIERS_BY_NAME["green"])))
     'two dogs are never playing by a green old tree'
     """
     by_part = dict(change)

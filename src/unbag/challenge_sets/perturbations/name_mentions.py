@@ -1,4 +1,4 @@
-"""Names in their clauses: persons and organizations that take part in a past event, and places where it happened.
+"""Names in clauses: persons and organizations that take part in a past event, and places of past events.
 
 The entities come from a statistical model that confuses persons, organizations and other names. So a name counts only
 if it is written as one, stands alone (no title but a known one, no modifier, possessive or conjunct), and has a role
@@ -8,7 +8,7 @@ that fits its kind.
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from unbag.challenge_sets.perturbations.place_names import LEVEL_OF
+from unbag.challenge_sets.perturbations.place_names import PLACE_LEVELS
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
 
@@ -40,13 +40,13 @@ class NameMention(NamedTuple):
         start: Position of its first token, without title and article.
         end: Position after its last token.
         text: Name as written.
-        of: Class of the name.
+        name_class: Class of the name.
     """
 
     start: int
     end: int
     text: str
-    of: NameClass
+    name_class: NameClass
 
 
 ROLE: Final = "name: not the subject or place of a past event"
@@ -81,7 +81,7 @@ _COMMUNICATION: Final = frozenset(
     "go mention move observe open order point propose raise reach read remark reply report respond run say see sell "
     "send sign start state stop strike suggest take tell win write".split()
 )
-"""Verbs of persons that organizations and products are subjects of, too."""
+"""Verbs whose subject may be a person, an organization or a product."""
 _ORGANIZATION_VERBS: Final = frozenset(
     "accept acquire adopt advise agree amend announce answer apply approve argue ask assign authorize award begin buy "
     "call cancel certify choose complete conclude conduct confirm contact create decide declare deny determine "
@@ -102,7 +102,7 @@ _PASSIVE_VERBS: Final = frozenset(
     "hire indict inform injure invite kill murder nominate pick promote quote rescue select sentence shock shoot stab "
     "summon surprise welcome".split()
 )
-"""Verbs of what happens to persons."""
+"""Verbs of events that happen to persons."""
 _STATES: Final = frozenset(
     "admire adore affect appear appreciate attempt attend avoid be become believe belong concern consider consist "
     "contain continue cost deal depend deserve differ dominate doubt enjoy equal exist expect face fail favor favour "
@@ -112,13 +112,13 @@ _STATES: Final = frozenset(
     "support suppose surround teach tend think train trust try understand use value want watch wish "
     "witness work".split()
 )
-"""Verbs of what several persons do alike, or of what does not happen at one time. The pipeline reads "hated" as a
+"""Verbs of shared actions, or of states without a time. The pipeline parses "hated" as a
 form of "hat"."""
 _SPREAD: Final = frozenset(
     "air broadcast distribute find grow introduce issue open operate perform print publish record release sell speak "
     "tour use".split()
 )
-"""Verbs of what happens in several places alike."""
+"""Verbs of events that may happen in several places."""
 _ORGANIZATION_NOUNS: Final = frozenset(
     "Administration Agency Airlines Airways Association Bank Board Bureau Commission Committee Company Corporation "
     "Council Department Foundation Institute Ministry Party Police Press Service Society Union University".split()
@@ -168,7 +168,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
     """Check whether the clause shows the kind of the name: only persons nod, but organizations also say and begin."""
-    kind, form = mention.of
+    kind, form = mention.name_class
     if kind is NameKind.PLACE or form.split()[0] in TITLES:
         return True
     [head] = [i for i in range(mention.start, mention.end) if not mention.start <= parse.heads[i] < mention.end]
@@ -188,7 +188,7 @@ def _form(name: str, kind: NameKind, before: str) -> str | None:
             kind_of_name = _organization_form(name)
             return f"{before.lower()} {kind_of_name}".strip() if kind_of_name else None
         case NameKind.PLACE if not before:
-            return LEVEL_OF.get(name)
+            return PLACE_LEVELS.get(name)
     return None
 
 

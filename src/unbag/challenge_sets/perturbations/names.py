@@ -1,4 +1,4 @@
-"""Names of a text, exchanged with another name of the same text and class.
+"""Names in a text, replaced with another name from the same text and class.
 
 The new sentence contradicts the old one, under Breaking NLI's assumption that both describe the same event (Glockner et
 al. 2018): if Jones opened the door, Smith did not. The operation prefers no pair to a doubtful one: the name must take
@@ -28,9 +28,9 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     is_candidate,
     is_kind_evident,
 )
-from unbag.challenge_sets.perturbations.place_names import LEVEL_OF
-from unbag.challenge_sets.perturbations.substitution import Substitute
-from unbag.challenge_sets.perturbations.word_lists import LABEL_OF
+from unbag.challenge_sets.perturbations.place_names import PLACE_LEVELS
+from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
+from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
@@ -79,7 +79,7 @@ _SCOPE: Final = frozenset(
     "none nor not nothing n’t often only or other others perhaps previously probably same several sometimes than "
     "thousands too unless usually without years".split()
 )
-"""Words that let both sentences be true of one event, or that compare the name with another one."""
+"""Words that allow both sentences to be true of one event, or that compare the name with another name."""
 _PREFIX: Final = 3  # first letters that a name and its short form share: Tom, Tommy
 _REGIONAL_LABELS: Final = frozenset({*PLACE_LABELS, "NORP", "FAC", "LANGUAGE"})
 
@@ -93,17 +93,17 @@ class TextNames:
 
     Attributes:
         names: Names of each class that can replace another one, sorted.
-        unsure: Names with several kinds, and names with a word that the text also writes in lower case.
-        longer: Words of each name of several words, by each of these words.
+        ambiguous: Names with several kinds, and names with a word that the text also writes in lower case.
+        multiword_names: Words of each name of several words, by each of these words.
     """
 
     names: Mapping[NameClass, Sequence[str]]
-    unsure: frozenset[str]
-    longer: Mapping[str, Sequence[frozenset[str]]]
+    ambiguous: frozenset[str]
+    multiword_names: Mapping[str, Sequence[frozenset[str]]]
 
 
 def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
-    """Collect the names of a text. The result does not depend on the order of the sentences."""
+    """Collect the names in a text. The result does not depend on the sentence order."""
     labels: defaultdict[str, set[str]] = defaultdict(set)
     used: defaultdict[NameClass, set[str]] = defaultdict(set)
     common: set[str] = set()
@@ -118,19 +118,21 @@ def collect_names(sentences: Iterable[AnnotatedSentence]) -> TextNames:
             labels[name].add(entity.label)
             if end - start > 1:
                 several.add(frozenset(parse.lower_words[start:end]))
-            if entity.label in PLACE_LABELS and name in LEVEL_OF:
-                used[NameClass(NameKind.PLACE, LEVEL_OF[name])].add(name)
+            if entity.label in PLACE_LABELS and name in PLACE_LEVELS:
+                used[NameClass(NameKind.PLACE, PLACE_LEVELS[name])].add(name)
             mention = find_mention(parse, entity)
             if isinstance(mention, NameMention) and is_kind_evident(parse, mention):
-                used[mention.of].add(mention.text)
-    unsure = frozenset(
+                used[mention.name_class].add(mention.text)
+    ambiguous = frozenset(
         name for name, of in labels.items() if len(of) > 1 or any(word in common for word in name.lower().split())
     )
-    longer: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    multiword_names: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for words in several:
         for word in words:
-            longer[word].append(words)
-    return TextNames({of: tuple(sorted(each - unsure)) for of, each in used.items()}, unsure, dict(longer))
+            multiword_names[word].append(words)
+    return TextNames(
+        {of: tuple(sorted(each - ambiguous)) for of, each in used.items()}, ambiguous, dict(multiword_names)
+    )
 
 
 def exchange_name(
@@ -166,7 +168,7 @@ def exchange_name(
 
 def build_name_pairs(
     read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
-) -> dict[str, Substitute]:
+) -> dict[str, SubstitutedSentence]:
     """Build a pair with a replaced name from each suitable sentence of a text, by premise (`exchange_name`).
 
     Args:
@@ -178,7 +180,9 @@ def build_name_pairs(
     names = collect_names(read())
     relation = WordNetRelation.CO_HYPONYM
     return {
-        str(parse): Substitute(edit.hypothesis, NAMES, relation, LABEL_OF[relation], edit.old, edit.new)
+        str(parse): SubstitutedSentence(
+            edit.hypothesis, NAMES, relation, LABEL_BY_RELATION[relation], edit.old, edit.new
+        )
         for parse, entities in read()
         if (edit := exchange_name(parse, entities, names, seed, rejected)) is not None
     }
@@ -198,7 +202,7 @@ def is_possibly_coreferent(old: str, new: str, names: TextNames) -> bool:
         return True
     if _initials(old) == new.lower() or _initials(new) == old.lower():
         return True
-    return any(not words.isdisjoint(other) for word in one for words in names.longer.get(word, ()))
+    return any(not words.isdisjoint(other) for word in one for words in names.multiword_names.get(word, ()))
 
 
 def _name_words(name: str) -> list[str]:
@@ -218,7 +222,7 @@ def _edit_or_reason(
     reason = _sentence_reason(parse, entities, mention, names)
     if reason is not None:
         return reason
-    candidates = names.names.get(mention.of, ())
+    candidates = names.names.get(mention.name_class, ())
     if len({mention.text, *candidates}) < MIN_NAMES:
         return FEW
     start = int(rng.compute_key(seed, "name", parse, mention.start)) % len(candidates)
@@ -231,17 +235,21 @@ def _edit_or_reason(
 
 def _sentence_reason(parse: Parse, entities: Sequence[Entity], mention: NameMention, names: TextNames) -> str | None:
     """Find the reason against a name that shows in the rest of its sentence and in the text."""
-    if mention.text in names.unsure:
+    if mention.text in names.ambiguous:
         return UNSURE
     others = [*parse.lower_words[: mention.start], *parse.lower_words[mention.end :]]
     if not _SCOPE.isdisjoint(others):
         return SCOPE
-    title = mention.of.form.split()[0]
-    if mention.of.kind is NameKind.PERSON and title not in _GENDERED_TITLES and not _GENDERED.isdisjoint(others):
+    title = mention.name_class.form.split()[0]
+    if (
+        mention.name_class.kind is NameKind.PERSON
+        and title not in _GENDERED_TITLES
+        and not _GENDERED.isdisjoint(others)
+    ):
         return PRONOUN
     if not set(_name_words(mention.text)).isdisjoint(others):
         return REPEATED
-    if mention.of.kind is NameKind.PLACE and sum(each.label in _REGIONAL_LABELS for each in entities) > 1:
+    if mention.name_class.kind is NameKind.PLACE and sum(each.label in _REGIONAL_LABELS for each in entities) > 1:
         return OTHER_PLACE
     return None
 

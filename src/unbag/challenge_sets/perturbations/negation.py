@@ -1,4 +1,4 @@
-"""Pairs with negated sentences, whose labels natural logic proves.
+"""Pairs with negated sentences and labels proved by natural logic.
 
 The generator negates plain sentences by one of several templates. A plain sentence is a single clause: a subject, its
 verb directly after it, and no word that negates, restricts or compares. This module does not verify that the result is
@@ -21,7 +21,7 @@ are removed. This module does not verify that S entails T either; the proof of a
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, Labeller, proved_label
+from unbag.challenge_sets.perturbations.augmentation import GeneratedPair, LabelProver, get_proved_label
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
 from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
@@ -73,7 +73,7 @@ class PlainClause(NamedTuple):
     verb: int
 
 
-def plain_clause(parse: Parse) -> PlainClause | None:
+def find_plain_clause(parse: Parse) -> PlainClause | None:
     """Find the clause of a plain sentence. Return None if the sentence is not plain."""
     words = parse.lower_words
     if parse.deps.count("ROOT") != 1 or not _NOT_PLAIN.isdisjoint(words) or not has_matching_determiners(parse):
@@ -101,7 +101,7 @@ def plain_clause(parse: Parse) -> PlainClause | None:
     return PlainClause(noun, finite, verb)
 
 
-def negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
+def build_negations(parse: Parse, clause: PlainClause) -> Mapping[str, str]:
     """Build the negations of a plain sentence, with all templates that fit. The keys are template names."""
     finite, word = clause.finite, parse.words[clause.finite]
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
@@ -158,7 +158,7 @@ _NEEDED: Final = frozenset(
 """Verbs that say little, or change their meaning, without their complement."""
 
 
-def shortenings(parse: Parse) -> Iterator[Parse]:
+def iter_shortened_parses(parse: Parse) -> Iterator[Parse]:
     """Generate shorter parses of the sentence, each with one optional modifier removed."""
     for i in range(len(parse.words)):
         if _is_optional(parse, i):
@@ -225,7 +225,7 @@ class NegatedPairs:
     balanced = True
     group_size = 1
 
-    def __init__(self, premises: Sequence[str], parser: Parser, labeller: Labeller, *, words: str = ALL) -> None:
+    def __init__(self, premises: Sequence[str], parser: Parser, labeller: LabelProver, *, words: str = ALL) -> None:
         """Initialize the generator.
 
         Args:
@@ -239,7 +239,7 @@ class NegatedPairs:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the pairs of each premise, one per proved label. The seed selects the template and the modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
             parses = self._parser.parses(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
@@ -253,16 +253,16 @@ class NegatedPairs:
                     yield result
                     continue
                 # The labeller yields one verdict per pair, in the order of `pairs`.
-                confirmed = [pair for pair in result if proved_label(next(verdicts)) == pair.label]
+                confirmed = [pair for pair in result if get_proved_label(next(verdicts)) == pair.label]
                 yield confirmed or NO_PROOF
 
     def _candidates(self, parse: Parse, seed: int) -> list[GeneratedPair] | str:
         """Build one candidate pair per label, or determine why there is none."""
-        clause = plain_clause(parse)
+        clause = find_plain_clause(parse)
         if clause is None:
             return NOT_PLAIN
         by_template = {
-            name: text for name, text in negations(parse, clause).items() if are_in_half(self._words, [name])
+            name: text for name, text in build_negations(parse, clause).items() if are_in_half(self._words, [name])
         }
         if not by_template:
             return NO_TEMPLATE
@@ -270,10 +270,12 @@ class NegatedPairs:
         template = _choose(sorted(by_template), key, "template")
         not_long = by_template[template]
         pairs = [GeneratedPair(long, not_long, CONTRADICTION), GeneratedPair(not_long, long, CONTRADICTION)]
-        shorter = [(each, clause) for each in shortenings(parse) if (clause := plain_clause(each)) is not None]
+        shorter = [
+            (each, clause) for each in iter_shortened_parses(parse) if (clause := find_plain_clause(each)) is not None
+        ]
         if shorter:
             short, clause = _choose(shorter, key, "shorter")
-            not_short = negations(short, clause).get(template)
+            not_short = build_negations(short, clause).get(template)
             if not_short is not None:
                 pairs += [
                     GeneratedPair(long, not_short, CONTRADICTION),

@@ -1,4 +1,4 @@
-"""Claims: declarative sentences of one clause that stay well formed in the operations of the negation set.
+"""Claims: declarative single-clause sentences that stay well formed in the operations of the negation set.
 
 The checks are strict, because a claim must stay well formed with *not* after its auxiliary, with another determiner of
 its subject, inside a frame such as "It is not true that …", and with a relative clause after its subject. Only a claim
@@ -65,7 +65,7 @@ class Claim(NamedTuple):
         """Build the sentence. Optionally insert *not* after the auxiliary, and replace words by position."""
         return self._join(0, is_negated=is_negated, changed=changed)
 
-    def lower(self, *, is_negated: bool = False) -> str:
+    def decapitalized_text(self, *, is_negated: bool = False) -> str:
         """Build the sentence with a lower-case first letter, for use inside a longer sentence."""
         first = decapitalize(self.parse.words[0], self.parse.pos[0])
         return self._join(0, is_negated=is_negated, changed={0: first})
@@ -107,7 +107,7 @@ class Claim(NamedTuple):
         return self.parse.lower_words[0] in ("it", "they", "this", "these") and self.noun == 0
 
     @property
-    def pronoun(self) -> str | None:
+    def relative_pronoun(self) -> str | None:
         """Relative pronoun of the subject, *who* or *which*. None if its noun is in neither word list."""
         lemma = self.parse.lemmas[self.noun].lower()
         if self.parse.tags[self.noun] not in ("NN", "NNS"):
@@ -123,7 +123,7 @@ class Claim(NamedTuple):
         return [self.parse.lemmas[i].lower() for i in places]
 
     @property
-    def counted(self) -> str | None:
+    def countable_subject(self) -> str | None:
         """The subject without its determiner. None if the subject cannot take other quantifiers.
 
         A singular noun can be counted if it has an indefinite article, or if it is in a list.
@@ -143,14 +143,14 @@ class Claim(NamedTuple):
             return None
         if start and parse.lower_words[0] not in _DETERMINERS | _NUMBERS:
             return None
-        if not self.is_plural and parse.lower_words[0] not in ("a", "an") and not (start and self.pronoun):
+        if not self.is_plural and parse.lower_words[0] not in ("a", "an") and not (start and self.relative_pronoun):
             return None
         # The first word of the sentence has a capital that it loses after a determiner.
         first = parse.words[start] if start else decapitalize(parse.words[start], parse.pos[start])
         return self._join(start, self.finite, changed={start: first})
 
     @property
-    def counted_is_bare(self) -> bool:
+    def is_single_noun_subject(self) -> bool:
         """Whether the subject is a single noun, with or without a determiner."""
         return self.noun == self.finite - 1 == int(self.parse.deps[0] in ("det", "poss", "nummod"))
 

@@ -1,4 +1,4 @@
-"""Pairs whose label depends on which words a negation applies to, and on nothing that a bag of words sees.
+"""Pairs whose label depends only on the scope of a negation, which a bag of words ignores.
 
 Each pair has a mirror: the same hypothesis, and a premise of the same words in another order. The premise of one
 entails the hypothesis, the premise of the other does not. So the words of both sentences and the number of negations
@@ -101,7 +101,7 @@ class Mirror(NamedTuple):
     other_label: str | None
 
 
-class Draw:
+class ClaimSampler:
     """Random choices for one claim, determined by a seed and restricted to one half of the vocabulary."""
 
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
@@ -116,16 +116,16 @@ class Draw:
         items = items if phrase is None else self._in_half(items, phrase)
         return items[int(rng.compute_key(self._key, name)) % len(items)] if items else None
 
-    def companion(self, name: str) -> Companion | None:
+    def choose_companion(self, name: str) -> Companion | None:
         """Choose a companion sentence that shares no content word with the claim."""
         return self.choose(self._companions, f"companion {name}")
 
-    def unused(self, phrases: Sequence[str]) -> list[str]:
+    def filter_unused(self, phrases: Sequence[str]) -> list[str]:
         """Filter phrases, keeping those that share no content word with the claim."""
         stems = collect_content_stems(str(self._claim.parse))
         return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
 
-    def join(self, claim: str, companion: str, name: str) -> str:
+    def join_premise(self, claim: str, companion: str, name: str) -> str:
         """Join the claim and the companion to a premise. A seeded draw per operation decides which comes first."""
         # A pronoun must not refer to the companion.
         is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
@@ -139,12 +139,12 @@ Mirrors = tuple[str, Sequence[Mirror]] | None
 """The phrase that negates, and the mirrors of one operation; None if the operation does not fit the claim."""
 
 
-def _sentence(claim: Claim, draw: Draw) -> Mirrors:
-    companion = draw.companion("sentence")
-    if not claim.has_auxiliary or companion is None or not draw.choose([NOT], "not", str):
+def _sentence(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    companion = sampler.choose_companion("sentence")
+    if not claim.has_auxiliary or companion is None or not sampler.choose([NOT], "not", str):
         return None
     first, second = (
-        draw.join(
+        sampler.join_premise(
             claim.text(is_negated=not is_true), companion.text(is_past=claim.is_past, is_negated=is_true), "sentence"
         )
         for is_true in (True, False)
@@ -152,37 +152,42 @@ def _sentence(claim: Claim, draw: Draw) -> Mirrors:
     return NOT, _of_two(first, second, claim.text(), claim.text(is_negated=True))
 
 
-def _clause(claim: Claim, draw: Draw) -> Mirrors:
-    companion = draw.companion("clause")
-    if claim.is_anaphoric or not claim.has_auxiliary or companion is None or not draw.choose([NOT], "not", str):
+def _clause(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    companion = sampler.choose_companion("clause")
+    if claim.is_anaphoric or not claim.has_auxiliary or companion is None or not sampler.choose([NOT], "not", str):
         return None
 
     def premise(*, is_true: bool) -> str:
         other = companion.text(is_past=claim.is_past, is_negated=is_true).removesuffix(".")
-        return f"Although t{other[1:]}, {claim.lower(is_negated=not is_true)}"
+        return f"Although t{other[1:]}, {claim.decapitalized_text(is_negated=not is_true)}"
 
     return NOT, _of_two(premise(is_true=True), premise(is_true=False), claim.text(), claim.text(is_negated=True))
 
 
-def _relative(claim: Claim, draw: Draw) -> Mirrors:
-    properties = draw.unused(PERSON_PROPERTIES if claim.pronoun == "who" else THING_PROPERTIES)
-    chosen = draw.choose(properties, "property")
-    if chosen is None or not _takes_clause(claim, draw):
+def _relative(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    properties = sampler.filter_unused(PERSON_PROPERTIES if claim.relative_pronoun == "who" else THING_PROPERTIES)
+    chosen = sampler.choose(properties, "property")
+    if chosen is None or not _takes_clause(claim, sampler):
         return None
     first, second = _with_clauses(claim, _be(claim), chosen)
     return NOT, _of_two(first, second, claim.text(is_negated=True), claim.text())
 
 
-def _takes_clause(claim: Claim, draw: Draw) -> bool:
+def _takes_clause(claim: Claim, sampler: ClaimSampler) -> bool:
     """Check whether a relative clause fits between the subject and its verb, and *not* is in the half."""
     is_last = claim.noun == claim.finite - 1 and claim.parse.deps[0] in ("det", "poss")
-    return claim.has_auxiliary and is_last and claim.pronoun is not None and bool(draw.choose([NOT], "not", str))
+    return (
+        claim.has_auxiliary
+        and is_last
+        and claim.relative_pronoun is not None
+        and bool(sampler.choose([NOT], "not", str))
+    )
 
 
 def _with_clauses(claim: Claim, auxiliary: str, rest: str) -> tuple[str, str]:
     """Build the claim with a relative clause: first *not* is in the claim, then in the clause."""
     mark = "" if claim.parse.lower_words[0] in ("a", "an") else ","
-    clause, negated = (f"{claim.pronoun} {auxiliary}{other} {rest}" for other in ("", " not"))
+    clause, negated = (f"{claim.relative_pronoun} {auxiliary}{other} {rest}" for other in ("", " not"))
     return (
         f"{claim.subject}{mark} {clause}{mark} {claim.predicate(is_negated=True)}",
         f"{claim.subject}{mark} {negated}{mark} {claim.predicate()}",
@@ -193,45 +198,47 @@ def _be(claim: Claim) -> str:
     return ("were" if claim.is_past else "are") if claim.is_plural else ("was" if claim.is_past else "is")
 
 
-def _restated(claim: Claim, draw: Draw) -> Mirrors:
-    companion = draw.companion("restated")
-    frames = draw.choose(FRAMES, "frame", lambda each: each[0].lower())
-    restatements = draw.choose(RESTATEMENTS, "restatement", lambda each: each[0].lower())
+def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    companion = sampler.choose_companion("restated")
+    frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
+    restatements = sampler.choose(RESTATEMENTS, "restatement", lambda each: each[0].lower())
     if companion is None or frames is None or restatements is None:
         return None
     negative, positive = frames
     other = companion.text(is_past=claim.is_past)
     first, second = (
-        draw.join(f"{a} {claim.lower()}", f"{b} t{other[1:]}", "restated")
+        sampler.join_premise(f"{a} {claim.decapitalized_text()}", f"{b} t{other[1:]}", "restated")
         for a, b in ((positive, negative), (negative, positive))
     )
-    denied, asserted = (f"{each} {claim.lower()}" for each in restatements)
+    denied, asserted = (f"{each} {claim.decapitalized_text()}" for each in restatements)
     return negative.lower(), _of_two(first, second, asserted, denied)
 
 
-def _double(claim: Claim, draw: Draw) -> Mirrors:
-    companion = draw.companion("double")
-    frames = draw.choose(FRAMES, "frame", lambda each: each[0].lower())
+def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    companion = sampler.choose_companion("double")
+    frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
     if not (claim.has_auxiliary and claim.is_definite) or companion is None or frames is None:
         return None
-    if not draw.choose([NOT], "not", str):
+    if not sampler.choose([NOT], "not", str):
         return None
-    negated = claim.lower(is_negated=True)
+    negated = claim.decapitalized_text(is_negated=True)
     first, second = (
-        draw.join(f"{frame} {negated}", companion.text(is_past=claim.is_past, is_negated=is_negated), "double")
+        sampler.join_premise(
+            f"{frame} {negated}", companion.text(is_past=claim.is_past, is_negated=is_negated), "double"
+        )
         for frame, is_negated in zip(frames, (False, True), strict=True)
     )
     return frames[0].lower(), _of_two(first, second, claim.text(), claim.text(is_negated=True))
 
 
-def _quantifier(claim: Claim, draw: Draw) -> Mirrors:
-    companion, noun = draw.companion("quantifier"), claim.counted
+def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    companion, noun = sampler.choose_companion("quantifier"), claim.countable_subject
     fitting = [
         each
         for each in QUANTIFIERS
         if each.is_plural == claim.is_plural and (each.from_negative or claim.has_auxiliary)
     ]
-    chosen = draw.choose(fitting, "quantifier", lambda each: each.negative.lower())
+    chosen = sampler.choose(fitting, "quantifier", lambda each: each.negative.lower())
     if companion is None or noun is None or chosen is None:
         return None
     other = _counted(companion, claim)
@@ -240,7 +247,7 @@ def _quantifier(claim: Claim, draw: Draw) -> Mirrors:
         return f"{determiner} {noun} {claim.predicate(is_negated=is_negated)}"
 
     first, second = (
-        draw.join(quantified(a), f"{b} {other}", "quantifier")
+        sampler.join_premise(quantified(a), f"{b} {other}", "quantifier")
         for a, b in ((chosen.negative, chosen.positive), (chosen.positive, chosen.negative))
     )
     from_negative = (
@@ -254,15 +261,15 @@ def _quantifier(claim: Claim, draw: Draw) -> Mirrors:
     )
 
 
-def _hypernym(claim: Claim, draw: Draw) -> Mirrors:
-    noun, place = claim.counted, draw.choose(draw.unused(PLACES), "place")
+def _hypernym(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    noun, place = claim.countable_subject, sampler.choose(sampler.filter_unused(PLACES), "place")
     above = HYPERNYMS.get(claim.parse.lemmas[claim.noun].lower())
     # "the members of the board", "a former member", "a fire truck": the noun alone does not name the kind.
     is_last = claim.noun == claim.finite - 1 and not _has_kind(claim)
     if noun is None or above is None or place is None or not is_last:
         return None
     above = pluralize_noun(above) if claim.is_plural else above
-    return _monotone(claim, draw, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
+    return _monotone(claim, sampler, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
 
 
 def _has_kind(claim: Claim) -> bool:
@@ -274,36 +281,40 @@ def _has_kind(claim: Claim) -> bool:
 _NOT_A_KIND: Final = frozenset("former future potential alleged fake false stuffed toy artificial would-be".split())
 
 
-def _modifier(claim: Claim, draw: Draw) -> Mirrors:
-    noun, companion = claim.counted, draw.companion("modifier")
-    adjective = draw.choose(draw.unused(ADJECTIVES), "adjective")
-    if noun is None or companion is None or adjective is None or not claim.counted_is_bare:
+def _modifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    noun, companion = claim.countable_subject, sampler.choose_companion("modifier")
+    adjective = sampler.choose(sampler.filter_unused(ADJECTIVES), "adjective")
+    if noun is None or companion is None or adjective is None or not claim.is_single_noun_subject:
         return None
-    other = companion.counted(is_plural=claim.is_plural)
+    other = companion.inflect_noun(is_plural=claim.is_plural)
     place = companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)
-    return _monotone(claim, draw, (f"{adjective} {noun}", noun), (f"{adjective} {other}", other), place, "modifier")
+    return _monotone(claim, sampler, (f"{adjective} {noun}", noun), (f"{adjective} {other}", other), place, "modifier")
 
 
-def _monotone(claim: Claim, draw: Draw, own: tuple[str, str], other: tuple[str, str], place: str, name: str) -> Mirrors:
+def _monotone(
+    claim: Claim, sampler: ClaimSampler, own: tuple[str, str], other: tuple[str, str], place: str, name: str
+) -> Mirrors:
     """Build the mirrors that widen and that narrow the subject.
 
     Args:
         claim: The claim.
-        draw: Choices.
+        sampler: Sampler of the words.
         own: Narrow and wide subject of the claim.
         other: Narrow and wide subject of the other sentence.
         place: Predicate of the other sentence.
         name: Operation.
     """
     fitting = [each for each in DOWNWARD if each.is_plural == claim.is_plural]
-    chosen = draw.choose(fitting, f"determiner {name}", lambda each: each.negative.lower())
+    chosen = sampler.choose(fitting, f"determiner {name}", lambda each: each.negative.lower())
     if chosen is None:
         return None
     (below, above), (other_below, other_above), predicate = own, other, claim.predicate()
     no, some = chosen.negative, chosen.positive
 
     def premise(determiner: str, noun: str, other_determiner: str, other_noun: str) -> str:
-        return draw.join(f"{determiner} {noun} {predicate}", f"{other_determiner} {other_noun} {place}", name)
+        return sampler.join_premise(
+            f"{determiner} {noun} {predicate}", f"{other_determiner} {other_noun} {place}", name
+        )
 
     wide, narrow = premise(no, above, no, other_below), premise(no, below, no, other_above)
     none, any_ = premise(no, above, some, other_below), premise(some, above, no, other_below)
@@ -315,24 +326,26 @@ def _monotone(claim: Claim, draw: Draw, own: tuple[str, str], other: tuple[str, 
     )
 
 
-def _prefix(claim: Claim, draw: Draw) -> Mirrors:
+def _prefix(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     # What is not unmarried is married, but what is not unhappy need not be happy.
-    prefixes = PERSON_PREFIXES if claim.pronoun == "who" else THING_PREFIXES
-    return _opposite(claim, draw, prefixes, "prefix", from_denied=None)
+    prefixes = PERSON_PREFIXES if claim.relative_pronoun == "who" else THING_PREFIXES
+    return _opposite(claim, sampler, prefixes, "prefix", from_denied=None)
 
 
-def _antonym(claim: Claim, draw: Draw) -> Mirrors:
-    antonyms = PERSON_ANTONYMS if claim.pronoun == "who" else THING_ANTONYMS
-    return _opposite(claim, draw, antonyms, "antonym", from_denied=NEUTRAL)
+def _antonym(claim: Claim, sampler: ClaimSampler) -> Mirrors:
+    antonyms = PERSON_ANTONYMS if claim.relative_pronoun == "who" else THING_ANTONYMS
+    return _opposite(claim, sampler, antonyms, "antonym", from_denied=NEUTRAL)
 
 
 def _opposite(
-    claim: Claim, draw: Draw, opposites: Sequence[Opposites], name: str, *, from_denied: str | None
+    claim: Claim, sampler: ClaimSampler, opposites: Sequence[Opposites], name: str, *, from_denied: str | None
 ) -> Mirrors:
     """Build the mirrors of a phrase and its opposite; `from_denied` is the label of "not x" and "not y"."""
-    fitting = [each for each in opposites if draw.unused([each.stated]) and draw.unused([each.opposite])]
-    chosen = draw.choose(fitting, name)
-    if chosen is None or not _takes_clause(claim, draw):
+    fitting = [
+        each for each in opposites if sampler.filter_unused([each.stated]) and sampler.filter_unused([each.opposite])
+    ]
+    chosen = sampler.choose(fitting, name)
+    if chosen is None or not _takes_clause(claim, sampler):
         return None
     auxiliary = ("had" if claim.is_past else "have" if claim.is_plural else "has") if chosen.is_perfect else _be(claim)
     first, second = _with_clauses(claim, auxiliary, chosen.stated)
@@ -361,11 +374,11 @@ def _of_two(
 
 
 def _counted(companion: Companion, claim: Claim) -> str:
-    noun = companion.counted(is_plural=claim.is_plural)
+    noun = companion.inflect_noun(is_plural=claim.is_plural)
     return f"{noun} {companion.predicate(is_past=claim.is_past, is_plural=claim.is_plural)}"
 
 
-_MIRRORS: Final[Mapping[str, Callable[[Claim, Draw], Mirrors]]] = {
+_MIRRORS: Final[Mapping[str, Callable[[Claim, ClaimSampler], Mirrors]]] = {
     "sentence": _sentence,
     "clause": _clause,
     "relative": _relative,
@@ -381,7 +394,7 @@ OPERATIONS: Final = tuple(_MIRRORS)
 """Operations, in the order of tables."""
 
 
-def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[NegationPair] | str:
+def build_negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[NegationPair] | str:
     """Build all negation pairs of a sentence, or return the reason why there are none.
 
     Args:
@@ -395,12 +408,12 @@ def negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> list[Neg
         return NO_CLAIM
     if not are_in_half(words, claim.lemmas):
         return OTHER_WORDS
-    return list(_pairs(claim, Draw(claim, seed, words))) or OTHER_WORDS
+    return list(_pairs(claim, ClaimSampler(claim, seed, words))) or OTHER_WORDS
 
 
-def _pairs(claim: Claim, draw: Draw) -> Iterator[NegationPair]:
+def _pairs(claim: Claim, sampler: ClaimSampler) -> Iterator[NegationPair]:
     for operation, mirrors_of in _MIRRORS.items():
-        negation, mirrors = mirrors_of(claim, draw) or ("", ())
+        negation, mirrors = mirrors_of(claim, sampler) or ("", ())
         for number, (entailing, other, hypothesis, label) in enumerate(mirrors):
             yield NegationPair(operation, number, entailing, hypothesis, ENTAILMENT, negation, ENTAILMENT)
             yield NegationPair(operation, number, other, hypothesis, NOT_ENTAILMENT, negation, label)

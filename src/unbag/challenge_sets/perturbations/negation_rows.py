@@ -1,4 +1,4 @@
-"""Rows of the negation set, and mirrors for training: the pairs of each distinct premise that is a claim."""
+"""Rows of the negation set, and mirrors for training, built from each distinct premise that is a claim."""
 
 import logging
 from collections import Counter
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
-from unbag.challenge_sets.perturbations.negation_operations import NegationPair, negation_pairs
+from unbag.challenge_sets.perturbations.negation_operations import NegationPair, build_negation_pairs
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises, parse_premises
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.data import columns
@@ -34,7 +34,7 @@ SCHEMA: Final = pa.schema(
 _ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
 
 
-def negation_tables(
+def iter_negation_tables(
     examples: Iterable[Example],
     parser: Parser,
     *,
@@ -62,7 +62,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
-        pairs = negation_pairs(parse, seed=seed, words=words)
+        pairs = build_negation_pairs(parse, seed=seed, words=words)
         if isinstance(pairs, str):
             counts[f"excluded: {pairs}"] += 1
             continue
@@ -108,10 +108,10 @@ class NegationMirrors:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one mirror for each premise. The seed selects the operation, the mirror and the words."""
         for parse in self._parser.parses(self._premises[i] for i in order):
-            pairs = negation_pairs(parse, seed=seed, words=self._words)
+            pairs = build_negation_pairs(parse, seed=seed, words=self._words)
             yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)
 
 

@@ -29,7 +29,7 @@ class Companion(NamedTuple):
         """Build the sentence, e.g. "The lamp is not on the table."."""
         return f"The {self.noun} {self.predicate(is_past=is_past, is_negated=is_negated)}"
 
-    def counted(self, *, is_plural: bool) -> str:
+    def inflect_noun(self, *, is_plural: bool) -> str:
         """Inflect the noun for number: singular or plural."""
         return pluralize_noun(self.noun) if is_plural else self.noun
 
@@ -60,7 +60,7 @@ RESTATEMENTS: Final = (
 """Clauses in other words, which negate or assert the sentence after them."""
 
 
-class Quantifiers(NamedTuple):
+class QuantifierPair(NamedTuple):
     """Two determiners that exclude each other, and the determiners that each of them implies.
 
     Attributes:
@@ -83,27 +83,27 @@ class Quantifiers(NamedTuple):
 
 
 QUANTIFIERS: Final = (
-    Quantifiers("No", "Some", "No", "Some", True),
-    Quantifiers("Not all", "All", "", "All", True),
-    Quantifiers("None of the", "All of the", "Not all of the", "Some of the", True),
-    Quantifiers("At most three", "More than three", "At most four", "More than two", True, is_exclusive=False),
-    Quantifiers("At most five", "More than five", "At most six", "More than four", True, is_exclusive=False),
-    Quantifiers("No", "Every", "Not every", "At least one", False),
-    Quantifiers("Not every", "Every", "", "Every", False),
+    QuantifierPair("No", "Some", "No", "Some", True),
+    QuantifierPair("Not all", "All", "", "All", True),
+    QuantifierPair("None of the", "All of the", "Not all of the", "Some of the", True),
+    QuantifierPair("At most three", "More than three", "At most four", "More than two", True, is_exclusive=False),
+    QuantifierPair("At most five", "More than five", "At most six", "More than four", True, is_exclusive=False),
+    QuantifierPair("No", "Every", "Not every", "At least one", False),
+    QuantifierPair("Not every", "Every", "", "Every", False),
 )
 
 DOWNWARD: Final = (
-    Quantifiers("No", "Some", "", "", True),
-    Quantifiers("At most three", "More than three", "", "", True),
-    Quantifiers("At most five", "More than five", "", "", True),
-    Quantifiers("No", "At least one", "", "", False),
-    Quantifiers("Not a single", "At least one", "", "", False),
+    QuantifierPair("No", "Some", "", "", True),
+    QuantifierPair("At most three", "More than three", "", "", True),
+    QuantifierPair("At most five", "More than five", "", "", True),
+    QuantifierPair("No", "At least one", "", "", False),
+    QuantifierPair("Not a single", "At least one", "", "", False),
 )
 """Negative determiners under which a noun may be replaced by a narrower one, and determiners that exclude them."""
 
 PERSON_PROPERTIES: Final = ("tall", "famous", "from Canada", "left-handed", "in a hurry", "rich")
 THING_PROPERTIES: Final = ("well known", "expensive", "popular", "mentioned in the letter", "unusual", "familiar to us")
-"""What a relative clause says of the subject; nothing that a claim would say."""
+"""Contents of relative clauses about the subject, which no claim would contain."""
 ADJECTIVES: Final = ("old", "local", "unusual")
 """Adjectives that fit people and things."""
 PLACES: Final = tuple(

@@ -1,4 +1,4 @@
-"""Numbers of a sentence, changed to another value of the same kind or written in an equivalent notation.
+"""Numbers in a sentence, changed to another value of the same kind or to an equivalent notation.
 
 A changed value contradicts the sentence, under Breaking NLI's assumption that both sentences describe the same event
 (Glockner et al. 2018). An equivalent notation (twelve, 12) is entailed. Both operations prefer no pair to a doubtful
@@ -16,8 +16,8 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.substitution import Substitute
-from unbag.challenge_sets.perturbations.word_lists import LABEL_OF
+from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
+from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
 from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13
@@ -179,7 +179,7 @@ _BOUND_BEFORE: Final = re.compile(
     r"(?:the |a |an |his |her |its |their |our |my |these |those |another |every )?$",
     re.IGNORECASE,
 )
-"""What stands before a number whose change need not contradict: a bound, an approximation, a range, a choice."""
+"""Expressions before a number whose change need not contradict: a bound, an approximation, a range, a choice."""
 _PARTITIVE: Final = re.compile(
     rf"\b(?:{_NUMERAL}|\w+(?:th|rd)|first|second|some|most|many|few|each|any|none|part|all|percent|several|out|rest"
     r"|majority|member)s? (?:of|in)(?: the| these| those| its| his| her| their| our| every)? $",
@@ -223,7 +223,7 @@ _ONCE: Final = re.compile(
     r"|graduated|retired|resigned|arrived|moved|purchased|bought|sold|became|transferred|merged|succeeded|crowned"
     r"|abolished|converted|restored|unveiled|inaugurated|invaded|surrendered|fled|ratified|formed)\b"
 )
-"""Verbs of what happens once, so that another year contradicts."""
+"""Verbs of unique events, so that another year contradicts."""
 _ORDINAL_IDIOMS: Final = frozenset(
     "of party parties person persons world degree wheel base and or to is was in on at rail estate sense hour column "
     "heaven quarter reading way thing power one ones day generation dimension amendment half parts part".split()
@@ -301,14 +301,14 @@ def rewrite_number(sentence: str, seed: int = DEFAULT_SEED) -> NumberEdit | None
     return edits[int(rng.compute_key(seed, "rewritten number", sentence)) % len(edits)] if edits else None
 
 
-def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[Substitute]:
+def substitute_numbers(premise: str, seed: int = DEFAULT_SEED) -> list[SubstitutedSentence]:
     """Build up to two pairs from a premise: one with a changed value, and one with an equivalent notation."""
     operations = (
         (VALUES, WordNetRelation.CO_HYPONYM, change_number(premise, seed)),
         (NOTATIONS, WordNetRelation.SYNONYM, rewrite_number(premise, seed)),
     )
     return [
-        Substitute(edit.hypothesis, category, relation, LABEL_OF[relation], edit.old, edit.new)
+        SubstitutedSentence(edit.hypothesis, category, relation, LABEL_BY_RELATION[relation], edit.old, edit.new)
         for category, relation, edit in operations
         if edit is not None
     ]

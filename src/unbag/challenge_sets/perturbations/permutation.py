@@ -1,4 +1,4 @@
-"""Permuted pairs: the words of both sentences in another order (Sinha et al. 2021, section 4 and Appendix D).
+"""Permuted pairs: both sentences in a different word order (Sinha et al. 2021, section 4 and Appendix D).
 
 Punctuation keeps its position, and every other token leaves its position. The derangement applies to positions, not to
 word types. If a word occurs twice, one copy may move to the position of the other.

@@ -1,4 +1,4 @@
-"""Rows of the permuted set: each used example in its original order, then its q permutations."""
+"""Rows of the permuted set: each used example in original order, followed by q permutations."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Places of three levels, so that a place is exchanged with one that neither contains it nor lies in it.
+"""Places on three levels, so that a place is replaced with another place that does not contain or lie in it.
 
 The lists were written for unbag from general knowledge. Names of two levels (Georgia, New York, Singapore, Washington)
 and names with an article (the Netherlands) are in no list.
@@ -53,7 +53,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.replace("_", " ") for name in text.split())
 
 
-LEVEL_OF: Final = {
+PLACE_LEVELS: Final = {
     name: level
     for level, text in (
         (PlaceLevel.COUNTRY, _COUNTRIES),

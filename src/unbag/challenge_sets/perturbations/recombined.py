@@ -1,4 +1,4 @@
-"""Documents whose sentences contain all words of a claim, with and without a sentence that supports it.
+"""Documents that contain all words of a claim, with and without a sentence that supports the claim.
 
 A document is k sentences: premises of different source examples, in drawn order. One of them, the evidence, entails the
 claim, a hypothesis that the corpus labels entailment and whose content words are all in the evidence. Each claim comes
@@ -38,7 +38,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     exchange_argument,
     expand_stems,
     find_claim_arguments,
-    is_counted_once,
+    is_mentioned_once,
     iter_donor_arguments,
 )
 from unbag.data import columns
@@ -58,10 +58,10 @@ SUPPORTED: Final = "supported"
 REMOVED: Final = "removed"
 EXCHANGES: Final = tuple(role.value for role in ArgumentRole)
 OPERATIONS: Final = (SUPPORTED, *EXCHANGES, REMOVED)
-"""What is done to a claim or its document, in the order of the rows."""
+"""Operations on a claim or its document, in the order of the rows."""
 
 POOL_SIZE: Final = 4_096
-"""Sentences that documents are filled with: at most this many are held in memory, whatever the size of the corpus."""
+"""Maximum number of filler sentences for documents in memory, whatever the size of the corpus."""
 
 NOT_ENTAILED: Final = "not labelled entailment"
 LONG_EVIDENCE: Final = "whose premise is not one sentence of 3 to 40 words"
@@ -211,7 +211,7 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     return SentencePool(sentences, donors, objects)
 
 
-def recombined_tables(
+def iter_recombined_tables(
     examples: Iterable[Example],
     pool: SentencePool,
     parser: Parser,
@@ -371,7 +371,7 @@ def _exchanges(
     implied = expand_stems(evidence)
     exchanges: list[ExchangedClaim] = []
     for old in arguments:
-        if old.role is ArgumentRole.NUMBER and not is_counted_once(example.premise, old):
+        if old.role is ArgumentRole.NUMBER and not is_mentioned_once(example.premise, old):
             continue
         candidates = pool.donors[old.role]
         for index in _drawn_order(len(candidates), seed, example.source_id, old.role).tolist():

@@ -1,4 +1,4 @@
-"""Pairs of the recombined set for training with three labels: a document of training premises, and a claim.
+"""Recombined pairs for training with three labels: a document of training premises, and a claim.
 
 The label of a supported claim is entailment. The other claims are neutral: the sentences of a document come from
 different examples, so that no sentence is about the event of an exchanged claim, and none denies the claim.
@@ -55,7 +55,7 @@ class RecombinedPairs:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one pair for each claim.
 
         The seed selects the document size, the sentences, the arguments and the pair.

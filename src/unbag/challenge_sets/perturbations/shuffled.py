@@ -1,4 +1,4 @@
-"""Shuffled control: the rows of a set with the words of both sentences in another order.
+"""Shuffled control: the rows of a set with shuffled words in both sentences.
 
 A model that ignores word order gives the same predictions on the control as on the rows. So the score on the control
 shows how much of a model's score needs no word order (`scoring.skill`).
@@ -15,19 +15,19 @@ COLUMNS: Final = ("id", "source_id", "premise", "hypothesis")
 """Columns of the control: the inputs of a model, and the ids."""
 
 SEED: Final = 13
-ENOUGH: Final = 500
+TARGET_ROWS: Final = 500
 """Number of rows from which one draw per row suffices. With fewer rows, the credits of several draws are averaged."""
 
-MOST_DRAWS: Final = 5
+MAX_DRAWS: Final = 5
 
 
 def compute_num_draws(rows: int) -> int:
-    """Compute the number of shuffles per row, from 1 to `MOST_DRAWS`, that gives about `ENOUGH` shuffled rows.
+    """Compute the number of shuffles per row, from 1 to `MAX_DRAWS`, that gives about `TARGET_ROWS` shuffled rows.
 
     >>> [compute_num_draws(rows) for rows in (2000, 500, 200, 10)]
     [1, 1, 3, 5]
     """
-    return min(MOST_DRAWS, max(1, -(-ENOUGH // max(rows, 1))))  # -(-a // b) rounds up
+    return min(MAX_DRAWS, max(1, -(-TARGET_ROWS // max(rows, 1))))  # -(-a // b) rounds up
 
 
 def shuffle_rows(rows: Any, language: str, draw: int) -> Any:

@@ -125,7 +125,7 @@ def read_sicck(path: Path) -> tuple[list[SicckRow], Counter[str]]:
         reader = csv.DictReader(file)
         names = {name.split("\n")[0].strip(): name for name in reader.fieldnames or ()}
         if missing := sorted(set(_COLUMNS.values()) - set(names)):
-            raise ValueError(f"{path.name}: expected the columns {missing}, got {sorted(names)}")
+            raise ValueError(f"{path.name}: expected the columns {missing}, got {sorted(names)}; use the authors' file")
         rows = [_row({ours: cells[names[theirs]] for ours, theirs in _COLUMNS.items()}, counts) for cells in reader]
     return rows, counts
 

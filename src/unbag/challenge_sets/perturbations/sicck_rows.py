@@ -1,4 +1,4 @@
-"""Rows of the SICCK set, and the agreement of the labeller with the labels of the official SICCK.
+"""Rows of the SICCK set, and the agreement of the labeller with the official SICCK labels.
 
 The set contains each pair twice: in its original order, and with premise and hypothesis exchanged.
 """
@@ -18,8 +18,8 @@ from unbag.baselines.natlog.seeds import SeedConstituents
 from unbag.challenge_sets.perturbations.modifiers import (
     ADJECTIVE_ADVERB,
     BOTH,
-    BY_NAME,
     HYPOTHESIS,
+    MODIFIERS_BY_NAME,
     NONE,
     VERB,
     Change,
@@ -196,7 +196,7 @@ def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
 
 def _changes(row: SicckRow) -> tuple[Change, Change]:
     """Determine the changes of a row's premise and hypothesis."""
-    return split_change(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
+    return split_change(() if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position)
 
 
 class Disagreement(NamedTuple):
@@ -222,7 +222,7 @@ class Disagreement(NamedTuple):
 
 
 def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
-    modifier = BY_NAME[row.modifier]
+    modifier = MODIFIERS_BY_NAME[row.modifier]
     reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
     if modifier.type == ADJECTIVE_ADVERB:
         reading = "adverb" if row.part == VERB else "adjective"
@@ -286,7 +286,7 @@ _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 EVERYONE: Final = "everyone of man"
 
 
-def count_reproduced(rows: Sequence[SicckRow]) -> Counter[str]:
+def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
     """Count the modified pairs of the file that our operator reproduces, and the causes of all differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our

@@ -13,9 +13,9 @@ from unbag.challenge_sets.perturbations.addamod import (
     ADJECTIVE,
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
-    Addition,
+    AddAmodPair,
     AdjectiveCounts,
-    addamod,
+    build_addamod_pair,
 )
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence, list_swap_lemmas, swap_subject_and_object
 from unbag.challenge_sets.perturbations.swapped import iter_distinct
@@ -37,7 +37,7 @@ KINDS: Final = (BOTH, SOSWAP, ADDAMOD)
 OTHER_WORDS: Final = "words that are not all in the requested half"
 """Reason for the exclusion of a possible swap whose words are not in the requested half of the vocabulary."""
 
-LABELS_OF: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
+LABEL_BY_KIND: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
 
 SCHEMA: Final = pa.schema(
     [
@@ -86,10 +86,10 @@ def iter_soswap_addamod_tables(
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    operators: dict[str, Callable[[Parse], SwappedSentence | Addition | str]] = {
+    operators: dict[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]] = {
         SOSWAP: partial(swap_within_half, words=words, written=written),
         ADDAMOD: partial(
-            addamod,
+            build_addamod_pair,
             adjectives=adjectives or AdjectiveCounts(),
             seed=seed,
             min_count=min_count,
@@ -105,7 +105,7 @@ def iter_soswap_addamod_tables(
 def _rows(
     examples: Iterable[Example],
     parser: Parser,
-    operators: Mapping[str, Callable[[Parse], SwappedSentence | Addition | str]],
+    operators: Mapping[str, Callable[[Parse], SwappedSentence | AddAmodPair | str]],
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_premises(iter_distinct_premises(examples), parser):
@@ -121,7 +121,7 @@ def _rows(
                 "source_id": source_id,
                 "kind": kind,
                 "premise": str(parse),
-                "label": get_label_id(LABELS_OF[kind]),
+                "label": get_label_id(LABEL_BY_KIND[kind]),
                 "source_premise": str(parse),
                 **{column: value for column, value in result._asdict().items() if column in SCHEMA.names},
             }

@@ -1,4 +1,4 @@
-"""Substitution of one word of a sentence, which makes the sentence false or leaves it true (Glockner et al. 2018).
+"""Substitution of one word in a sentence, which makes the sentence false or keeps it true (Glockner et al. 2018).
 
 The module contains the operator, the rows of the Breaking NLI set, and a generator of training pairs.
 """
@@ -17,7 +17,13 @@ from unbag.challenge_sets.perturbations.augmentation import GeneratedPair
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, split_with_edges
 from unbag.challenge_sets.perturbations.swapped import iter_distinct
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_half
-from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
+from unbag.challenge_sets.perturbations.word_lists import (
+    FIXED_PHRASES,
+    LABEL_BY_RELATION,
+    PREPOSITION_BY_NOUN,
+    WORD_LISTS,
+    WordList,
+)
 from unbag.data import columns
 from unbag.data.columns import PAIR, declare_float_field
 from unbag.data.labels import get_label_id
@@ -77,7 +83,7 @@ _NEAR: Final = 4  # words before a noun in which its preposition is searched: "i
 
 
 class Candidate(NamedTuple):
-    """A possible replacement of a word.
+    """Possible replacement of a word.
 
     Attributes:
         category: Category of the word list, or `…_wordnet`.
@@ -90,7 +96,7 @@ class Candidate(NamedTuple):
     new: str
 
 
-class Substitute(NamedTuple):
+class SubstitutedSentence(NamedTuple):
     """A sentence in which one word or phrase was replaced.
 
     Attributes:
@@ -110,10 +116,10 @@ class Substitute(NamedTuple):
     new: str
 
 
-class Candidates(Protocol):
+class CandidateSource(Protocol):
     """Protocol of sources of replacements for words that no word list contains (`perturbations.wordnet_candidates`)."""
 
-    def of(self, word: str) -> Sequence[Candidate]:
+    def get_candidates(self, word: str) -> Sequence[Candidate]:
         """Look up the possible replacements of a lower-case word."""
         ...
 
@@ -143,7 +149,7 @@ class Substituter:
     min_bigrams: int = 1
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
-    more: Candidates | None = None
+    more: CandidateSource | None = None
     bigrams: Bigrams | None = None
     prepositions: bool = True
     similarity: Callable[[str, str], float | None] | None = None
@@ -159,7 +165,7 @@ class Substituter:
         # The dataclass is frozen, so that the computed field needs `object.__setattr__`.
         object.__setattr__(self, "_candidates", _candidates_by_phrase(self.lists))
 
-    def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
+    def substitute(self, premise: str, rejected: Counter[str] | None = None) -> list[SubstitutedSentence]:
         """Generate sentences with one replaced word from a premise, in the order of the replaced positions.
 
         The operator adapts only a/an and a preposition of place, and makes no other change: all words of a list have
@@ -179,7 +185,7 @@ class Substituter:
         old_bigrams = frozenset(pairwise(split_with_edges(premise)))
         options = []
         for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
-            usable: dict[str, list[Substitute]] = defaultdict(list)
+            usable: dict[str, list[SubstitutedSentence]] = defaultdict(list)
             for candidate in candidates:
                 if not are_in_half(self.words, (phrase, candidate.new)):
                     rejected[OTHER_WORDS] += 1
@@ -193,9 +199,11 @@ class Substituter:
                 if reason is not None:
                     rejected[reason] += 1
                     continue
-                label = LABEL_OF[candidate.relation]
+                label = LABEL_BY_RELATION[candidate.relation]
                 usable[candidate.category].append(
-                    Substitute(hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new)
+                    SubstitutedSentence(
+                        hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new
+                    )
                 )
             if usable:
                 category = self._choose(premise, start, sorted(usable))
@@ -221,7 +229,7 @@ class Substituter:
             else:
                 word = sentence[start].text
                 if self.more and not _is_joined(premise, sentence[start]) and (start == 0 or word == lowered[start]):
-                    if more := self.more.of(lowered[start]):
+                    if more := self.more.get_candidates(lowered[start]):
                         yield start, 1, lowered[start], list(more)
             start += length
 
@@ -321,7 +329,7 @@ def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict
     >>> _preposition("he sits in the kitchen".split(), 4, "kitchen", "balcony")
     {2: 'on'}
     """
-    prepositions = {PREPOSITION_OF.get(old), PREPOSITION_OF.get(new)}
+    prepositions = {PREPOSITION_BY_NOUN.get(old), PREPOSITION_BY_NOUN.get(new)}
     if None in prepositions or len(prepositions) == 1:
         return {}
     near = range(max(0, start - _NEAR), start)
@@ -331,7 +339,7 @@ def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict
         return {}
     between = lowered[places[-1] + 1 : start]
     kind = _KIND_OF.get(lowered[places[-1]])
-    if len(places) > 1 or len(between) > 1 or not _DETERMINERS.issuperset(between) or kind != PREPOSITION_OF[old]:
+    if len(places) > 1 or len(between) > 1 or not _DETERMINERS.issuperset(between) or kind != PREPOSITION_BY_NOUN[old]:
         return None
     return {places[0]: _OTHER_SIDE[lowered[places[0]]]}
 
@@ -417,11 +425,11 @@ class WordPair(NamedTuple):
     similarity: float | None
 
 
-def generate_rows(
+def generate_substitution_rows(
     examples: Iterable[Example],
     substituter: Substituter,
     rejected: Counter[str],
-    more: Callable[[str], Sequence[Substitute]] = lambda premise: (),
+    more: Callable[[str], Sequence[SubstitutedSentence]] = lambda premise: (),
 ) -> Iterator[SubstitutionRow]:
     """Generate rows with a replaced word from each distinct premise. The source id is that of its first example.
 
@@ -433,7 +441,7 @@ def generate_rows(
             generates too is used once.
     """
     for example in iter_distinct(examples, attrgetter("premise")):
-        substitutes = substituter.of(example.premise, rejected)
+        substitutes = substituter.substitute(example.premise, rejected)
         hypotheses = {substitute.hypothesis for substitute in substitutes}
         substitutes += [each for each in more(example.premise) if each.hypothesis not in hypotheses]
         for number, substitute in enumerate(substitutes):
@@ -448,7 +456,9 @@ def generate_rows(
             )
 
 
-def substitution_tables(rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
+def iter_substitution_tables(
+    rows: Iterable[SubstitutionRow], measure: Callable[[str, str], WordPair]
+) -> Iterator[pa.Table]:
     """Convert rows to Arrow tables with the schema `SCHEMA`, and add word frequency and similarity.
 
     Args:
@@ -497,10 +507,10 @@ class SubstitutedPairs:
     def __len__(self) -> int:
         return len(self._premises)
 
-    def make(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
+    def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the pairs of each premise, one per replaceable word. The seed selects the replacements."""
         substituter = replace(self._substituter, q=_UNLIMITED, seed=seed)
         for i in order:
             premise = self._premises[i]
-            substitutes = substituter.of(premise)
+            substitutes = substituter.substitute(premise)
             yield [GeneratedPair(premise, each.hypothesis, each.label) for each in substitutes] or NO_WORD

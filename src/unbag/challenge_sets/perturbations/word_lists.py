@@ -12,7 +12,7 @@ from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import pluralize_noun
 
-LABEL_OF: Final = {
+LABEL_BY_RELATION: Final = {
     WordNetRelation.CO_HYPONYM: CONTRADICTION,
     WordNetRelation.ANTONYM: CONTRADICTION,
     WordNetRelation.SYNONYM: ENTAILMENT,
@@ -229,6 +229,37 @@ _HYPERNYMS: Final = [
 
 WORD_LISTS: Final[tuple[WordList, ...]] = (*_CO_HYPONYMS, *_ANTONYMS, *_SYNONYMS, *_HYPERNYMS)
 
+_NOT_IN_TEXT: Final = frozenset(
+    _words(
+        "young old above below inside outside behind in_front_of at_night during_the_day in_the_morning"
+        " in_the_afternoon morning evening small little shop shops store stores cuts slices observes watches"
+        " observing watching leaps jumps leaping jumping ocean sea woods forest angry mad close_to under light heavy"
+        " short fast full saw rose leaves opening nurse duck pine harp plane planes doctor doctors king queen tall"
+    )
+)
+"""Words that are not replaced in written text, which also uses them in other meanings (*the philosophy behind it*, *tax
+cuts*, *the old days*) or for habits (*nurse at night*)."""
+
+
+def _select_text_lists() -> tuple[WordList, ...]:
+    """Select the lists of antonyms, synonyms and hypernyms, with the words that can be replaced in written text."""
+    plurals = {pluralize_noun(word) for words in _HYPERNYMS for word in words.old}
+    lists = []
+    for words in (*_ANTONYMS, *_SYNONYMS, *_HYPERNYMS):
+        is_hypernym = words.relation is WordNetRelation.HYPONYM
+        if is_hypernym and "building" in words.new:
+            continue  # the school has decided: an institution, not a building
+        # A plural is often generic: what is true of children need not be true of people.
+        unsuitable = _NOT_IN_TEXT | plurals if is_hypernym else _NOT_IN_TEXT
+        if old := tuple(word for word in words.old if word not in unsuitable):
+            lists.append(words._replace(old=old))
+    return tuple(lists)
+
+
+TEXT_LISTS: Final = _select_text_lists()
+"""Lists for written text. Co-hyponyms are omitted, because they exclude each other only in one event: *Bell peppers are
+grown in summer* does not contradict *in winter*. Numbers and names of a text have rules of their own."""
+
 _NOT_ONLY_NOUNS: Final = _words("building talking running walking runs walks")
 
 
@@ -255,7 +286,7 @@ _IN: Final = (
     "kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom car truck van taxi helicopter"
 )
 _ON: Final = "balcony bus bicycle motorcycle tractor scooter train boat"
-PREPOSITION_OF: Final = {
+PREPOSITION_BY_NOUN: Final = {
     word: preposition
     for preposition, nouns in (("in", _IN), ("on", _ON))
     for words in _both_numbers(nouns)

@@ -1,4 +1,4 @@
-"""Replacements of words from WordNet: antonyms, synonyms and hypernyms, in the inflection of the word."""
+"""Word replacements from WordNet: antonyms, synonyms and hypernyms, with the inflection of the word."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -40,9 +40,9 @@ class WordNetCandidates:
             raise ImportError("inflecting words needs lemminflect: pip install 'unbag[wordnet]'") from error
         self._inflections: Any = lemminflect
         self._wordnet = wordnet
-        self.of = lru_cache(maxsize=1 << 16)(self._of)
+        self.get_candidates = lru_cache(maxsize=1 << 16)(self._get_candidates)
 
-    def _of(self, word: str) -> tuple[Candidate, ...]:
+    def _get_candidates(self, word: str) -> tuple[Candidate, ...]:
         """Look up the possible replacements of a lower-case word."""
         usual = None if word in _CLOSED else self._usual(word)
         if usual is None:

@@ -1,22 +1,22 @@
-"""Plain: an unchanged corpus, which challenge sets are compared with."""
+"""Plain: an unmodified corpus, the reference for the challenge sets."""
 
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 
 SET: Final = ChallengeSet(
     name="plain",
     title="Corpus",
     question="How often is the model right on ordinary pairs?",
     paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
-    figures_from="ReSNLI 2019",
+    reference_paper="ReSNLI 2019",
     shuffled=(
-        "The gold label of the pair in order. A corpus can be solved in part without word order. The control "
-        "measures how far."
+        "The gold label of the pair in the original order. The control measures how much of the corpus can be "
+        "solved without word order."
     ),
     metrics=("category_accuracy", "verification"),
-    more_columns=("source_id",),
+    optional_columns=("source_id",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
     quantities=(
@@ -25,9 +25,9 @@ SET: Final = ChallengeSet(
             "accuracy",
             "accuracy",
             roles=build_roles("quoted", "compared", "beside_papers", "harness"),
-            counterparts=(
-                Counterpart("Nie et al. 2019", "3", "original", same_rows=True),
-                Counterpart("ReSNLI 2019", "2", "accuracy", same_rows=True),
+            published_columns=(
+                PublishedColumn("Nie et al. 2019", "3", "original", same_rows=True),
+                PublishedColumn("ReSNLI 2019", "2", "accuracy", same_rows=True),
             ),
         ),
     ),

@@ -13,17 +13,17 @@ MARKS: Final[Mapping[str, str]] = {}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most confident wrong predictions for each gold label."""
-    pairs = PredictedPairs(rows, answers)
-    for number, label in enumerate(answers.label_space):
+    pairs = PredictedPairs(rows, predictions)
+    for number, label in enumerate(predictions.label_space):
         for index in select_top_rows(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.confidence):
             yield _example(pairs, f"most confident wrong, {label}", index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, "unchanged", index)
 

@@ -7,7 +7,7 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy and the accuracy of the best constant prediction."""
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (

@@ -9,31 +9,31 @@ from unbag.scoring.skill import PredictionCredits
 
 
 def compute_plain_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the accuracy overall and per gold label. Rows from the same source are resampled together.
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
-    gold = answers.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     scores = accuracy(
-        answers.predicted,
+        predictions.predicted,
         gold,
         columns.get("source_id"),
-        n_labels=len(answers.label_space),
+        n_labels=len(predictions.label_space),
         resamples=resamples,
     )
-    return {**scores, "labels": list(answers.label_space)}
+    return {**scores, "labels": list(predictions.label_space)}
 
 
-def compute_plain_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_plain_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction.
 
     Rows from the same source are resampled together.
     """
-    gold = answers.gold(columns["label"])
-    return PredictionCredits(answers.predicted == gold, gold, columns.get("source_id", range(len(gold))))
+    gold = predictions.to_label_positions(columns["label"])
+    return PredictionCredits(predictions.predicted == gold, gold, columns.get("source_id", range(len(gold))))

@@ -13,8 +13,8 @@ SET: Final = ChallengeSet(
     question="Does a document support a claim when it only has all its words?",
     paper="unbag, with the exchange of arguments of Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     shuffled=(
-        "The gold label of the row in order. The document has all words of the claim, supported or exchanged; what is "
-        "left without order is how usual a claim sounds."
+        "The gold label of the row in the original order. The document contains all words of every claim, "
+        "supported or exchanged. Without word order, only the plausibility of the claim remains."
     ),
     metrics=("document_consistency",),
     package=__name__,

@@ -1,4 +1,4 @@
-"""Examples of recombined documents: exchanged claims that the model calls entailed, and supported ones it misses."""
+"""Examples of recombined documents: false entailments of exchanged claims, and missed supported claims."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -19,16 +19,16 @@ from unbag.data.predictions import SetPredictions
 
 _OF_A_CLAIM: Final = 1
 RULE: Final = (
-    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. Marked are "
-    "the words that came in."
+    f"Up to {PER_KIND} wrong answers for each operation, one per claim, by the probability of the answer. The "
+    "inserted words are marked."
 )
 MARKS: Final[Mapping[str, str]] = {"moved": "words of another sentence"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most confident wrong predictions for each operation."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     claims = read_column(rows, "source_id").to_pylist()
     for operation in (*EXCHANGED, "removed", "supported"):
@@ -37,9 +37,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
             yield _example(pairs, f"{operation}, surest wrong", index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest documents that are paired with an exchanged claim."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):
         yield _example(pairs, f"another {pairs.get_row(index)['operation']}", index)

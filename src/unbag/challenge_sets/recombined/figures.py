@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.recombined import SET
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -14,9 +14,9 @@ _MEANINGS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of the set and the paired accuracy for each operation."""
-    yield from iter_measures(SET, _MEANINGS, scores)
+    yield from iter_metrics(SET, _MEANINGS, scores)
     for row in scores["by_operation"]:
         meaning = "share of documents with the supported claim and this one right"
         yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]
@@ -29,7 +29,8 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points("by_k", "k", "paired_accuracy"),
             title="Paired accuracy by size of the document",
-            about="Share of the documents of k sentences with every claim right. Nothing is exchanged where k is 1.",
+            about="Share of the documents with k sentences for which every claim is correct. With k = 1, nothing is "
+            "exchanged.",
             x="sentences, k",
             y="paired accuracy",
             kind="dots",
@@ -38,7 +39,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points("by_position", "third", "balanced_accuracy"),
             title="Balanced accuracy by position of the evidence",
-            about="Third of the document that has the evidence, in documents of three or more sentences.",
+            about="Third of the document that contains the evidence, in documents with three or more sentences.",
             x="position",
             y="balanced accuracy",
             kind="dots",
@@ -47,8 +48,8 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points("by_operation", "operation", "false_entailment_rate"),
             title="False entailments by operation",
-            about="Share of the claims called entailed whose subject, object or number comes from another sentence, or "
-            "whose evidence was removed. Lower is better.",
+            about="Share predicted as entailment among claims with an exchanged subject, object or number, or "
+            "without evidence. Lower is better.",
             x="operation",
             y="false-entailment rate",
             kind="dots",

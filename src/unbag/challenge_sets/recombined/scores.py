@@ -13,7 +13,7 @@ from unbag.scoring.skill import PredictionCredits
 
 
 def compute_recombined_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the document consistency. Predictions of neutral and contradiction count as not entailed.
 
@@ -23,7 +23,7 @@ def compute_recombined_scores(
         return {}
     return dict(
         document_consistency(
-            answers.for_gold(TWO_WAY).predicted,
+            predictions.align_to_gold(TWO_WAY).predicted,
             columns["label"],
             columns["source_id"],
             columns["group"],
@@ -46,13 +46,13 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     return decisive
 
 
-def compute_recombined_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_recombined_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction. Only rows of the decisive mask count.
 
     Rows of one claim are resampled together.
     """
     gold = np.asarray(columns["label"])
-    right = answers.for_gold(TWO_WAY).predicted == gold
+    right = predictions.align_to_gold(TWO_WAY).predicted == gold
     return PredictionCredits(
-        right, gold, columns["source_id"], counts=select_recombined_decisive_rows(columns), names=TWO_WAY
+        right, gold, columns["source_id"], is_counted=select_recombined_decisive_rows(columns), names=TWO_WAY
     )

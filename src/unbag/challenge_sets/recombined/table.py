@@ -52,8 +52,8 @@ def summarize_result(result: Result) -> str:
     )
     return (
         f"predicts entailment for {format_share(scores['false_entailment_rate'])} of the unsupported claims{most}; all "
-        f"rows are correct for {format_share(scores['paired_accuracy'])} of the documents (a constant prediction, or a "
-        "model that sees only the claim: 0 %)."
+        f"rows are correct for {format_share(scores['paired_accuracy'])} of the documents (a constant prediction, "
+        "or a model that uses only the claim: 0 %)."
     )
 
 

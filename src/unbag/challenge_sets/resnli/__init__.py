@@ -1,9 +1,9 @@
-"""ReSNLI: pairs sorted by how little their words give the label away."""
+"""ReSNLI: pairs sorted by the uncertainty of a bag of words about the label."""
 
 from typing import Final
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 
 _PAPER: Final = "ReSNLI 2019"
 
@@ -13,16 +13,16 @@ SET: Final = ChallengeSet(
     question="Is the model right where words give the label away least?",
     paper="Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language "
     "Inference, anonymous EMNLP-IJCNLP 2019 submission",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. The mean of the word embeddings hardly predicts it. Accuracy without "
-        "word order therefore shows other knowledge of words."
+        "The gold label of the pair in the original order. The mean word embedding hardly predicts this label. "
+        "Accuracy without word order therefore shows other lexical knowledge."
     ),
     metrics=("uncertainty_partitions",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.resnli.resnli:Resnli",
     columns=("partition",),
-    more_columns=("source_split",),
+    optional_columns=("source_split",),
     quantities=(
         # Most test pairs come from the corpus's training split, which most models were trained on. The paper's models
         # were not trained on them.
@@ -31,7 +31,7 @@ SET: Final = ChallengeSet(
             "accuracy, pairs not from train",
             "unseen",
             roles=build_roles("quoted", "compared", "beside_papers"),
-            counterparts=(Counterpart(_PAPER, "3", "ReSNLI", "snli"),),
+            published_columns=(PublishedColumn(_PAPER, "3", "ReSNLI", "snli"),),
         ),
         Quantity("accuracy", "accuracy, all pairs", "accuracy", roles=build_roles("quoted", "harness")),
         Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=build_roles("quoted", "harness")),

@@ -1,4 +1,4 @@
-"""Selection of ReSNLI examples: the pairs whose words give the label away least."""
+"""Selection of ReSNLI examples: the pairs whose words reveal the least about the label."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -15,18 +15,18 @@ MARKS: Final[Mapping[str, str]] = {}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
         for index in select_top_rows(np.flatnonzero(wanted), uncertainty):
             yield _example(pairs, kind, index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs of the harder half. If the splits are known, pairs of a training split are omitted."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     partition = read_numbers(rows, "partition")
     harder = 2 * partition >= partition.max()
     unseen = select_unseen_pairs(read_column(rows, "source_split").to_pylist())

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.resnli import SET
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -16,9 +16,9 @@ _MEANINGS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of the set: label, meaning and value."""
-    return iter_measures(SET, _MEANINGS, scores)
+    return iter_metrics(SET, _MEANINGS, scores)
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
@@ -28,7 +28,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
             title="Accuracy by partition",
-            about="Partitions are numbered by difficulty: in partition 0 the words give the label away most.",
+            about="Partitions are numbered by difficulty: in partition 0, the words reveal the label most clearly.",
             x="partition",
             y="accuracy",
             kind="curve",

@@ -15,7 +15,7 @@ _TRAINING: Final = "train"  # prefix of the training splits of all corpora (`dat
 
 
 def compute_resnli_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the accuracy overall and by uncertainty partition.
 
@@ -28,18 +28,18 @@ def compute_resnli_scores(
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. The scores are then the accuracy on all pairs, on the easiest
             and on the hardest partition, and the drop between these two. A set of fewer than `PARTITIONS` pairs has
             fewer partitions. A part of its rows does not show this, so `hardest` is missing for such a set.
     """
-    gold = answers.gold(columns["label"])
-    right, partition = answers.predicted == gold, np.asarray(columns["partition"])
+    gold = predictions.to_label_positions(columns["label"])
+    right, partition = predictions.predicted == gold, np.asarray(columns["partition"])
     if partial:
         return _of_ends(right, partition)
     joined, total = join_partitions(partition)
-    scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, gold, joined, resamples=resamples)}
+    scores: dict[str, Any] = {**uncertainty_partitions(predictions.predicted, gold, joined, resamples=resamples)}
     if scores["n_partitions"] < total:
         scores["set_partitions"] = total
     unseen = _unseen(columns)
@@ -49,14 +49,14 @@ def compute_resnli_scores(
     return scores
 
 
-def compute_resnli_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_resnli_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction. Pairs from a training split do not count.
 
     If the splits are unknown, or all pairs come from a training split, all pairs count.
     """
-    gold = answers.gold(columns["label"])
+    gold = predictions.to_label_positions(columns["label"])
     return PredictionCredits(
-        answers.predicted == gold, gold, range(len(gold)), counts=select_resnli_decisive_rows(columns)
+        predictions.predicted == gold, gold, range(len(gold)), is_counted=select_resnli_decisive_rows(columns)
     )
 
 

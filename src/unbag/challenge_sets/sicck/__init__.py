@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 from unbag.data.corpora import OFFICIAL
 
 _PAPER: Final = "Akoju et al. 2023"
@@ -11,8 +11,10 @@ _PAPER: Final = "Akoju et al. 2023"
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
     """Build one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
-    counterpart = Counterpart(_PAPER, "8", theirs, OFFICIAL, same_rows=True)
-    return Quantity(name, label, name, roles=build_roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
+    counterpart = PublishedColumn(_PAPER, "8", theirs, OFFICIAL, same_rows=True)
+    return Quantity(
+        name, label, name, roles=build_roles("quoted", "harness", *more_roles), published_columns=(counterpart,)
+    )
 
 
 SET: Final = ChallengeSet(
@@ -20,16 +22,16 @@ SET: Final = ChallengeSet(
     title="SICCK",
     question="Does the model follow natural logic for words such as every, not and at most?",
     paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The four-way label of the pair in order. Shuffling keeps modifiers such as not and every, but hides what they "
-        "modify. The control measures how much their presence gives away."
+        "The four-way label of the pair in the original order. Shuffling keeps modifiers such as not and every, "
+        "but hides what they modify. The control measures how much their presence reveals."
     ),
     metrics=("natural_logic",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.sicck.sicck:Sicck",
     columns=("pair", "reverse", "four_way"),
-    more_columns=("source_id", "modifier_type", "part", "modifier", "position", "relation"),
+    optional_columns=("source_id", "modifier_type", "part", "modifier", "position", "relation"),
     quantities=(
         _of_paper("f1", "macro F1", "F1", "compared", "beside_papers"),
         _of_paper("precision", "macro precision", "precision"),

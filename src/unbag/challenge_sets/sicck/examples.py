@@ -28,11 +28,11 @@ MARKS: Final[Mapping[str, str]] = {"modifier": "the modifier"}
 _NONE: Final = "none"
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most confident wrong and right four-way predictions. The reverse rule gives the four-way labels."""
-    both_ways = _BothWays(rows, answers)
+    both_ways = _BothWays(rows, predictions)
     forth, modifiers = both_ways.forth, read_column(rows, "modifier").to_pylist()
-    right = both_ways.answers[forth] == both_ways.gold[forth]
+    right = both_ways.predictions[forth] == both_ways.gold[forth]
     for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
         for index in select_top_rows(
             forth[wanted], both_ways.pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers
@@ -40,9 +40,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
             yield both_ways.example(kind, index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs that have a four-way label."""
-    both_ways = _BothWays(rows, answers)
+    both_ways = _BothWays(rows, predictions)
     for index in both_ways.pairs.select_shortest(both_ways.forth):
         yield both_ways.example("modified", index)
 
@@ -50,8 +50,8 @@ def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
 class _BothWays:
     """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
-    def __init__(self, rows: Any, answers: SetPredictions) -> None:
-        self.pairs = PredictedPairs(rows, answers)
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
+        self.pairs = PredictedPairs(rows, predictions)
         reverse = read_numbers(rows, "reverse").astype(bool)
         names, gold = read_column(rows, "pair").to_pylist(), read_column(rows, "four_way").to_pylist()
         back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
@@ -59,9 +59,9 @@ class _BothWays:
         self.forth = np.array(labelled, dtype=np.int64)
         self._back = {index: back[names[index]] for index in labelled}
         predicted = self.pairs.names
-        self.answers = np.full(len(gold), "", dtype=object)
-        self.answers[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
-        self.gold = np.array([map_gold_label(str(label), answers) for label in gold], dtype=object)
+        self.predictions = np.full(len(gold), "", dtype=object)
+        self.predictions[self.forth] = apply_reverse_rule(predicted[self.forth], predicted[list(self._back.values())])
+        self.gold = np.array([map_gold_label(str(label), predictions) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
         """Build an example with the four-way prediction and the two three-way predictions it is derived from."""
@@ -77,4 +77,4 @@ class _BothWays:
         ]
         predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[index]]}"
         note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
-        return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.answers[index])))
+        return self.pairs.build_example(kind, index, lines, note, (str(self.gold[index]), str(self.predictions[index])))

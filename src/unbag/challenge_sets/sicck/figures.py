@@ -13,7 +13,7 @@ _NAMES: Final = {"f1": "macro F1", "precision": "macro precision", "recall": "ma
 _MEANING: Final = {"accuracy": "share of correct pairs"}
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over macro F1, precision, recall and accuracy on all pairs."""
     for name in MEASURES:
         yield _NAMES.get(name, name), _MEANING.get(name, "mean over the labels"), scores[name]

@@ -16,7 +16,7 @@ _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 
 
 def compute_sicck_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute accuracy, macro F1, precision and recall of four-way labels. Pairs from one seed are resampled together.
 
@@ -27,11 +27,11 @@ def compute_sicck_scores(
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
-    predicted = answers.names
+    predicted = predictions.label_names
     scored, back = _scored(columns, partial=partial)
     if not len(scored):
         return {}
@@ -39,7 +39,7 @@ def compute_sicck_scores(
     return dict(
         natural_logic(
             apply_reverse_rule(predicted[scored], predicted[back]),
-            [map_gold_label(columns["four_way"][row], answers) for row in scored],
+            [map_gold_label(columns["four_way"][row], predictions) for row in scored],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
             source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
@@ -48,15 +48,15 @@ def compute_sicck_scores(
     )
 
 
-def compute_sicck_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_sicck_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct four-way label.
 
     Pairs from one seed are resampled together.
     """
     scored, back = _scored(columns)
-    answered = answers.names
+    answered = predictions.label_names
     predicted = apply_reverse_rule(answered[scored], answered[back])
-    gold = np.array([map_gold_label(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
+    gold = np.array([map_gold_label(columns["four_way"][row], predictions) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
     return PredictionCredits(predicted == gold, numbers, source, names=names.tolist())
@@ -71,9 +71,9 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     return match_reversed_rows(pairs, columns["reverse"], four)
 
 
-def map_gold_label(label: str, answers: SetPredictions) -> str:
+def map_gold_label(label: str, predictions: SetPredictions) -> str:
     """Map a four-way label to the closest label in a model's label space."""
-    if NOT_CONTRADICTION in answers.label_space:
+    if NOT_CONTRADICTION in predictions.label_space:
         return label if label == CONTRADICTION else NOT_CONTRADICTION
-    two_way = NOT_ENTAILMENT in answers.label_space
+    two_way = NOT_ENTAILMENT in predictions.label_space
     return NOT_ENTAILMENT if two_way and label in (CONTRADICTION, NEUTRAL) else label

@@ -1,4 +1,4 @@
-"""Terminal table of SICCK's scores: Table 8 of Akoju et al. (2023), followed by its Tables 11-17 and 10."""
+"""Terminal table of SICCK scores: Tables 8, 11-17 and 10 of Akoju et al. (2023)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

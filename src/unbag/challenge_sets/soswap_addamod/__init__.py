@@ -1,9 +1,9 @@
-"""SOSwap and AddAmod: pairs of sentences with the same words and another meaning."""
+"""SOSwap and AddAmod: sentence pairs with the same words and different meanings."""
 
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 
 _PAPER: Final = "Nie et al. 2019"
 
@@ -18,7 +18,7 @@ def _accuracy(kind: str, theirs: str) -> Quantity:
         f"accuracy, {KINDS[kind]}",
         f"by_subset.{kind}.accuracy",
         roles=build_roles("quoted", "compared", "beside_papers", "harness"),
-        counterparts=(Counterpart(_PAPER, "2", theirs, "snli"),),
+        published_columns=(PublishedColumn(_PAPER, "2", theirs, "snli"),),
     )
 
 
@@ -27,10 +27,10 @@ SET: Final = ChallengeSet(
     title="SOSwap/AddAmod",
     question="Is the model right when subject and object change places, or an adjective moves?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the pair in order. Shuffling destroys all evidence for it, since both sentences have the "
-        "same words. The control can at most guess the kind of the pair."
+        "The gold label of the pair in the original order. Shuffling destroys all evidence for this label, since "
+        "both sentences have the same words. The control can at most guess the kind of the pair."
     ),
     metrics=("label_distribution",),
     package=__name__,

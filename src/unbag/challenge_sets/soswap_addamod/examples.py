@@ -25,9 +25,9 @@ MARKS: Final[Mapping[str, str]] = {"moved": "moved words"}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the most confident wrong and right predictions for each kind of pair."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     kinds = np.array(read_column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():
         for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
@@ -35,9 +35,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
                 yield _example(pairs, f"{words}, most confident {outcome}", index)
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest pairs."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     for index in pairs.select_shortest(np.arange(len(pairs.gold))):
         yield _example(pairs, KINDS[pairs.get_row(index)["kind"]], index)
 

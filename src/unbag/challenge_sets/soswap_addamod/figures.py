@@ -8,7 +8,7 @@ from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the accuracy and the fraction of each predicted label, for each kind of pair."""
     for kind, name in KINDS.items():
         if kind in (parts := scores["by_subset"]):

@@ -11,7 +11,7 @@ from unbag.scoring.skill import PredictionCredits
 
 
 def compute_soswap_addamod_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the distribution of predicted labels by kind of pair.
 
@@ -19,17 +19,17 @@ def compute_soswap_addamod_scores(
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set.
     """
-    predicted, names = answers.predicted, tuple(answers.label_space)
+    predicted, names = predictions.predicted, tuple(predictions.label_space)
     if (predicted == NO_ANSWER).any():
         predicted, names = np.where(predicted == NO_ANSWER, len(names), predicted), (*names, NONE)
     return dict(
         label_distribution(
             predicted,
-            answers.gold(columns["label"]),
+            predictions.to_label_positions(columns["label"]),
             columns["source_id"],
             kind=columns["kind"],
             names=names,
@@ -38,10 +38,10 @@ def compute_soswap_addamod_scores(
     )
 
 
-def compute_soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_soswap_addamod_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction.
 
     Rows from the same source are resampled together.
     """
-    gold = answers.gold(columns["label"])
-    return PredictionCredits(answers.predicted == gold, gold, columns["source_id"])
+    gold = predictions.to_label_positions(columns["label"])
+    return PredictionCredits(predictions.predicted == gold, gold, columns["source_id"])

@@ -16,7 +16,7 @@ from unbag.challenge_sets.views.tables import (
     summarize_rejections,
 )
 from unbag.data.labels import ENTAILMENT
-from unbag.scoring.skill import LEAST_ROWS
+from unbag.scoring.skill import MIN_LABEL_ROWS
 
 
 def build_table(result: Result) -> RenderableType:
@@ -58,5 +58,5 @@ def _explain_few_pairs(result: Result) -> Iterator[str]:
     for kind, name in KINDS.items():
         n = parts[kind]["n_examples"] if kind in parts else 0
         reasons = summarize_rejections(result, f"{kind}: ")
-        if n < LEAST_ROWS and reasons:
+        if n < MIN_LABEL_ROWS and reasons:
             yield f"Few {name} pairs ({n:,}). Most frequent reasons: {reasons}"

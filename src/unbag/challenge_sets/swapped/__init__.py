@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, build_roles
-from unbag.challenge_sets.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.published_columns import PublishedColumn
 
 _PAPER: Final = "ReSNLI 2019"
 
@@ -12,10 +12,10 @@ SET: Final = ChallengeSet(
     title="Swapped",
     question="Does the prediction stay when premise and hypothesis are exchanged?",
     paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
-    figures_from=_PAPER,
+    reference_paper=_PAPER,
     shuffled=(
-        "The gold label of the exchanged pair in order. Without word order, a pair and its exchange differ only in the "
-        "words of each side."
+        "The gold label of the exchanged pair in the original word order. Without word order, a pair and the "
+        "exchanged pair differ only in the words on each side."
     ),
     metrics=("swap_consistency",),
     package=__name__,
@@ -33,7 +33,7 @@ SET: Final = ChallengeSet(
             "accuracy on the whole set, Table 1",
             "overall.accuracy_after",
             roles=build_roles("beside_papers"),
-            counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),
+            published_columns=(PublishedColumn(_PAPER, "1", "after", "snli"),),
         ),
     ),
     corpus_pairs={"swapped": False},

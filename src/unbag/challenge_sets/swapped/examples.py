@@ -25,9 +25,9 @@ MARKS: Final[Mapping[str, str]] = {}
 """Meaning of marked words, by the kind of mark."""
 
 
-def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select exchanged pairs whose prediction became wrong, became right, or stayed wrong after the exchange."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))
     key[after] = round_probability((pairs.confidence[after] + pairs.confidence[before]) / 2)
@@ -42,9 +42,9 @@ def select_examples(rows: Any, answers: SetPredictions) -> Iterator[ReportExampl
             yield _example(pairs, kind, index, was[index])
 
 
-def iter_candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
     """Select the shortest exchanged pairs."""
-    pairs = PredictedPairs(rows, answers)
+    pairs = PredictedPairs(rows, predictions)
     after, before = _exchanged(rows)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))
     for index in pairs.select_shortest(after):

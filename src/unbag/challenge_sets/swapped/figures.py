@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_measures
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.scoring.bootstrap import Estimate
 
 _MEANINGS: Final = {
@@ -16,9 +16,9 @@ _MEANINGS: Final = {
 }
 
 
-def iter_set_measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of the set: label, meaning and value."""
-    return iter_measures(SET, _MEANINGS, scores)
+    return iter_metrics(SET, _MEANINGS, scores)
 
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
@@ -28,7 +28,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
             group,
             _points,
             title="Accuracy as given and exchanged",
-            about="The closer the two dots of a label, the less the model depends on which sentence comes first.",
+            about="The closer the two dots of a label, the less the model depends on the order of the two sentences.",
             x="gold label",
             y="accuracy",
             kind="dots",

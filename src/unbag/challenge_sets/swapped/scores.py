@@ -13,7 +13,7 @@ from unbag.scoring.swap_consistency import swap_consistency
 
 
 def compute_swapped_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute accuracy and agreement before and after the exchange of premise and hypothesis.
 
@@ -22,7 +22,7 @@ def compute_swapped_scores(
 
     Args:
         columns: Columns of n rows.
-        answers: Predictions, n rows.
+        predictions: Predictions, n rows.
         resamples: Number of bootstrap resamples.
         partial: Whether the rows are a part of the set. Only pairs with both orders then count.
     """
@@ -30,15 +30,19 @@ def compute_swapped_scores(
         both = {name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if swapped} & {
             name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if not swapped
         }
-        columns, answers = select_rows(np.array([name in both for name in columns["source_id"]]), columns, answers)
+        columns, predictions = select_rows(
+            np.array([name in both for name in columns["source_id"]]), columns, predictions
+        )
         if not both:
             return {}
     label = np.asarray(columns["label"])
     # Map the model's label space to our ids. `label_positions` maps each of our ids to a label of the model. If the
     # model predicts the label that the gold label maps to, the prediction is the gold label, else the first match.
-    ours = np.array([list(answers.label_positions).index(column) for column in range(len(answers.label_space))])
-    predicted = np.where(answers.predicted == answers.label_positions[label], label, ours[answers.predicted])
-    predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
+    ours = np.array([list(predictions.label_positions).index(column) for column in range(len(predictions.label_space))])
+    predicted = np.where(
+        predictions.predicted == predictions.label_positions[label], label, ours[predictions.predicted]
+    )
+    predicted = np.where(predictions.predicted == NO_ANSWER, NO_ANSWER, predicted)
     return dict(
         swap_consistency(
             predicted,
@@ -57,17 +61,17 @@ def select_swapped_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
     return to_boolean_array(columns["swapped"])
 
 
-def compute_swapped_credits(columns: Columns, answers: SetPredictions) -> PredictionCredits:
+def compute_swapped_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
     """Compute the credits for the skill score: 1 per correct prediction on an exchanged pair.
 
     Neutral pairs and contradictions keep their gold label. Pairs of another label have no exchanged row and do not
     count.
     """
     swapped = to_boolean_array(columns["swapped"])
-    gold = answers.gold(columns["label"])
-    right = answers.predicted == gold
+    gold = predictions.to_label_positions(columns["label"])
+    right = predictions.predicted == gold
     names = np.array(columns["source_id"], dtype=object)
     after = dict(zip(names[swapped], right[swapped], strict=True))
     counts = np.array([name in after for name in names[~swapped]], dtype=np.bool_)
     credit = np.array([after.get(name, False) for name in names[~swapped]])
-    return PredictionCredits(credit, gold[~swapped], range(len(credit)), counts=counts)
+    return PredictionCredits(credit, gold[~swapped], range(len(credit)), is_counted=counts)

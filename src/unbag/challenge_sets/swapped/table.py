@@ -48,6 +48,5 @@ def summarize_result(result: Result) -> str:
         f"correct on {format_share(before)} of {after.n:,} neutral pairs and contradictions as given, and on "
         f"{format_share(after)} "
         f"with premise and hypothesis exchanged: {describe_change(scores['drop'])}; "
-        f"{format_points(scores['agreement'].value)} % get "
-        "the same prediction both times."
+        f"{format_points(scores['agreement'].value)} % have the same prediction both times."
     )

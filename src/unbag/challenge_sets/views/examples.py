@@ -1,4 +1,4 @@
-"""The examples of each set in a report, and the positions of highlighted words in their sentences."""
+"""Examples of each set in a report, with the positions of highlighted words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ PER_KIND: Final = 12
 """Maximum number of examples per kind, set and model: enough to see a pattern, few enough for one page."""
 
 CANDIDATES: Final = 100
-"""Number of rows per set that are stored for every model. A model with an error rate of 5 % fails on about five."""
+"""Number of stored rows per set and model. A model with an error rate of 5 % has about five errors among them."""
 
 MAX_CHARACTERS: Final = 600
 """Maximum number of stored characters of a sentence. Longer texts are cut at the end or around the first mark."""
 
 PROBABILITY_DECIMALS: Final = 3
-"""Decimals of probabilities that are shown or sorted by. The rounding hides differences between processors."""
+"""Decimals of displayed and sorted probabilities. Rounding hides differences between processors."""
 
 
 class TextMark(NamedTuple):
@@ -124,18 +124,18 @@ class ExampleSelection:
 class PredictedPairs:
     """The rows of a set and the predictions of one model, as input for the selection of examples."""
 
-    def __init__(self, rows: Any, answers: SetPredictions) -> None:
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
         self.rows = rows
-        self.answers = answers
-        self.gold = answers.gold(read_numbers(rows, "label"))
-        self.right: NDArray[np.bool_] = answers.predicted == self.gold
-        self.confidence = round_probability(answers.probabilities.max(axis=1))
+        self.predictions = predictions
+        self.gold = predictions.to_label_positions(read_numbers(rows, "label"))
+        self.right: NDArray[np.bool_] = predictions.predicted == self.gold
+        self.confidence = round_probability(predictions.probabilities.max(axis=1))
         """Rounded probability of each prediction, shape (n,)."""
 
     @cached_property
     def names(self) -> NDArray[np.str_]:
         """Names of the predicted labels, shape (n,)."""
-        return self.answers.names
+        return self.predictions.label_names
 
     def get_row(self, index: int) -> dict[str, Any]:
         """Read one row as a dict from column names to values."""
@@ -145,15 +145,16 @@ class PredictedPairs:
     def _answer(self, index: int) -> SetPredictions:
         """Select one prediction, so that `names` is computed for this row only."""
         one = slice(int(index), int(index) + 1)
-        unanswered = self.answers.unanswered
-        return self.answers._replace(
-            probabilities=self.answers.probabilities[one], unanswered=None if unanswered is None else unanswered[one]
+        unanswered = self.predictions.unanswered
+        return self.predictions._replace(
+            probabilities=self.predictions.probabilities[one],
+            unanswered=None if unanswered is None else unanswered[one],
         )
 
     def get_prediction(self, index: int, where: str = "") -> OriginalPrediction:
         """Look up the predicted label of a row and the label's probability."""
-        answer = str(self._answer(index).names[0])
-        has_probability = self.answers.has_probabilities and answer != NONE
+        answer = str(self._answer(index).label_names[0])
+        has_probability = self.predictions.has_probabilities and answer != NONE
         return OriginalPrediction(where, answer, float(self.confidence[index]) if has_probability else None)
 
     def build_example(
@@ -177,9 +178,9 @@ class PredictedPairs:
             more: Other attributes of `ReportExample`.
         """
         prediction = self.get_prediction(index)
-        gold, answer = labels or (self.answers.label_space[self.gold[index]], prediction.answer)
+        gold, answer = labels or (self.predictions.label_space[self.gold[index]], prediction.answer)
         probability = None if labels else prediction.probability
-        short_lines = tuple(shorten_line(line, MAX_CHARACTERS) for line in lines)
+        short_lines = tuple(truncate_line(line, MAX_CHARACTERS) for line in lines)
         return ReportExample(kind, self.get_row(index)["id"], short_lines, gold, answer, probability, note, **more)
 
     def select_shortest(self, rows: NDArray[Any]) -> list[int]:
@@ -199,12 +200,12 @@ class PredictedPairs:
         return shortest
 
 
-def shorten_line(line: ExampleLine, longest: int) -> ExampleLine:
+def truncate_line(line: ExampleLine, longest: int) -> ExampleLine:
     """Truncate a sentence to `longest` characters, and drop the marks outside the remaining text.
 
-    >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
+    >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
     ExampleLine(name='premise', text='A man in a b…', marks=(TextMark(start=2, end=5, kind='moved'),))
-    >>> shorten_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(21, 27, "moved"),)), 12).text
+    >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(21, 27, "moved"),)), 12).text
     '…at sleeps.'
     """
     if len(line.text) <= longest:
@@ -257,8 +258,8 @@ def select_top_rows(
     return selected
 
 
-TOGETHER: Final = "together"
-"""Kind of the marks of `mark_unmoved_runs`."""
+UNCHANGED_SEQUENCE: Final = "together"
+"""Type of the marks from `mark_unchanged_sequences`."""
 
 
 def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[TextMark, ...]:
@@ -281,12 +282,12 @@ def mark_phrases(text: str, phrases: Iterable[str | None], kind: str) -> tuple[T
     return tuple(TextMark(start, end, kind) for start, end in sorted(selected))
 
 
-def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
+def mark_unchanged_sequences(original: str, permuted: str) -> tuple[TextMark, ...]:
     """Mark the word sequences of a permuted sentence that also occur in the original sentence.
 
     Words are separated by spaces in the permuted sentence, since the permuter joins its tokens with spaces.
 
-    >>> [mark[:2] for mark in mark_unmoved_runs("An old man reads a book.", "a book reads An old man .")]
+    >>> [mark[:2] for mark in mark_unchanged_sequences("An old man reads a book.", "a book reads An old man .")]
     [(0, 6), (13, 23)]
     """
     words = [match.span() for match in re.finditer(r"\S+", permuted)]
@@ -296,7 +297,7 @@ def mark_unmoved_runs(original: str, permuted: str) -> tuple[TextMark, ...]:
         if not re.search(pair, original):
             continue
         if runs and runs[-1].end == end:
-            runs[-1] = TextMark(runs[-1].start, until, TOGETHER)
+            runs[-1] = TextMark(runs[-1].start, until, UNCHANGED_SEQUENCE)
         else:
-            runs.append(TextMark(start, until, TOGETHER))
+            runs.append(TextMark(start, until, UNCHANGED_SEQUENCE))
     return tuple(runs)

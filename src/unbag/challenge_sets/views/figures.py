@@ -1,4 +1,4 @@
-"""Figures as plain numbers for charts and tables. A figure covers the models that predicted the same rows of a set."""
+"""Figure data for charts and tables. A figure covers the models that predicted the same rows of a set."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from unbag.challenge_sets.views.tables import format_interval
 from unbag.scoring.bootstrap import Estimate
 
 
-def iter_measures(
+def iter_metrics(
     challenge_set: ChallengeSet, meanings: Mapping[str, str], scores: Any
 ) -> Iterator[tuple[str, str, Estimate]]:
     """Iterate over the metrics of a set that occur in the scores: label, meaning and value.
@@ -71,7 +71,7 @@ class ResultGroup:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus, in the format of `challenge_sets.papers.counterparts`."""
+        """Name of the corpus, in the format of `challenge_sets.papers.published_columns`."""
         return self.scored[0].result.corpus
 
 
@@ -84,12 +84,12 @@ class FigurePoint(NamedTuple):
     Attributes:
         x: Position: a number on a curve, otherwise a name.
         estimate: Value and interval.
-        of: Name that distinguishes several points at one position.
+        detail: Name that distinguishes several points at one position.
     """
 
     x: float | str
     estimate: Estimate
-    of: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class FigureSeries:
         name: Name of the model in the report, or of the reference.
         points: Values.
         is_reference: Whether the series is a reference and not a model of the report.
-        number: Index among the references of the figure.
+        reference_index: Index among the references of the figure.
         is_hollow: Whether the values were measured on other rows than the models' or by another method.
     """
 
     name: str
     points: tuple[FigurePoint, ...]
     is_reference: bool = False
-    number: int = 0
+    reference_index: int = 0
     is_hollow: bool = False
 
 
@@ -134,10 +134,10 @@ class Figure:
     order: tuple[str, ...] = ()
 
     @property
-    def places(self) -> list[float | str]:
+    def positions(self) -> list[float | str]:
         """Positions of all series. Numbers are sorted, and names are in order of first occurrence."""
-        places = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
-        return sorted(places) if self.kind == "curve" else places
+        positions = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
+        return sorted(positions) if self.kind == "curve" else positions
 
 
 class TextTable(NamedTuple):
@@ -148,7 +148,7 @@ class TextTable(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
-def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
+def build_metrics_table(caption: str, columns: Mapping[str, Mapping[tuple[str, str], str]]) -> TextTable:
     """Build a table of metrics, with one row per metric and one column per model.
 
     Args:
@@ -156,7 +156,7 @@ def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, 
         columns: By the name of each model, its numbers as text, by their name and meaning. The rows are all numbers, in
             order of first appearance; a model without one has a dash.
 
-    >>> build_measures_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
+    >>> build_metrics_table("", {"a": {("n", "rows"): "1"}, "b": {}}).rows
     (('n', 'rows', '1', '–'),)
     """
     rows = dict.fromkeys(key for cells in columns.values() for key in cells)
@@ -169,14 +169,16 @@ def build_measures_table(caption: str, columns: Mapping[str, Mapping[tuple[str, 
 
 def build_figure_table(figure: Figure) -> TextTable:
     """Convert a figure to a table for screen readers. Long curves are sampled at evenly spaced positions."""
-    ticks = figure.places
+    ticks = figure.positions
     if len(ticks) > _MOST_ROWS:
         step = (len(ticks) - 1) // (_MOST_ROWS - 5)
         ticks = [tick for number, tick in enumerate(ticks) if number % step == 0 or number == len(ticks) - 1]
     cells: dict[tuple[str, float | str], list[str]] = {}
     for series in figure.series:
         for point in series.points:
-            cells.setdefault((series.name, point.x), []).append(f"{point.of} {format_interval(point.estimate)}".strip())
+            cells.setdefault((series.name, point.x), []).append(
+                f"{point.detail} {format_interval(point.estimate)}".strip()
+            )
     rows = [
         (_text(tick), *("; ".join(cells.get((series.name, tick), ["–"])) for series in figure.series)) for tick in ticks
     ]

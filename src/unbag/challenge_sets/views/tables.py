@@ -1,4 +1,4 @@
-"""Parts of result tables: numbers with intervals, headings, counts of excluded rows, changes of accuracy in words."""
+"""Components of result tables: values with intervals, headings, exclusion counts, and accuracy changes in words."""
 
 from collections.abc import Mapping
 from typing import Any, Final

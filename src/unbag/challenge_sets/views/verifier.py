@@ -1,4 +1,4 @@
-"""Table, sentences and figures of the scores of a verifier: entailment against the rest."""
+"""Table, sentences and figures of the verifier metrics: entailment versus the rest."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
@@ -17,7 +17,7 @@ from unbag.challenge_sets.views.figures import (
     ScoredModel,
     TextTable,
     build_group_figure,
-    build_measures_table,
+    build_metrics_table,
     build_point_estimate,
 )
 from unbag.challenge_sets.views.tables import (
@@ -66,7 +66,7 @@ def describe_thresholds(result: Result) -> list[str]:
     if scores is None:
         return []
     if not scores["safe_thresholds"]:
-        return ["The model gives no probabilities, so there is neither an AUROC nor a threshold to choose."]
+        return ["The model returns no probabilities, so AUROC and thresholds are not available."]
     return [_threshold_sentence(row) for row in scores["safe_thresholds"]]
 
 
@@ -103,7 +103,7 @@ def _threshold(value: float) -> str:
 
 
 _MEANINGS: Final = {
-    "auroc": "an entailed pair scores above one that is not; a coin has 0.5",
+    "auroc": "an entailed pair scores above a pair that is not entailed; random predictions have 0.5",
     "average_precision": "mean precision over the entailed pairs",
     "balanced_accuracy": "mean of recall and specificity; a constant prediction has 0.5",
     "false_entailment": "share of not-entailed pairs that are called entailed",
@@ -113,7 +113,7 @@ _MEANINGS: Final = {
 """What each number of `VERIFIER` is."""
 
 
-def build_verifier_measures(group: ResultGroup) -> TextTable | None:
+def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
     """Build the table of all verifier metrics, one column per model. Return None if no model has verifier scores."""
     columns = {
         scored.model.name: {(name, meaning): cell for name, meaning, cell in _measures(scores)}
@@ -121,7 +121,7 @@ def build_verifier_measures(group: ResultGroup) -> TextTable | None:
     }
     if not columns:
         return None
-    return build_measures_table("As a verifier: values with 95 % intervals", columns)
+    return build_metrics_table("As a verifier: values with 95 % intervals", columns)
 
 
 def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -133,7 +133,7 @@ def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         found = scores["calibration"]
         parts = (
             ("reliability ↓", "part of the Brier score from bad calibration", "reliability"),
-            ("resolution ↑", "part that separates the labels; it is subtracted", "resolution"),
+            ("resolution ↑", "component that separates the labels; subtracted", "resolution"),
             ("uncertainty", "variance of the labels; the Brier score of their share", "uncertainty"),
             ("calibration error ↓", "mean distance of probability and share in the bins (ECE)", "ece"),
             ("corrected error ↓", "the same less its bias from small bins", "ece_corrected"),
@@ -162,9 +162,9 @@ def build_threshold_table(group: ResultGroup) -> TextTable | None:
     ]
     heads = ("false entailments", "threshold", "upper limit, one half", "other half [95 %]", "recall [95 %]")
     caption = (
-        "Thresholds that keep false entailments rare. Each was chosen on one half of the sources by the one-sided 95 % "
-        "upper limit of the rate, and confirmed on the other half. Each target needs a number of not-entailed pairs in "
-        "a half."
+        "Thresholds that limit the false-entailment rate. Each threshold is chosen on one half of the sources by "
+        "the one-sided 95 % upper limit of the rate, and confirmed on the other half. Each target needs a minimum "
+        "number of not-entailed pairs in a half."
     )
     return TextTable(caption, heads, tuple(rows)) if rows else None
 

@@ -43,4 +43,4 @@ def iter_demo_pairs(split: str) -> Iterator[Example]:
     >>> next(iter_demo_pairs("validation")).source_id
     'demo-validation-000000'
     """
-    return open_data(get_demo_file(split)).examples()
+    return open_data(get_demo_file(split)).iter_examples()

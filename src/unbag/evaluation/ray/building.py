@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.challenge_sets import build_stats, loading
-from unbag.challenge_sets.request import SetRequest, build_split_records, create_validated_builder, to_built_set
+from unbag.challenge_sets.request import SetRequest, build_set_from_rows, build_split_records, create_validated_builder
 from unbag.data.columns import count_distinct
 from unbag.data.sources import PairSource
 from unbag.evaluation.ray.cluster import connect_to_cluster, pack_outcome, unpack_outcome, validate_ray
@@ -30,10 +30,10 @@ RECORD: Final = "record.json"
 _MOST_SPANS: Final = 40
 """Maximum number of spans per part: 20,000 pairs of a source, about 10 MB of rows."""
 _LEAST_PARTS: Final = 32
-"""Minimum number of parts of a split with enough spans. It does not depend on the cluster, so that files are equal on
+"""Minimum number of parts of a split with enough spans. It does not depend on the cluster, so files are equal on
 all clusters."""
 _SOURCE_ARGUMENTS: Final = ("source", "sources")
-"""Arguments of a builder's `_generate_tables` that each process opens itself, since the files are local."""
+"""Arguments of `_generate_tables` that each process opens itself, because the files are local."""
 _COUNT_KINDS: Final = ("counts", "read")
 _USED: Final = "used"
 
@@ -68,7 +68,9 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
         ImportError: If the extra `ray` is not installed.
     """
     if request.max_examples is not None:
-        raise ValueError("--engine ray: expected no --max-examples, since it builds complete sets; omit one of them")
+        raise ValueError(
+            "--engine ray: expected no --max-examples, since Ray builds complete sets; omit one of the options"
+        )
     if str(output).endswith(".parquet"):
         raise ValueError(f"--engine ray: expected a folder, got --output {output}; omit .parquet")
     validate_ray()
@@ -93,7 +95,7 @@ def build_on_cluster(request: SetRequest, output: str | Path) -> dict[str, Any]:
         rows = {name: PartitionedRows(folder, [part.file for part in each]) for name, each in parts.items()}
         _validate_unique_ids(builder, part_counts, rows)
         loading.validate_has_rows(builder, map(len, rows.values()))
-        built = to_built_set(request, builder, rows[builder.EVALUATED or splits[0].name])
+        built = build_set_from_rows(request, builder, rows[builder.EVALUATION_SPLIT or splits[0].name])
         _, record = build_split_records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -200,8 +202,8 @@ def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
     """Validate that all nodes have written to the same folder."""
     if missing := sorted(wanted.difference(folder.list_names())):
         raise ValueError(
-            f"--output: expected a folder that all nodes can access, got {folder}, in which {missing[0]} of another "
-            "node is missing; use a shared folder or a URL such as s3://…"
+            f"--output: expected a folder that all nodes can access, got {folder}, which lacks the file "
+            f"{missing[0]} of another node; use a shared folder or a URL such as s3://…"
         )
 
 
@@ -215,4 +217,4 @@ def _validate_unique_ids(
     used = sum(counts[_USED][_USED] for counts in part_counts)
     if used > sum(count_distinct(each, builder.EXAMPLE_ID) for each in rows.values()):
         for source in sources:
-            source.count()  # reads all ids and raises an error that names the duplicate
+            source.count_rows()  # reads all ids and raises an error that names the duplicate

@@ -22,7 +22,9 @@ def validate_ray() -> None:
         ImportError: If Ray Data is missing; the message names the extra.
     """
     if find_spec("ray") is None:
-        raise ImportError("--engine ray: expected Ray Data, got no such package; pip install 'unbag[ray]'", name="ray")
+        raise ImportError(
+            "--engine ray: expected the package ray[data], got none; install it: pip install 'unbag[ray]'", name="ray"
+        )
 
 
 @contextmanager

@@ -267,7 +267,8 @@ class _PredictionActor:
         expected, actual = dict(task.identity or {}), dict(predictor.identity or {})
         if differing := sorted(name for name in {**expected, **actual} if expected.get(name) != actual.get(name)):
             raise ValueError(
-                f"{task.model}: expected the same predictor on all nodes, got another one on {socket.gethostname()} "
+                f"{task.model}: expected the same predictor on all nodes, got a different predictor on "
+                f"{socket.gethostname()} "
                 f"({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
@@ -278,8 +279,9 @@ def _validate_shared_folder(folder: StorageFolder, name: str) -> None:
         folder.read(name)
     except FileNotFoundError:
         raise ValueError(
-            f"--output-dir: expected a folder that all nodes can access, got {folder}, in which "
-            f"{socket.gethostname()} does not find the driver's files; use a shared folder or a URL such as s3://…"
+            f"--output-dir: expected a folder that all nodes can access, got {folder}, where "
+            f"{socket.gethostname()} cannot find the files of the driver; use a shared folder or a URL such as "
+            "s3://…"
         ) from None
 
 

@@ -15,7 +15,7 @@ from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 
 META: Final = b"unbag.part"
-"""Schema metadata key for the hash of the rows' inputs and the counts of their build."""
+"""Schema metadata key for the hash of the inputs and the counts of the build."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ try:
     import transformers
     from transformers.cache_utils import DynamicCache, DynamicLayer
 except ImportError as error:
-    raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
+    raise ImportError("running a model requires PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _FIXED: Final[Mapping[str, Any]] = {"enable_thinking": False, "date_string": "01 Jan 2026"}
-"""Variables of chat templates that have them: no thoughts before the answer, and a fixed date, so that the prompt does
+"""Variables of chat templates that have them: no reasoning before the answer, and a fixed date, so that the prompt does
 not change from day to day."""
 
 _TOLERANCE: Final = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 5e-1}
-"""Maximum difference of a label's log-likelihood with the cached head of the prompt from that without."""
+"""Maximum difference between a label's log-likelihoods with and without the cached prompt head."""
 
 _TEST_PAIRS: Final = (  # no two sentences begin alike, so that their common prefix belongs to the prompt
     ("A woman reads.", "She reads."),
@@ -122,7 +122,9 @@ class CausalPredictor:
         batch_tokens: int | None = None,
     ) -> None:
         if prompt.json_field is not None:
-            raise ModelError("--prompt: expected words as text for a causal language model, got json; omit json")
+            raise ModelError(
+                "--prompt: expected a plain-text answer for a causal language model, got the field json; remove json"
+            )
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
         if apply_chat_template and not templated:
             raise ModelError(f"{lm.name} has no chat template; omit --apply-chat-template")

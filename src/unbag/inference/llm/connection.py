@@ -12,7 +12,7 @@ from unbag.utils.redaction import extract_first_line, redact
 try:
     import openai
 except ImportError as error:
-    raise ImportError("an endpoint needs the openai client: pip install 'unbag[llm]'") from error
+    raise ImportError("an endpoint requires the openai client: pip install 'unbag[llm]'") from error
 
 __all__ = [
     "KEY",
@@ -29,8 +29,8 @@ Response = TypeVar("Response")
 
 KEY: Final = "OPENAI_API_KEY"
 RETRIES: Final = 8
-"""Maximum number of retries after a temporary error (429, 5xx) or a broken connection. The client waits for the time in
-`Retry-After`, up to two minutes, else 0.5 s, doubled each time up to 8 s: 40 s in all."""
+"""Maximum number of retries after a temporary error (429, 5xx) or a broken connection. The wait is the time in
+`Retry-After`, up to two minutes; otherwise 0.5 s, doubled after each retry up to 8 s: 40 s in total."""
 
 _LONGEST_URL: Final = 2_000  # characters; the client rejects URLs of some ten thousand
 
@@ -86,13 +86,13 @@ class EndpointConnection(NamedTuple):
         """
         what = f"{self.base_url} responded with {error.status_code} to {model}: {shorten_client_error(error)}"
         if error.status_code in (401, 403):
-            return f"{what}; set {KEY} in the environment to a key that may use it"
+            return f"{what}; set {KEY} in the environment to a key with access to the model"
         if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
             to = urlsplit(error.response.headers.get("location", ""))
             there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
             return (
-                f"{self.base_url} responded with {error.status_code}: it redirects requests to {there}, which is not "
-                "followed; pass that address as --base-url if you trust it"
+                f"{self.base_url} responded with {error.status_code}, a redirect to {there}, which unbag does not "
+                "follow; pass that URL as --base-url if you trust it"
             )
         if error.status_code == 404:
             return f"{what}; check the model's name and --base-url, which usually ends in {url_suffix}"
@@ -130,12 +130,15 @@ def shorten_client_error(error: Exception) -> str:
 
 def _validate_url(base_url: str | None) -> str:
     if not base_url:
-        raise EndpointError("expected the URL of the endpoint, such as --base-url http://localhost:8000/v1, got none")
+        raise EndpointError(
+            "--base-url: expected the URL of the endpoint, got none; pass a URL such as --base-url "
+            "http://localhost:8000/v1"
+        )
     # `urlsplit` drops line breaks and tabs, which the client would reject later with an error of its own.
     for position, character in enumerate(base_url, start=1):
         if character == " " or not character.isprintable():
             raise EndpointError(  # the message omits the address, which may hold a password
-                f"--base-url: expected a URL such as http://localhost:8000/v1, got {character!r} as its character "
+                f"--base-url: expected a URL such as http://localhost:8000/v1, got {character!r} at position "
                 f"{position}; remove it"
             )
     try:

@@ -145,7 +145,7 @@ class EndpointUsage:
     def __str__(self) -> str:
         requests = f"{self.answered:,} request{'' if self.answered == 1 else 's'} answered"
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-        summary = f"{requests} ({self.kept:,} more kept from earlier runs), {tokens}"
+        summary = f"{requests} ({self.kept:,} more reused from earlier runs), {tokens}"
         return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
 
 
@@ -179,7 +179,7 @@ FORMS: Final = (
     # Reasoning models accept neither `max_tokens` nor a temperature.
     RequestFormat("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
 )
-"""Forms of a request, from the most informative one to the one that every endpoint accepts."""
+"""Request formats, from the most informative format to the format that every endpoint accepts."""
 
 _JSON_TOKENS: Final = 64  # of an answer as a JSON object with one field
 
@@ -301,7 +301,10 @@ class EndpointPredictor:
         """
         chosen = choose_prompt(prompt, num_fewshot)
         if concurrency < 1:
-            raise ValueError(f"concurrency (--concurrency): expected at least 1 request at a time, got {concurrency}")
+            raise ValueError(
+                f"concurrency (--concurrency): expected at least 1 concurrent request, got {concurrency}; pass 1 "
+                "or more"
+            )
         connection = EndpointConnection.open(base_url, retries=retries)
         answers = EndpointResponseCache(cache or get_cache_folder("answers") / "answers.sqlite")
         return cls(
@@ -374,7 +377,7 @@ class EndpointPredictor:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
                     raise EndpointError(
-                        f"{self._base_url} rejects every form of a request: {shorten_client_error(error)}; check "
+                        f"{self._base_url} rejects every request format: {shorten_client_error(error)}; check "
                         "--base-url and the model's name"
                     ) from None
                 continue
@@ -427,7 +430,7 @@ class EndpointPredictor:
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
-            f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the address, which "
+            f"{self._base_url}: expected a chat completion, got {redact(body)[:200]!r}; check the URL, which "
             "usually ends in /v1"
         )
 

@@ -84,13 +84,17 @@ class PromptFile:
                 template.render(premise="A dog runs.", hypothesis="It moves.")
         except (yaml.YAMLError, jinja2.TemplateError, *_EXPRESSION_ERRORS) as error:
             raise PromptError(
-                f"{path}: expected a Jinja template after a YAML head, got {extract_first_line(error)}"
+                f"{path}: expected a Jinja template after YAML front matter, got {extract_first_line(error)}"
             ) from None
         if not isinstance(fields, dict) or not set(fields) <= set(_FIELDS):
-            raise PromptError(f"{path}: expected a head with {', '.join(_FIELDS)}, got {fields!r:.100}; correct it")
+            raise PromptError(
+                f"{path}: expected front matter with {', '.join(_FIELDS)}, got {fields!r:.100}; correct the front "
+                "matter"
+            )
         if variables != _SIDES:
             raise PromptError(
-                f"{path}: expected a template with premise and hypothesis, got {', '.join(sorted(variables)) or 'none'}"
+                f"{path}: expected a template with the variables premise and hypothesis, got "
+                f"{', '.join(sorted(variables)) or 'none'}"
                 "; write {{ premise }} and {{ hypothesis }}"
             )
         sha256 = hashlib.sha256(source.encode()).hexdigest()
@@ -124,7 +128,10 @@ def choose_prompt(path: str | Path | None, num_fewshot: int = 0) -> DefaultPromp
     if path is None:
         return DefaultPrompt(num_fewshot)
     if num_fewshot:
-        raise PromptError(f"--num-fewshot: expected none with --prompt, got {num_fewshot}; write examples in {path}")
+        raise PromptError(
+            f"--num-fewshot: expected no few-shot examples with --prompt, got {num_fewshot}; write the examples in "
+            f"{path}"
+        )
     return PromptFile.load(path)
 
 

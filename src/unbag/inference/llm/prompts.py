@@ -9,14 +9,14 @@ from typing import ClassVar, Final, TypeAlias
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 
 Messages: TypeAlias = list[dict[str, str]]
-"""Turns of a conversation in the format of chat templates and chat endpoints: `role` and `content`."""
+"""Messages of a conversation in the format of chat templates and chat endpoints: `role` and `content`."""
 
 WORDS: Final[Mapping[str, str]] = {ENTAILMENT: "Yes", NEUTRAL: "Maybe", CONTRADICTION: "No"}
-"""Word for each label. They are everyday words with different beginnings: one token each in most vocabularies, and with
-different first tokens in all."""
+"""Word for each label. These are common words with different beginnings: a single token in most vocabularies, and
+different first tokens in all vocabularies."""
 
 Words: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Words for each label of a label space, in its order; the first word is the usual one."""
+"""Words for each label, in the order of the label space; the first word is the usual word."""
 
 DEFAULT_WORDS: Final[Words] = {label: (WORDS[label],) for label in LABELS}
 
@@ -33,8 +33,8 @@ EXAMPLES: Final = (
     ("Every seat on the bus is taken.", "There is no free seat on the bus.", ENTAILMENT),
     ("A man is waiting at a railway station with a suitcase.", "The man is travelling for work.", NEUTRAL),
 )
-"""Few-shot examples, written for this prompt: premise, hypothesis, label. The first three have each label once, all six
-have each label twice. None is among the pairs of the label probe."""
+"""Few-shot examples, written for this prompt: premise, hypothesis, label. The first three have each label once, and all
+six have each label twice. The label probe contains none of them."""
 
 SHOTS: Final = (0, 3, 6)
 
@@ -67,7 +67,8 @@ class DefaultPrompt:
     def __post_init__(self) -> None:
         if self.num_fewshot not in SHOTS:
             raise ValueError(
-                f"expected {', '.join(map(str, SHOTS))} few-shot examples (num_fewshot), got {self.num_fewshot}"
+                f"expected {', '.join(map(str, SHOTS))} few-shot examples (num_fewshot), got {self.num_fewshot}; "
+                "pass one of these numbers"
             )
 
     def build_text(self, premise: str, hypothesis: str) -> str:

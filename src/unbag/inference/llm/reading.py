@@ -10,8 +10,8 @@ from unbag.data.labels import LabelError, resolve_label
 from unbag.inference.llm.prompts import DEFAULT_WORDS, Words
 
 LEAST_MASS: Final = 0.5
-"""Minimum probability mass of the first token on tokens that begin a label's word. With less, the model is about to
-write something else, and the small probabilities of the words do not reflect its answer."""
+"""Minimum probability mass on first tokens that begin a label word. With less, the model is about to
+write something else, and the small probabilities of the label words do not reflect its answer."""
 
 _THOUGHTS: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _ANNOUNCED: Final = re.compile(r"\banswer\b(?:\s+is)?[\s:*_\"'`(]*", re.IGNORECASE)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any, TypeAlias
 
-from unbag.data.predictions import predictions_from_labels
+from unbag.data.predictions import build_predictions_from_labels
 from unbag.scoring.nested import iter_estimates
 
 Record: TypeAlias = Mapping[str, Any]
@@ -31,7 +31,7 @@ def compute_collected_scores(
     if not records:
         return dict.fromkeys(paths, nan)
     read = {name: [record[name] for record in records] for name in (*columns, "label")}
-    answers = predictions_from_labels([int(record["predicted"]) for record in records])
+    answers = build_predictions_from_labels([int(record["predicted"]) for record in records])
     # Without resampling, since harnesses compute their own intervals or none.
     values = {path: one.value for path, one in iter_estimates(score(read, answers, resamples=0, partial=True))}
     return {name: nan if (value := values.get(path)) is None else float(value) for name, path in paths.items()}

@@ -67,7 +67,10 @@ def export_tasks(
         raise ValueError(f"HARNESS: expected one of {', '.join(HARNESSES)}, got {harness!r}")
     for corpus in ((request.config or "").partition("-")[0] for request in requests):
         if corpus in CORPORA and CORPORA[corpus].is_two_way:
-            raise ValueError(f"--corpus: expected a corpus with three labels, got {corpus}, which has two")
+            raise ValueError(
+                f"--corpus: expected a corpus with three labels, got {corpus}, which has two labels; use another "
+                "corpus labels; use another corpus"
+            )
     names = [request.name for request in requests]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice")
@@ -114,5 +117,5 @@ def _on_hub(request: SetRequest, hub: str, names: Sequence[str]) -> HarnessTask:
             "the rows into the folder"
         )
     builder = loading.create_builder(request.name, request.config, **request.options)
-    split = builder.EVALUATED or builder.get_split_name(next(iter(builder.open_sources())))
+    split = builder.EVALUATION_SPLIT or builder.get_split_name(next(iter(builder.open_sources())))
     return HarnessTask(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

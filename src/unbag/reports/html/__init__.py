@@ -1,7 +1,7 @@
 """HTML report: one self-contained file that works offline.
 
-`data` loads the results of runs. The modules of each set provide its figures and examples. `examples` selects the pairs
-for the cards at the top and formats examples. `charts` draws figures as SVG. `page` renders the template.
+`data` loads the results of runs. The modules of each set provide its figures and examples. `examples` selects the
+pairs for the cards at the top and formats examples. `charts` draws figures as SVG. `page` renders the template.
 """
 
 from collections.abc import Sequence

@@ -58,7 +58,7 @@ def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str,
     """Choose the color, shape and dash of a series. For models, they depend on the position in `models`."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
-        return "var(--reference)", bar, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
+        return "var(--reference)", bar, _REFERENCE_DASHES[series.reference_index % len(_REFERENCE_DASHES)]
     index = models.index(series.name)
     return f"var(--model-{index % _COLOURS})", SHAPES[index % len(SHAPES)], DASHES[index % len(DASHES)]
 
@@ -136,7 +136,7 @@ def _share(channel: str, figure: Figure) -> dict[str, Any]:
 def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
     y = _share("y", figure)
-    few = len(figure.places) <= _FEW
+    few = len(figure.positions) <= _FEW
     layers: list[dict[str, Any]] = [
         {
             "transform": [{"filter": "isValid(datum.low)"}],
@@ -172,7 +172,7 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
-    ticks, names = [wrap_name(str(tick)) for tick in figure.places], [series.name for series in figure.series]
+    ticks, names = [wrap_name(str(tick)) for tick in figure.positions], [series.name for series in figure.series]
     lines = max(tick.count("\n") + 1 for tick in ticks)
     # One lane per series, so that dots do not overlap. Lanes are unnecessary if each place has only one dot.
     lanes = len(names) if len(ticks) < sum(len(series.points) for series in figure.series) else 1

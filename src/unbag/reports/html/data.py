@@ -26,7 +26,7 @@ _RUN_KEYS: Final = (
     "n_abstained",
     "abstained_share",
 )
-"""Keys of a model record that describe one run, not the model."""
+"""Keys of a model record that describe the run, not the model."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def load_report_data(folders: Sequence[Path]) -> ReportData:
         ValueError: If no folder is given, a folder has no results, or a challenge set is not installed.
     """
     if not folders:
-        raise ValueError("report: expected at least one folder with results, got none")
+        raise ValueError("report: expected at least one folder with results, got none; pass a folder; pass a folder")
     read = [_read(Path(folder)) for folder in folders]
     scored = [pair for of_folder, _ in read for pair in of_folder]
     if not scored:
@@ -129,21 +129,21 @@ def _name_groups(groups: list[dict[str, ScoredModel]], order: Sequence[FigureMod
     return sorted(named, key=lambda group: challenge_sets.get_challenge_set(group.set).report_order)
 
 
-Standings = Mapping[str, Mapping[str, SetVerdict]]
+VerdictsByModel = Mapping[str, Mapping[str, SetVerdict]]
 """Verdict on each model per group, by model name and group key."""
 
 
-def compute_standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
+def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, SetVerdict]]:
     """Compute the verdict on each model and group. The p values of a model are corrected for multiple groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
-    for model in gathered.models:
-        own = gathered.of_model(model)
+    for model in report_data.models:
+        own = report_data.of_model(model)
         verdicts = compute_model_verdict([scored.result for _, scored in own])
         by_model[model.name] = {group.key: verdict for (group, _), verdict in zip(own, verdicts, strict=True)}
     return by_model
 
 
-def select_subject_result(group: ResultGroup, gathered: ReportData) -> ScoredModel:
+def select_main_model_result(group: ResultGroup, report_data: ReportData) -> ScoredModel:
     """Select the result of the main model in a group. If the main model has none, use the first model of the group."""
-    own = [scored for scored in group.scored if scored.model == gathered.subject]
+    own = [scored for scored in group.scored if scored.model == report_data.subject]
     return (own or list(group.scored))[0]

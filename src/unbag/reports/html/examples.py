@@ -7,16 +7,16 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from unbag import challenge_sets
-from unbag.challenge_sets.views.examples import ExampleLine, ReportExample, shorten_line
+from unbag.challenge_sets.views.examples import ExampleLine, ReportExample, truncate_line
 from unbag.challenge_sets.views.figures import FigureSeries, ResultGroup, ScoredModel
 from unbag.reports.html.charts import draw_swatch
-from unbag.reports.html.data import ReportData, Standings, select_subject_result
+from unbag.reports.html.data import ReportData, VerdictsByModel, select_main_model_result
 from unbag.scoring.bootstrap import Estimate
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
 MarkedText = tuple[str, str]
-"""Part of a sentence and the type of its mark; "" for no mark."""
+"""Part of a sentence with the type of mark; "" for no mark."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class ExampleView:
     Attributes:
         example: Example to format.
         lines: Name and marked text of each sentence.
-        answers: Predictions of the model; the prediction on the unchanged form comes first.
+        predictions: Predictions of the model; the prediction on the unchanged form comes first.
     """
 
     example: ReportExample
     lines: tuple[tuple[str, tuple[MarkedText, ...]], ...]
-    answers: tuple[PredictionView, ...]
+    predictions: tuple[PredictionView, ...]
 
     @property
-    def gold(self) -> str:
+    def to_label_positions(self) -> str:
         """Gold label as text."""
         return _words(self.example.gold)
 
@@ -70,17 +70,17 @@ class GalleryExample:
 def view_example(example: ReportExample) -> ExampleView:
     """Format an example with its predictions."""
     lines = tuple((line.name, split_at_marks(line)) for line in example.lines)
-    answers = [_answer(example.where, example.outcome, example.answer, example.probability)]
+    predictions = [_answer(example.where, example.outcome, example.answer, example.probability)]
     if (before := example.before) is not None:
         outcome = "right" if before.answer == example.gold else "wrong"
-        answers.insert(0, _answer(before.where, outcome, before.answer, before.probability))
-    return ExampleView(example, lines, tuple(answers))
+        predictions.insert(0, _answer(before.where, outcome, before.answer, before.probability))
+    return ExampleView(example, lines, tuple(predictions))
 
 
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks into tuples (text, type of mark). Unmarked text has the type "".
 
-    >>> from unbag.challenge_sets.views.examples import TextMark
+    >>> from unbag.challenge_sets.views.iter_examples import TextMark
     >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
@@ -104,39 +104,42 @@ def format_percent(probability: float | None) -> str:
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def iter_scored_results(gathered: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
+def iter_scored_results(report_data: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
     """Iterate over all results, model by model."""
-    for model in gathered.models:
-        yield from gathered.of_model(model)
+    for model in report_data.models:
+        yield from report_data.of_model(model)
 
 
-def iter_gallery_examples(gathered: ReportData) -> Iterator[GalleryExample]:
+def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
     """Iterate over the selected examples of all models."""
     # The pairs of `plain` come last, because errors on them reveal the least about word order.
     for group, each in sorted(
-        iter_scored_results(gathered), key=lambda pair: challenge_sets.get_challenge_set(pair[0].set).is_control
+        iter_scored_results(report_data), key=lambda pair: challenge_sets.get_challenge_set(pair[0].set).is_control
     ):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get_challenge_set(group.set).title}, {group.title}"
             yield GalleryExample(title, each.model.name, view_example(example))
 
 
-def list_mark_types(gathered: ReportData) -> list[tuple[str, str]]:
+def list_mark_types(report_data: ReportData) -> list[tuple[str, str]]:
     """List the types of marks that occur in the examples, as tuples (type, meaning)."""
     used = {
-        mark.kind for each in iter_gallery_examples(gathered) for line in each.view.example.lines for mark in line.marks
+        mark.kind
+        for each in iter_gallery_examples(report_data)
+        for line in each.view.example.lines
+        for mark in line.marks
     }
     meanings: dict[str, str] = {}
-    for group in gathered.groups:
+    for group in report_data.groups:
         meanings |= challenge_sets.get_challenge_set(group.set).import_set_module("examples").MARKS
     return [(kind, meaning) for kind, meaning in meanings.items() if kind in used]
 
 
-def collect_selection_rules(gathered: ReportData) -> dict[str, str]:
+def collect_selection_rules(report_data: ReportData) -> dict[str, str]:
     """Collect the rule by which the examples of each set were selected. The keys are set titles."""
     return {
         challenge_sets.get_challenge_set(group.set).title: each.selection.rule
-        for group, each in iter_scored_results(gathered)
+        for group, each in iter_scored_results(report_data)
         if each.selection
     }
 
@@ -153,7 +156,7 @@ SHORT: Final = 240
 """Maximum number of characters of a short pair."""
 
 _WORD_PENALTY: Final = 0.01
-"""Penalty per word in the rank of a pair, in units of probability, so that shorter pairs are preferred."""
+"""Rank penalty per word, in units of probability, which prefers shorter pairs."""
 
 
 class FeaturedPair(NamedTuple):
@@ -161,14 +164,14 @@ class FeaturedPair(NamedTuple):
 
     Attributes:
         example: Example with the prediction of the main model.
-        answers: Example with the prediction of each model, by model name.
+        predictions: Example with the prediction of each model, by model name.
     """
 
     example: ReportExample
-    answers: Mapping[str, ReportExample]
+    predictions: Mapping[str, ReportExample]
 
 
-def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
+def select_featured_pairs(report_data: ReportData) -> dict[str, FeaturedPair]:
     """Select the pair to feature on the card of each group. Groups without examples are omitted.
 
     Only short pairs are candidates, or the shortest ones if no pair is short. Errors of the main model rank first, and
@@ -178,8 +181,8 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
     """
     used: set[frozenset[str]] = set()
     selected = {}
-    for group in sorted(gathered.groups, key=lambda group: challenge_sets.get_challenge_set(group.set).is_control):
-        pairs = [pair for pair in _pairs(group, gathered) if _sentences(pair) not in used]
+    for group in sorted(report_data.groups, key=lambda group: challenge_sets.get_challenge_set(group.set).is_control):
+        pairs = [pair for pair in _pairs(group, report_data) if _sentences(pair) not in used]
         if pairs:
             most = max(SHORT, min(map(_length, pairs)))
             selected[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=compute_feature_rank)
@@ -187,9 +190,9 @@ def select_featured_pairs(gathered: ReportData) -> dict[str, FeaturedPair]:
     return selected
 
 
-def _pairs(group: ResultGroup, gathered: ReportData) -> list[FeaturedPair]:
+def _pairs(group: ResultGroup, report_data: ReportData) -> list[FeaturedPair]:
     """List the candidate pairs shared by all models with candidates; empty if the main model has none."""
-    subject = select_subject_result(group, gathered).model.name
+    subject = select_main_model_result(group, report_data).model.name
     by_model = {
         scored.model.name: {each.id: each for each in scored.selection.candidates}
         for scored in group.scored
@@ -221,7 +224,7 @@ def compute_feature_rank(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
     was_right = example.before is None or example.before.answer == example.gold
-    fails = any(each.fails for each in pair.answers.values())
+    fails = any(each.fails for each in pair.predictions.values())
     return example.fails, was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
 
 
@@ -256,23 +259,23 @@ class ReportCard:
     @property
     def has_two_predictions(self) -> bool:
         """Whether each model has two predictions. Such cards are wider."""
-        return self.example is not None and len(self.example.answers) > 1
+        return self.example is not None and len(self.example.predictions) > 1
 
 
-def build_cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[ReportCard]:
+def build_cards(report_data: ReportData, stand: VerdictsByModel, readings: Mapping[str, str]) -> list[ReportCard]:
     """Build one card per group, sorted by `compute_feature_rank` in descending order.
 
     Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
     that cards with the same width share rows.
 
     Args:
-        gathered: Data of the report.
+        report_data: Data of the report.
         stand: Verdict on each model per group.
         readings: Sentence with the metrics of the main model, by group key.
     """
-    pairs = select_featured_pairs(gathered)
-    order = sorted(gathered.groups, key=lambda group: _place(group, pairs.get(group.key)))
-    return [_card(group, pairs.get(group.key), gathered, stand, readings) for group in order]
+    pairs = select_featured_pairs(report_data)
+    order = sorted(report_data.groups, key=lambda group: _place(group, pairs.get(group.key)))
+    return [_card(group, pairs.get(group.key), report_data, stand, readings) for group in order]
 
 
 def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
@@ -284,24 +287,24 @@ def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, b
 def _card(
     group: ResultGroup,
     pair: FeaturedPair | None,
-    gathered: ReportData,
-    stand: Standings,
+    report_data: ReportData,
+    stand: VerdictsByModel,
     readings: Mapping[str, str],
 ) -> ReportCard:
-    names, short = gathered.names, _short_names(gathered)
-    scored = select_subject_result(group, gathered)
+    names, short = report_data.names, _short_names(report_data)
+    scored = select_main_model_result(group, report_data)
     own = stand[scored.model.name][group.key]
     others = [each.model.name for each in group.scored if each.model != scored.model]
-    answers = pair.answers.items() if pair else ()
+    predictions = pair.predictions.items() if pair else ()
     low, high = _number(own.score.low), _number(own.score.high)
     return ReportCard(
         key=group.key,
         title=challenge_sets.get_challenge_set(group.set).title,
-        data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
+        data=group.title if scored.model == report_data.subject else f"{group.title}, {scored.model.name}",
         example=view_example(_shorten_lines(pair.example)) if pair else None,
         predictions=tuple(
-            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], view_example(each).answers)
-            for name, each in answers
+            (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], view_example(each).predictions)
+            for name, each in predictions
         ),
         number=_number(own.score.value),
         standing=str(own),
@@ -313,16 +316,16 @@ def _card(
 
 def _shorten_lines(example: ReportExample) -> ReportExample:
     """Shorten the sentences of an example to fit a card."""
-    return replace(example, lines=tuple(shorten_line(line, SHORT) for line in example.lines))
+    return replace(example, lines=tuple(truncate_line(line, SHORT) for line in example.lines))
 
 
-def _short_names(gathered: ReportData) -> dict[str, str]:
+def _short_names(report_data: ReportData) -> dict[str, str]:
     """Shorten model names to the part after the last slash, if these parts are distinct."""
-    ends = {model.name: model.name.rpartition("/")[2] for model in gathered.models}
+    ends = {model.name: model.name.rpartition("/")[2] for model in report_data.models}
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
-def _score(stand: Standings, name: str, group: ResultGroup) -> Estimate:
+def _score(stand: VerdictsByModel, name: str, group: ResultGroup) -> Estimate:
     return stand[name][group.key].score
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.challenge_sets.papers.counterparts import list_published_scores
+from unbag.challenge_sets.papers.published_columns import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
@@ -26,7 +26,7 @@ from unbag.challenge_sets.views.figures import (
     ResultGroup,
     TextTable,
     build_figure_table,
-    build_measures_table,
+    build_metrics_table,
     build_point_estimate,
 )
 from unbag.challenge_sets.views.tables import format_interval, summarize_exclusions
@@ -35,7 +35,7 @@ from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import WIDE, draw_svg, draw_swatch
-from unbag.reports.html.data import ReportData, Standings, compute_standings, select_subject_result
+from unbag.reports.html.data import ReportData, VerdictsByModel, compute_verdicts_by_group, select_main_model_result
 from unbag.reports.html.examples import build_cards
 from unbag.reports.reproduce import build_reproduce_command, list_remarks
 from unbag.scoring.bootstrap import Estimate
@@ -54,7 +54,7 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
     """
     is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
     for quantity in described.list_quantities_with_role("beside_papers"):
-        theirs = list_published_scores(quantity.counterparts, group.corpus)[:_MOST]
+        theirs = list_published_scores(quantity.published_columns, group.corpus)[:_MOST]
         if not theirs:
             continue
         ours = [(each.model.name, quantity.get_estimate(each.result.scores)) for each in group.scored]
@@ -73,7 +73,11 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
         yield Figure(
             title=f"Comparison with papers: {quantity.label}",
             about=f"Bars are published results ({sources}).{other if len(full) < len(theirs) else ''} "
-            + ("Higher is better." if quantity.higher_is_better else "Lower is better; guessing may also score low."),
+            + (
+                "Higher is better."
+                if quantity.higher_is_better
+                else "Lower is better; random predictions may also score low."
+            ),
             x="model",
             y="value",
             kind="dots",
@@ -147,36 +151,37 @@ class ReportSection:
     note: str
 
 
-def render_page(gathered: ReportData) -> str:
+def render_page(report_data: ReportData) -> str:
     """Render the report page as HTML."""
     environment = Environment(
         loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     script = _asset("page.js")
-    stand = compute_standings(gathered)
-    scores = build_skill_figure(stand, gathered)
+    stand = compute_verdicts_by_group(report_data)
+    scores = build_skill_figure(stand, report_data)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        subject=gathered.subject.name,
+        subject=report_data.subject.name,
         models=[
-            (draw_swatch(FigureSeries(each.name, ()), gathered.names, line=True), each) for each in gathered.models
+            (draw_swatch(FigureSeries(each.name, ()), report_data.names, line=True), each)
+            for each in report_data.models
         ],
-        lead=format_lead(gathered, stand),
-        cards=build_cards(gathered, stand, _readings(gathered)),
-        scale=verdict.describe_scale(list(stand[gathered.subject.name].values())),
-        skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped(gathered.skipped).items()],
-        profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
-        prompts=build_prompt_table(gathered),
-        sections=[_section(group, gathered) for group in gathered.groups],
-        examples=list(examples.iter_gallery_examples(gathered)),
-        marks=examples.list_mark_types(gathered),
-        rules=list(examples.collect_selection_rules(gathered).items()),
-        records=list(_records(gathered)),
-        versions=_versions(gathered),
+        lead=format_lead(report_data, stand),
+        cards=build_cards(report_data, stand, _readings(report_data)),
+        scale=verdict.describe_scale(list(stand[report_data.subject.name].values())),
+        skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped(report_data.skipped).items()],
+        profile=_drawn(scores, report_data, wide=True) if any(each.points for each in scores.series) else None,
+        prompts=build_prompt_table(report_data),
+        sections=[_section(group, report_data) for group in report_data.groups],
+        examples=list(examples.iter_gallery_examples(report_data)),
+        marks=examples.list_mark_types(report_data),
+        rules=list(examples.collect_selection_rules(report_data).items()),
+        records=list(_records(report_data)),
+        versions=_versions(report_data),
     )
     return text + "\n"
 
@@ -187,14 +192,14 @@ def _format_sets(skipped: Iterable[SkippedSet]) -> str:
     return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
 
 
-def format_lead(gathered: ReportData, stand: Standings) -> str:
+def format_lead(report_data: ReportData, stand: VerdictsByModel) -> str:
     """Format the lead paragraph of the report: the verdict on the main model."""
-    return verdict.format_verdict(list(stand[gathered.subject.name].values()))
+    return verdict.format_verdict(list(stand[report_data.subject.name].values()))
 
 
-def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
+def build_skill_figure(stand: VerdictsByModel, report_data: ReportData) -> Figure:
     """Build the figure of the skill scores of all models on all sets."""
-    titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
+    titles = {group.key: _title_of(group, report_data) for group in report_data.groups}
     series = [
         FigureSeries(
             name,
@@ -204,7 +209,7 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
                 if each.score.value is not None
             ),
         )
-        for name in gathered.names
+        for name in report_data.names
     ]
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
@@ -218,9 +223,9 @@ def build_skill_figure(stand: Standings, gathered: ReportData) -> Figure:
     )
 
 
-def build_prompt_table(gathered: ReportData) -> TextTable | None:
+def build_prompt_table(report_data: ReportData) -> TextTable | None:
     """Build the table of metrics over several prompts of language models. Return None if no model has several."""
-    spreads = compute_prompt_spreads([scored.result for group in gathered.groups for scored in group.scored])
+    spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored])
     if not spreads:
         return None
     models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
@@ -230,12 +235,12 @@ def build_prompt_table(gathered: ReportData) -> TextTable | None:
         about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
         ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
         rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
-    caption = "Metrics over several prompts, with the standard deviation over the prompts (SD)"
+    caption = "Metrics over several prompts, with the standard deviation over prompts (SD)"
     return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
 
 
-def _title_of(group: ResultGroup, gathered: ReportData) -> str:
-    several = sum(each.set == group.set for each in gathered.groups) > 1
+def _title_of(group: ResultGroup, report_data: ReportData) -> str:
+    several = sum(each.set == group.set for each in report_data.groups) > 1
     return challenge_sets.get_display_name(group.set) + (f", {group.title}" if several else "")
 
 
@@ -248,29 +253,32 @@ def _reading(result: Result) -> str:
     return reading
 
 
-def _readings(gathered: ReportData) -> dict[str, str]:
+def _readings(report_data: ReportData) -> dict[str, str]:
     """Collect a sentence with the metrics of the main model (or else the first model), by group key."""
-    return {group.key: _sentence(_reading(select_subject_result(group, gathered).result)) for group in gathered.groups}
+    return {
+        group.key: _sentence(_reading(select_main_model_result(group, report_data).result))
+        for group in report_data.groups
+    }
 
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> RenderedFigure:
+def _drawn(figure: Figure, report_data: ReportData, *, wide: bool = False) -> RenderedFigure:
     """Render a figure. With `wide`, render it also for wide screens; the page shows the SVG that fits."""
-    models = gathered.names
+    models = report_data.names
     legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
     return RenderedFigure(figure.title, figure.about, pictures, legend, build_figure_table(figure))
 
 
-def _section(group: ResultGroup, gathered: ReportData) -> ReportSection:
+def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
     described = challenge_sets.get_challenge_set(group.set)
     first = group.scored[0].result
     every = (*described.import_set_module("figures").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
-    paper = next((each for each in papers.load_papers() if each.short == described.figures_from), None)
+    paper = next((each for each in papers.load_papers() if each.short == described.reference_paper), None)
     beside = len(group.scored) <= _BESIDE
     return ReportSection(
         key=group.key,
@@ -285,15 +293,15 @@ def _section(group: ResultGroup, gathered: ReportData) -> ReportSection:
         measures=_measures(group, described),
         is_beside=beside,
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
-        figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
-        verifier=_verifier(group, gathered),
+        figures=tuple(_drawn(each, report_data, wide=not beside and len(figures) == 1) for each in figures),
+        verifier=_verifier(group, report_data),
         published=tuple(_published(each) for each in papers.list_paper_tables() if each.set == group.set),
         note=summarize_exclusions(first.data),
     )
 
 
-def _verifier(group: ResultGroup, gathered: ReportData) -> VerifierSection | None:
-    measures = verifier.build_verifier_measures(group)
+def _verifier(group: ResultGroup, report_data: ReportData) -> VerifierSection | None:
+    measures = verifier.build_verifier_metrics_table(group)
     if measures is None:
         return None
     thresholds = verifier.build_threshold_table(group)
@@ -308,7 +316,7 @@ def _verifier(group: ResultGroup, gathered: ReportData) -> VerifierSection | Non
         readings=tuple((name, reading) for name, reading in readings if reading),
         measures=measures,
         thresholds=thresholds,
-        figures=tuple(_drawn(each, gathered) for each in verifier.build_verifier_figures(group)),
+        figures=tuple(_drawn(each, report_data) for each in verifier.build_verifier_figures(group)),
     )
 
 
@@ -316,13 +324,11 @@ def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
     columns = {
         scored.model.name: {
             (name, meaning): format_interval(estimate)
-            for name, meaning, estimate in described.import_set_module("figures").iter_set_measures(
-                scored.result.scores
-            )
+            for name, meaning, estimate in described.import_set_module("figures").iter_set_metrics(scored.result.scores)
         }
         for scored in group.scored
     }
-    return build_measures_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
+    return build_metrics_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
 
 
 def _published(one: papers.PaperTable) -> TextTable:
@@ -332,8 +338,8 @@ def _published(one: papers.PaperTable) -> TextTable:
     return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
 
 
-def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
-    for group, scored in examples.iter_scored_results(gathered):
+def _records(report_data: ReportData) -> Iterator[dict[str, Any]]:
+    for group, scored in examples.iter_scored_results(report_data):
         result = scored.result
         data = {f"data {name}": value for name, value in result.data.items() if name != "excluded"}
         yield {
@@ -351,10 +357,10 @@ def _fact(value: Any) -> str:
     return format_interval(value) if isinstance(value, Estimate) else str(value)
 
 
-def _versions(gathered: ReportData) -> list[tuple[str, str]]:
+def _versions(report_data: ReportData) -> list[tuple[str, str]]:
     """Collect the package versions of all results; several versions per package if results differ."""
     by_package: dict[str, dict[str, None]] = {}
-    for _, scored in examples.iter_scored_results(gathered):
+    for _, scored in examples.iter_scored_results(report_data):
         for name, version in scored.result.environment.items():
             by_package.setdefault(name, {})[version] = None
     return [(name, ", ".join(versions)) for name, versions in by_package.items()]

@@ -8,8 +8,8 @@ RULE = "Up to twelve shouted pairs."
 MARKS = {}
 
 
-def select_examples(rows, answers):
-    pairs = PredictedPairs(rows, answers)
+def select_examples(rows, predictions):
+    pairs = PredictedPairs(rows, predictions)
     for place in select_top_rows(np.flatnonzero(~pairs.right), pairs.confidence):
         row = pairs.get_row(place)
         yield pairs.build_example("wrong", place, [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")])

@@ -3,7 +3,7 @@
 from unbag.challenge_sets.views.figures import build_group_figure
 
 
-def iter_set_measures(scores):
+def iter_set_metrics(scores):
     yield "accuracy", "share of pairs right", scores["accuracy"]
 
 

@@ -8,8 +8,8 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 
 
 def compute_capitals_scores(
-    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Compute the accuracy of predictions with `scoring.accuracy`."""
-    found = accuracy(answers.predicted, answers.gold(columns["label"]), resamples=resamples)
+    found = accuracy(predictions.predicted, predictions.to_label_positions(columns["label"]), resamples=resamples)
     return {**found, "letters": int(sum(columns["letters"]))}

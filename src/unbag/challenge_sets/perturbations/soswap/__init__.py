@@ -37,7 +37,7 @@ from unbag.challenge_sets.perturbations.soswap.phrases import (
     find_object_span,
     find_subject_span,
 )
-from unbag.challenge_sets.perturbations.soswap.written import check_written
+from unbag.challenge_sets.perturbations.soswap.written import find_written_text_exclusion
 from unbag.data.text.grammar import capitalize, decapitalize, has_matching_determiners
 from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 
@@ -82,7 +82,7 @@ def swap_subject_and_object(parse: Parse, *, written: bool = False) -> SwappedSe
         parse, clause, subject, object_
     ):
         return reason
-    if written and (reason := check_written(parse, clause, subject, object_)):
+    if written and (reason := find_written_text_exclusion(parse, clause, subject, object_)):
         return reason
     words = list(parse.words)
     person = determine_person(parse, clause.object, object_)

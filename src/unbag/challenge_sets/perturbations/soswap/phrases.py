@@ -1,4 +1,4 @@
-"""Phrases of a clause's subject and object, and their agreement with the verb in number."""
+"""Subject and object phrases of a clause, and number agreement with the verb."""
 
 from typing import Final
 

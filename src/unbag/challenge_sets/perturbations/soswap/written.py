@@ -1,4 +1,4 @@
-"""Further exclusion criteria of SOSwap for written text, whose sentences are longer than captions.
+"""Additional exclusion criteria of SOSwap for written text, in which sentences are longer than captions.
 
 The parser misreads long sentences more often: it cuts coordinated phrases, and takes one of two objects for the only
 one. These criteria apply only to a user's own text, because the rules for captions were written and checked without
@@ -23,7 +23,9 @@ _MARKS: Final = frozenset(". , ; : ! ? ) …".split())
 _IN_PHRASES: Final = frozenset(("ADJ", "DET", "NOUN", "NUM", "PRON", "PROPN"))
 
 
-def check_written(parse: Parse, clause: TransitiveClause, subject: range, object_: range) -> SoswapExclusion | None:
+def find_written_text_exclusion(
+    parse: Parse, clause: TransitiveClause, subject: range, object_: range
+) -> SoswapExclusion | None:
     """Find a reason to exclude a clause of written text. Return None if there is none.
 
     Args:

@@ -7,9 +7,9 @@ from unbag.challenge_sets import list_text_set_names, loading, suite
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import OptionError, PairSelection
-from unbag.data.own_text import list_text_files, open_text
 from unbag.data.text.paragraphs import iter_markdown_paragraphs, iter_plain_paragraphs
 from unbag.data.text.sentences import find_form_exclusion, is_english, split_english
+from unbag.data.user_text import list_text_files, open_text
 from unbag.hub.dataset import build_dataset_publication, choose_config_name
 from unbag.utils.safe_io import DataError
 
@@ -84,11 +84,11 @@ def test_is_english_rejects_german():
 
 def test_markdown_file_gives_sentences_and_exclusion_counts(pipeline, tmp_path):
     source = open_text([_write(tmp_path / "farm.md", MARKDOWN)], pipeline=pipeline)
-    examples = list(source.examples())
+    examples = list(source.iter_examples())
     assert [example.premise for example in examples] == KEPT
     assert all(example.hypothesis == example.premise and example.label == "entailment" for example in examples)
     assert len({example.source_id for example in examples}) == len(KEPT)
-    counts = source.count()
+    counts = source.count_rows()
     assert counts["rows"] == 5
     assert counts["labelled"] == 2
     assert counts["repeated"] == counts["shorter than 5 words"] == 1
@@ -99,7 +99,7 @@ def test_jsonl_and_text_file_give_same_sentences(pipeline, tmp_path):
     table = _write(tmp_path / "a.jsonl", "".join(json.dumps({"n": 1, "body": text}) + "\n" for text in KEPT))
     plain = _write(tmp_path / "a.txt", "\n\n".join(KEPT))
     for name, columns in ((table, None), (table, {"text": "body"}), (plain, None)):
-        premises = [each.premise for each in open_text([name], pipeline=pipeline, columns=columns).examples()]
+        premises = [each.premise for each in open_text([name], pipeline=pipeline, columns=columns).iter_examples()]
         assert premises == KEPT
 
 
@@ -114,7 +114,7 @@ def test_text_revision_depends_on_content_not_folder(tmp_path):
 def test_german_text_is_rejected_with_one_error(pipeline, tmp_path):
     text = "Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht. " * 10
     with pytest.raises(DataError, match="expected English text"):
-        list(open_text([_write(tmp_path / "a.txt", text)], pipeline=pipeline).examples())
+        list(open_text([_write(tmp_path / "a.txt", text)], pipeline=pipeline).iter_examples())
 
 
 def test_missing_text_column_error_names_option(tmp_path):
@@ -167,6 +167,8 @@ def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatc
     assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
     assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
     assert numbers["number_values"]["replaced"] == "twelve"
+    # The word lists of captions would also change the number, and exchange the town.
+    assert {row["category"] for row in rows} <= {*numbers, "antonyms", "synonyms", "hypernyms"}
     pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
     pairs = build_requested_set(
         SetRequest("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))})
@@ -203,3 +205,11 @@ def test_text_exclusions_are_counted_in_sentences(pipeline, tmp_path):
         build_requested_set(
             SetRequest("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline})
         )
+
+
+def test_build_recombined_from_a_short_text_names_the_reasons(pipeline, tmp_path):
+    file = _write(tmp_path / "farm.md", MARKDOWN)
+    options = {"text": [file], "pipeline": pipeline, "k": "1,2"}
+    words = r"none of the sentences .* 2 whose claim has no argument to exchange; most frequent reasons: \D+ \(\d\)"
+    with pytest.raises(UnsuitablePairsError, match=words):
+        build_requested_set(SetRequest("recombined", None, options))

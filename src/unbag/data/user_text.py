@@ -2,7 +2,7 @@
 
 A text is a plain-text or Markdown file, a table with a text column, or a Hub dataset with such a column. Its sentences
 are split, filtered and parsed once, and cached together with the reasons for excluded sentences. Each sentence is
-paired with itself, which is an entailment, so that sets that need a hypothesis find one.
+paired with itself, which is an entailment. Sets that need a hypothesis use this pair.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from unbag.data import readers
 from unbag.data.labels import ENTAILMENT
-from unbag.data.sources import SPAN, Example, PairSource
+from unbag.data.sources import ROWS_PER_SPAN, Example, PairSource
 from unbag.data.text import paragraphs, sentences
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.sentences import (
@@ -40,12 +40,12 @@ LANGUAGE: Final = "en"
 
 _MARKDOWN: Final = (".md", ".markdown")
 _PLAIN: Final = (".txt",)
-ENDINGS: Final = (*_PLAIN, *_MARKDOWN, *readers.ENDINGS)
+TEXT_FILE_EXTENSIONS: Final = (*_PLAIN, *_MARKDOWN, *readers.DATA_FILE_EXTENSIONS)
 _COLUMN: Final = "text"
 _RECOGNISED: Final = ("text", "content", "sentence", "body", "document", "passage", "article", "paragraph")
 """Usual names of a text column, compared without case."""
 
-_MOST_FILES: Final = 10_000  # files in a folder; more suggest a wrong folder
+_MOST_FILES: Final = 10_000  # files in a folder; a larger number suggests a wrong folder
 _CHUNK: Final = 2_000  # sentences in memory, as in the parser
 _LANGUAGE_SAMPLE: Final = 2_000  # paragraphs used to detect whether a text is English
 _LAYOUT: Final = 1
@@ -53,14 +53,14 @@ _SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason
 
 
 class TextDocument(NamedTuple):
-    """Text with a name, and a function that reads its paragraphs."""
+    """Document with a name and a function that reads its paragraphs."""
 
     name: str
     paragraphs: Callable[[], Iterable[str]]
 
 
 class SentenceCandidate(NamedTuple):
-    """Sentence of a text with the reason for its exclusion, if any."""
+    """Sentence of a text, with the exclusion reason or None."""
 
     id: str
     text: str
@@ -94,16 +94,18 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
                 raise DataError(f"{path}: expected a folder with .txt or .md files, got {n}; pass the files")
             files += inside
             continue
-        if readers.get_file_extension(validate_file(path)) not in ENDINGS:
-            raise DataError(f"{path}: expected a file name ending in {', '.join(ENDINGS)}, optionally followed by .gz")
+        if readers.get_file_extension(validate_file(path)) not in TEXT_FILE_EXTENSIONS:
+            raise DataError(
+                f"{path}: expected a file name ending in {', '.join(TEXT_FILE_EXTENSIONS)}, optionally followed by .gz"
+            )
         files.append(name)
     if not files:
-        raise DataError("--text: expected files, a folder or a Hub dataset, got none; pass one")
+        raise DataError("--text: expected files, a folder or a Hub dataset, got none; add one")
     return list(dict.fromkeys(files))
 
 
 def build_text_names(files: Sequence[str]) -> list[str]:
-    """Build the names of a text's files for records, without folders. The id of a Hub dataset is unchanged."""
+    """Build the file names of a text for records, without folders. The id of a Hub dataset is unchanged."""
     return [name if readers.is_hub_id(name) else Path(name).name for name in files]
 
 
@@ -133,7 +135,7 @@ def open_text(
         DataError: If a file or dataset cannot be read, or has no text column.
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
-        raise DataError(f"--columns: expected a name for the column {_COLUMN!r}, got {', '.join(unknown)}")
+        raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the others")
     column = (columns or {}).get(_COLUMN)
     files = list_text_files(names)
     if readers.is_hub_id(files[0]):
@@ -144,7 +146,7 @@ def open_text(
         origin = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
         name, split = origin, ""
     key = "\0".join([commit, str(column), str(config), split])
-    # Cached per source, so that the parser is not loaded again for each pass over the rows.
+    # Cached per source to avoid loading the parser for each pass over the rows.
     stored = cache(partial(_sentences, key, pipeline, documents, str(names[0])))
     return PairSource(
         name=name,
@@ -155,7 +157,7 @@ def open_text(
         origin=origin,
         revision=commit,
         has_ids=False,
-        _spans=lambda: tuple(readers.split_parquet(stored(), SPAN)),
+        _spans=lambda: tuple(readers.split_parquet(stored(), ROWS_PER_SPAN)),
         _read=lambda start, stop: readers.read_parquet(stored(), start, stop),
         _parse=_as_example,
     )
@@ -169,7 +171,7 @@ def _as_example(row: readers.DataRow) -> Example | str:
 
 
 def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDocument]], where: str) -> Path:
-    """Load the stored sentences of a text, or split, filter, parse and store them."""
+    """Load the cached sentences of a text. If there are none, split, filter, parse and cache them."""
     parser = Parser(pipeline)
     digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
     path = get_cache_folder("sentences") / f"{digest}.parquet"
@@ -217,7 +219,7 @@ def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate
 
 
 def _parsed(candidates: Iterator[SentenceCandidate], parser: Parser) -> Iterator[SentenceCandidate]:
-    """Iterate over candidates in order, with the exclusion reasons from their parses."""
+    """Iterate over candidates in order, with exclusion reasons based on their parses."""
     while chunk := list(islice(candidates, _CHUNK)):
         parses = parser.parses(each.text for each in chunk if each.reason is None)
         for each in chunk:
@@ -249,7 +251,7 @@ def _hub_documents(
 ) -> tuple[Callable[[], Iterator[TextDocument]], str]:
     if split is None:
         raise DataError(f"{repo_id}: expected a split of the dataset, got none; pass one, such as --split train")
-    table, commit = readers.open_hub(repo_id, config, split, revision)
+    table, commit = readers.open_hub_table(repo_id, config, split, revision)
     name = _text_column(table.columns, column, repo_id)
     return (lambda: _cells(table, name, split)), commit
 
@@ -261,7 +263,9 @@ def _cells(table: readers.DataTable, column: str, name: str) -> Iterator[TextDoc
         if text is None or text == "":
             continue
         if not isinstance(text, str):
-            raise DataError(f"{row.place}: expected text in the column {column!r}, got {text!r:.100}")
+            raise DataError(
+                f"{row.location}: expected text in the column {column!r}, got {text!r:.100}; fill in the cell"
+            )
         yield TextDocument(f"{name}-{row.number}", partial(paragraphs.iter_plain_paragraphs, text.splitlines()))
 
 
@@ -283,7 +287,7 @@ def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
 
 
 def _is_table(path: Path) -> bool:
-    return readers.get_file_extension(path) in readers.ENDINGS
+    return readers.get_file_extension(path) in readers.DATA_FILE_EXTENSIONS
 
 
 def _read_paragraphs(path: Path, split: Callable[[Iterable[str]], Iterator[str]]) -> Iterator[str]:
@@ -301,7 +305,7 @@ def _text_lines(path: Path) -> Iterator[str]:
 
 
 def _unique_names(files: Sequence[str]) -> list[str]:
-    """Build unique file names without folders, so that records do not depend on them. Repeated names are numbered."""
+    """Build unique file names without folders, so that records do not depend on paths. Numbers repeated names."""
     names = [Path(file).name for file in files]
     times = Counter(names)
     return [name if times[name] == 1 else f"{number}-{name}" for number, name in enumerate(names)]

@@ -1,4 +1,4 @@
-"""Published figures that correspond to the quantities of the challenge sets."""
+"""Published results that correspond to metrics of the challenge sets."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from unbag.challenge_sets import papers
 _CORPUS: Final = "corpus"
 
 
-class Counterpart(NamedTuple):
+class PublishedColumn(NamedTuple):
     """A column of a paper's table that reports the same metric as one of ours.
 
     Attributes:
@@ -43,16 +43,16 @@ class PublishedScore(NamedTuple):
     is_comparable: bool
 
 
-def list_published_scores(counterparts: Iterable[Counterpart], corpus: str) -> list[PublishedScore]:
-    """List the published figures in columns of papers, in the order of the columns.
+def list_published_scores(published_columns: Iterable[PublishedColumn], corpus: str) -> list[PublishedScore]:
+    """List the published results in columns of papers, in column order.
 
     Args:
-        counterparts: Columns of papers' tables.
+        published_columns: Columns of papers' tables.
         corpus: Corpus and split of our figure, e.g. `snli validation`. Only figures on the same corpus are listed, and
             on the same split if the table distinguishes splits.
     """
     figures = []
-    for paper, number, column, table_corpus, same_rows in counterparts:
+    for paper, number, column, table_corpus, same_rows in published_columns:
         table = papers.get_paper_table(paper, number)
         for row, value in zip(table.rows, table.read_shares(column), strict=True):
             keys = {key: cell for key, cell in zip(table.keys, row, strict=False) if cell is not None}
