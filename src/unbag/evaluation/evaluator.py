@@ -281,9 +281,8 @@ def evaluate_all(
                 failed(request.name, error, each.name)
                 continue
             if group.rank == 0:
-                scorer = partial(
-                    score_set, place, item, each, model=record, predicted=predicted, control=control_predictions
-                )
+                inputs = {"stored_predictions": predicted, "control": control_predictions}
+                scorer = partial(score_set, place, item, each, model=record, **inputs)
                 if is_waiting:
                     scorers.append(scorer)
                 else:
