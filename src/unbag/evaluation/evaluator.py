@@ -281,8 +281,15 @@ def evaluate_all(
                 failed(request.name, error, each.name)
                 continue
             if group.rank == 0:
-                inputs = {"stored_predictions": predicted, "control": control_predictions}
-                scorer = partial(score_set, place, item, each, model=record, **inputs)
+                scorer = partial(
+                    score_set,
+                    place,
+                    item,
+                    each,
+                    model=record,
+                    stored_predictions=predicted,
+                    control=control_predictions,
+                )
                 if is_waiting:
                     scorers.append(scorer)
                 else:
