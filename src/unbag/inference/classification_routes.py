@@ -1,4 +1,4 @@
-"""Request and response formats of endpoint endpoint routes that classify or score pairs.
+"""Request and response formats of endpoint routes that classify or score pairs.
 
 | server | route | request | response |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""Loading of models from the Hub or a folder, with checks that the predictions are meaningful.
+"""Loading of models from the Hub or a folder, with validation of weights, tokenizer and config.
 
 transformers reads config, network and tokenizer. The tokenizer must have a padding token, know ordinary words, and fit
 the model's embedding table.

@@ -1,4 +1,4 @@
-"""Interface of all predictors, from pairs to one probability per label, and validation of their outputs."""
+"""Interface of predictors, which map pairs to label probabilities, and validation of the probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable

@@ -1,4 +1,4 @@
-"""Predictor for sequence classifiers on the Hub."""
+"""Predictor for sequence classifiers in the format of transformers."""
 
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Biased models: label log-probabilities for each training pair, and weights for groups of pairs.
+"""Biased models for debiasing: log-probabilities for training pairs, and weights for groups of pairs.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
 words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural

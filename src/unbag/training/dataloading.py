@@ -1,4 +1,4 @@
-"""Data loading: compact token ids of all pairs, and the part of every batch for each process (`batching`)."""
+"""Data loading: compact storage of token ids, and distribution of batches over processes."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Validation of options before training, such as missing names and files that cannot be read."""
+"""Validation of options before training, such as names that do not exist and files that cannot be read."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

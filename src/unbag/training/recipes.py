@@ -1,4 +1,4 @@
-"""Training recipes, which are defined in the files in `trainers/`.
+"""Training recipes, which are defined in the files of `trainers/`.
 
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """

@@ -1,4 +1,4 @@
-"""User-provided prompts: a Jinja template with premise and hypothesis, and the answer words.
+"""User-defined prompts: a Jinja template with premise and hypothesis, and the words for each label.
 
     ---
     words:
