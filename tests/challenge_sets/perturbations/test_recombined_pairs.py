@@ -38,7 +38,7 @@ def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
         if isinstance(result, str):
             continue
         [pair] = result
-        [claim] = parser.parses([example.hypothesis])
+        [claim] = parser.parse([example.hypothesis])
         rows = build_claim_rows(example, claim, generator._pool, sizes=SIZES, seed=seed)
         [row] = [row for row in rows if (row["premise"], row["hypothesis"]) == pair[:2]]
         assert pair.label == (ENTAILMENT if row["operation"] == "supported" else NEUTRAL)
