@@ -13,7 +13,7 @@ from unbag.data.sources import Example
 
 
 @pytest.fixture(scope="module")
-def iter_examples(shared, real_premises):
+def examples(shared, real_premises):
     [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     rows = pq.read_table(file).slice(0, 3 * len(real_premises)).to_pylist()
     return [
