@@ -28,7 +28,7 @@ def labeller(parser, wordnet):
 
 
 def parsed(parser, sentence):
-    [parse] = parser.parses([sentence])
+    [parse] = parser.parse([sentence])
     return parse
 
 

@@ -116,7 +116,7 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
     taken = []
 
     class Remembered:
-        def parses(self, sentences):
+        def parse(self, sentences):
             parse_of = dict(zip(real_premises, real_parses, strict=True))
             for sentence in sentences:
                 taken.append(sentence)

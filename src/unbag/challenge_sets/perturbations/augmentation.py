@@ -222,7 +222,7 @@ class SoswapAddamodPairs:
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one pair per premise. SOSwap is deterministic, and AddAmod draws an adjective with the seed."""
-        parses = self._parser.parses(self._premises[i] for i in order if i not in self._excluded)
+        parses = self._parser.parse(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
             result = self._excluded.get(i) or self._pairs(next(parses), seed)
             if self.kind == SOSWAP and isinstance(result, str):
@@ -276,7 +276,7 @@ class SwappedPairs:
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
             examples = [self._examples[i] for i in chunk]
             neutral = [example for example in examples if example.label == NEUTRAL]
-            parses = self._parser.parses(text for example in neutral for text in example[1:3])
+            parses = self._parser.parse(text for example in neutral for text in example[1:3])
             for example in examples:
                 if example.label == ENTAILMENT:
                     yield NOT_SYMMETRIC

@@ -201,7 +201,7 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     sentences = []
     donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
     for number, ((source_id, text), parse) in enumerate(
-        zip(texts, parser.parses(text for _, text in texts), strict=True)
+        zip(texts, parser.parse(text for _, text in texts), strict=True)
     ):
         stems = collect_content_stems(text)
         sentences.append(PoolSentence(source_id, text, stems, expand_stems(stems)))
@@ -279,7 +279,7 @@ def _parsed_claims(
             waiting.append(example)
             yield example.hypothesis
 
-    for parse in parser.parses(claims()):
+    for parse in parser.parse(claims()):
         yield waiting.popleft(), parse
 
 
