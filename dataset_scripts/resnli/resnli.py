@@ -178,11 +178,11 @@ class Resnli(ChallengeSetBuilder):
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         try:
-            fitted = 
-            averaged.fit_mean_embedding_model(counts, table.vectors, gold)
+            fitted = averaged.fit_mean_embedding_model(counts, table.vectors, gold)
         except averaged.SeparablePairsError as error:
             raise UnsuitablePairsError(str(error)) from None
-        uncertainty = round_to_field(fitted.compute_uncertainty(counts, gold),
+        uncertainty = round_to_field(
+            fitted.compute_uncertainty(counts, gold),
             _UNCERTAINTY,
         )
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]

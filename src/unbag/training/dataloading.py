@@ -206,7 +206,7 @@ class EpochDataset(Dataset[Batch]):
                 batch_size=None,
                 sampler=range(start, len(self)),
                 num_workers=num_workers,
-                multiprocessing_context=parallel.START_METHOD if workers else None,
+                multiprocessing_context=parallel.START_METHOD if num_workers else None,
                 pin_memory=pin_memory,
                 worker_init_fn=_without_tracebacks,
                 # Without a generator of its own, the loader would draw from torch's global one, which dropout uses.
