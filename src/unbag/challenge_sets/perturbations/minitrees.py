@@ -160,7 +160,7 @@ class MiniTrees:
 
 
 class MiniTreeRatios:
-    """Computes the terms of the ratio β^k(permuted) / β^k(original)."""
+    """Calculator for the terms of the ratio β^k(permuted) / β^k(original)."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
         self._trees, self._tagger, self._k = trees, tagger, k

@@ -156,7 +156,7 @@ def is_sentence(text: str) -> bool:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences to a document. A sentence without final punctuation gets a full stop.
+    """Join sentences into a document. A sentence without final punctuation gets a full stop.
 
     >>> join_sentences(["A man rides a bike ", "Two dogs run."])
     'A man rides a bike. Two dogs run.'
@@ -237,7 +237,7 @@ def iter_recombined_tables(
 
 
 def find_exclusion(example: Example) -> str | None:
-    """Find a reason to exclude an example that needs no parse. Return None if there is no such reason."""
+    """Find the reason to exclude an example, without parsing it. Return None if there is none."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
     if not is_sentence(example.premise):
