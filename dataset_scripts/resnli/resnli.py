@@ -147,8 +147,9 @@ class Resnli(ChallengeSetBuilder):
 
         Raises:
             DataError: If two pairs have the same id.
-            UnsuitablePairsError: If one of the three labels does not occur.
-            ValueError: If there are too few pairs for the splits or the embeddings.
+            UnsuitablePairsError: If one of the three labels does not occur, or there are too few pairs for the
+                embeddings.
+            ValueError: If there are too few pairs for the splits.
         """
         table = embeddings.load_embeddings(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
         spans: list[Span] = []
@@ -176,8 +177,12 @@ class Resnli(ChallengeSetBuilder):
             build_stats.save_read_counts(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
+        try:
+            fitted = averaged.fit_mean_embedding_model(counts, table.vectors, gold)
+        except averaged.SeparablePairsError as error:
+            raise UnsuitablePairsError(str(error)) from None
         uncertainty = round_to_field(
-            averaged.fit_mean_embedding_model(counts, table.vectors, gold).compute_uncertainty(counts, gold),
+            fitted.compute_uncertainty(counts, gold),
             _UNCERTAINTY,
         )
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]

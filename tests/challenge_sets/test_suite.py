@@ -95,9 +95,9 @@ def test_failed_set_does_not_stop_others(tmp_path, requests):
     assert seen == [result.set for result in found] == ["plain", "swapped"]
     [failure] = failures
     assert (failure.set, failure.model) == ("permuted", None)
-    assert "none of the pairs can be used" in failure.reason
+    assert "none of the pairs are suitable" in failure.reason
     assert [result.set for result in results.read_results(tmp_path / "out" / "results.json")] == ["plain", "swapped"]
-    with pytest.raises(ValueError, match="none of the pairs can be used"):
+    with pytest.raises(ValueError, match="none of the pairs are suitable"):
         evaluate_all([predict_from_letters], requests, output_dir=tmp_path / "strict")
 
 
@@ -188,16 +188,16 @@ def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data_path, mo
 def test_unavailable_set_is_skipped_not_failed():
     assert Failure("soswap_addamod", ImportError("needs spaCy")).is_skipped
     assert Failure("sicck", MissingFileError("could not be downloaded")).is_skipped
-    assert Failure("sicck", loading.UnsuitablePairsError("none of the pairs can be used")).is_skipped
+    assert Failure("sicck", loading.UnsuitablePairsError("none of the pairs are suitable")).is_skipped
     assert not Failure("sicck", ValueError("another file")).is_skipped
 
 
 def test_named_set_is_required_and_suite_set_optional(capsys):
-    raise_missing_file = Failure("sicck", MissingFileError("could not be downloaded"))
+    missing = Failure("sicck", MissingFileError("could not be downloaded"))
     broken = Failure("plain", ValueError("line 3: no label"))
-    assert [each.is_fatal(named=False) for each in (raise_missing_file, broken)] == [False, True]
-    assert [each.is_fatal(named=True) for each in (raise_missing_file, broken)] == [True, True]
-    print_failures([raise_missing_file, broken], with_model=False)
+    assert [each.is_fatal(is_named=False) for each in (missing, broken)] == [False, True]
+    assert [each.is_fatal(is_named=True) for each in (missing, broken)] == [True, True]
+    print_failures([missing, broken], with_model=False)
     assert capsys.readouterr().err.splitlines() == [
         "sicck: skipped: could not be downloaded",
         "plain: failed: line 3: no label",

@@ -168,7 +168,7 @@ def test_neutral_pairs_are_optional(tmp_path):
     path.write_text(json.dumps(row) + "\n")
     [made] = loading.load("breaking_nli", data=str(path), neutral=True)
     assert (made["hypothesis"], LABELS[made["label"]], made["relation"]) == ("A dog runs.", "neutral", "hypernym")
-    with pytest.raises(loading.UnsuitablePairsError, match="none of the pairs can be used"):
+    with pytest.raises(loading.UnsuitablePairsError, match="none of the pairs are suitable"):
         loading.load("breaking_nli", data=str(path))
 
 

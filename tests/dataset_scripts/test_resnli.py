@@ -11,6 +11,7 @@ from unbag import challenge_sets, scripts
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model, rearrange
 from unbag.challenge_sets import loading
+from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import SetRequest, build_requested_set, export_challenge_set
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
@@ -116,6 +117,17 @@ def test_missing_label_error_names_label(tmp_path, words, missing):
     complaint = rf"two\.jsonl: expected pairs with all three labels, .* got .*\b0 {missing}\b.*choose other sets"
     with pytest.raises(loading.UnsuitablePairsError, match=complaint):
         build_requested_set(SetRequest("resnli", None, {"data": str(path), "embeddings": str(words)}))
+
+
+def test_resnli_of_fewer_pairs_than_dimensions_is_skipped_in_a_suite(tmp_path, words):
+    one_per_label = {pair["label"]: pair for pair in _pairs(60) if pair["label"] != "-"}
+    path = tmp_path / "three.jsonl"
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in one_per_label.values()))
+    with pytest.raises(
+        loading.UnsuitablePairsError, match="got 3 pairs that the mean embedding of 6 dimensions predicts without error"
+    ) as unfit:
+        build_requested_set(SetRequest("resnli", None, {"data": str(path), "embeddings": str(words)}))
+    assert Failure("resnli", unfit.value).is_skipped
 
 
 @pytest.mark.parametrize("n", [2, 5, 50])

@@ -198,7 +198,7 @@ def test_constant_prediction_scores_label_frequency(tmp_path, request_):
 
 def test_evaluate_without_usable_pairs_is_rejected(tmp_path, request_):
     none = SetRequest("permuted", options={**request_.options, "min_words": 50})
-    with pytest.raises(ValueError, match=r"none of the pairs can be used.*min_words=50") as raised:
+    with pytest.raises(ValueError, match=r"none of the pairs are suitable.*min_words=50") as raised:
         build_requested_set(none)
     assert "None" not in str(raised.value), "options without a value are not listed"
 

@@ -61,7 +61,8 @@ class Classifier:
                 for each in values
             ]
         else:
-            pairs = list(zip(body["text_1"], body["text_2"], strict=True))
+            names = ("queries", "documents") if "queries" in body else ("text_1", "text_2")
+            pairs = list(zip(*(body[name] for name in names), strict=True))
             values = [self.outputs(*pair) for pair in pairs]
             if len(values[0]) != 1:
                 return JSONResponse({"error": {"message": "Score API is only enabled for num_labels == 1."}}, 400)

@@ -30,4 +30,4 @@ class _Writer:
 
 if __name__ == "__main__":
     here = Path(__file__).parent
-    sys.exit(pytest.main([str(here / "test_golden.py"), "-q", "-k", "nothing or alike"], plugins=[_Writer()]))
+    sys.exit(pytest.main([str(here / "test_golden.py"), "-q", "-k", "golden_file or last_digits"], plugins=[_Writer()]))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tokenize
 from pathlib import Path
 from typing import Final
 
@@ -14,16 +15,33 @@ from unbag.data import demo
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import hash_file
 
-_MADE_BY: Final = (demo.get_demo_file("train"), Path(network.__file__), Path(training.__file__))
+_CODE: Final = (Path(network.__file__), Path(training.__file__))
+_IGNORED: Final = frozenset({tokenize.ENCODING, tokenize.COMMENT, tokenize.NL})
+_STATEMENT_STARTS: Final = frozenset({tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 
 
 def compute_training_hash() -> str:
-    """Compute the hash of the training pairs and the training code, which determine the weights.
+    """Compute the hash of the training pairs and of the training code without comments and docstrings.
 
-    The last bits of the weights also depend on PyTorch and the processor. Weights are therefore identified by this
-    hash.
+    Both determine the weights, except for the last bits, which depend on PyTorch and the processor. Therefore, this
+    hash identifies the weights.
     """
-    return hashlib.sha256("".join(map(hash_file, _MADE_BY)).encode()).hexdigest()
+    parts = [hash_file(demo.get_demo_file("train")), *map(_read_code, _CODE)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _read_code(path: Path) -> str:
+    """Read the tokens of a module, without comments, docstrings and blank lines."""
+    tokens: list[str] = []
+    previous = tokenize.NEWLINE
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            is_docstring = token.type == tokenize.STRING and previous in _STATEMENT_STARTS
+            if token.type not in _IGNORED and not is_docstring:
+                tokens.append(token.string)
+            if token.type not in (tokenize.NL, tokenize.COMMENT):
+                previous = token.type
+    return " ".join(tokens)
 
 
 def main() -> None:

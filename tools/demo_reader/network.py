@@ -1,4 +1,4 @@
-"""The demonstration's reader in torch, as it is trained; `unbag.baselines.demo_reader` is the same in NumPy."""
+"""Network of the demonstration in PyTorch, for training. `unbag.baselines.demo_reader` implements the same in NumPy."""
 
 from typing import Final
 
@@ -9,24 +9,24 @@ from torch.nn import functional as F
 from unbag.baselines.demo_reader import PADDING, SUMS, UNKNOWN
 
 REACH: Final = (1, 2, 4, 8)
-"""How far apart the three words are that each layer puts together: after the last, a word knows fifteen on either side,
-so that a noun sees past "in a yellow raincoat" what is done by whom."""
+"""Dilation of each convolution (kernel size 3). The receptive field is fifteen words on either side, so that the verb
+is visible from a noun despite phrases such as "in a yellow raincoat"."""
 HEADS: Final = 2
-"""How many ways each word has of looking for those it answers to."""
-_SIZE: Final = 48  # of a word
-_ALIGNED: Final = 32  # of what a word is found by
-_ROLE: Final = 32  # of what a word is in its sentence
+"""Number of attention heads for the alignment of words."""
+_SIZE: Final = 48  # word embeddings
+_ALIGNED: Final = 32  # attention keys
+_ROLE: Final = 32  # features for the role of a word in its sentence
 _HIDDEN: Final = 56
 
 
 class Reader(nn.Module):
-    """Reads pairs of sentences, given as the numbers of their words.
+    """Classifier of sentence pairs, given as word ids.
 
     Args:
-        known: how many numbers there are, padding and the unknown word among them.
-        dropout: share of the features of words and layers that a pair goes without in training: the same ones in both
-            sentences, or equal words would differ.
-        unknown: share of the words that are taken for unknown in training.
+        known: Number of word ids, including padding and the unknown word.
+        dropout: Dropout rate of the features of words and layers in training. Both sentences of a pair have the same
+            mask, so that equal words have equal features.
+        unknown: Probability of replacing a word with the unknown word in training.
     """
 
     def __init__(self, known: int, dropout: float = 0.0, unknown: float = 0.0) -> None:
@@ -41,7 +41,7 @@ class Reader(nn.Module):
         self._dropout, self._unknown = dropout, unknown
 
     def forward(self, premises: Tensor, hypotheses: Tensor) -> Tensor:
-        """Return the logits of `data.labels.LABELS` for n pairs, shape (n, 3), from word numbers, (n, p) and (n, h)."""
+        """Compute the logits of `data.labels.LABELS` for n pairs, shape (n, 3), from word ids, (n, p) and (n, h)."""
         n, length = len(premises), max(premises.shape[1], hypotheses.shape[1])
         both = torch.cat([F.pad(side, (0, length - side.shape[1]), value=PADDING) for side in (premises, hypotheses)])
         is_word, other = (both != PADDING)[..., None], torch.arange(2 * n).roll(n)
@@ -52,7 +52,7 @@ class Reader(nn.Module):
             words_read = read * is_word
             padded = F.pad(words_read, (0, 0, reach, reach))
             around = [padded[:, step * reach : step * reach + length] for step in range(3)]
-            # Of the whole sentence, as whether it is passive; never less than padding is.
+            # Max-pooling over the sentence, for properties such as the passive. Clamped to at least the padding value.
             around.append(words_read.amax(dim=1, keepdim=True).clamp(min=0).expand(read.shape))
             read = read + self._dropped(F.glu(layer(torch.cat(around, dim=2)), dim=2), self._dropout)
         role = self.role(read)
@@ -68,7 +68,7 @@ class Reader(nn.Module):
         return logits
 
     def _dropped(self, features: Tensor, share: float) -> Tensor:
-        """Return features of n premises and n hypotheses with a share set to 0, of a pair the same, the rest larger."""
+        """Apply dropout to the features of n premises and n hypotheses, with the same mask for both sentences."""
         if not (self.training and share):
             return features
         n, *places, size = features.shape

@@ -1,9 +1,9 @@
-"""How the demonstration's reader learns: on the demonstration's 6,000 training pairs, and nothing else.
+"""Training of the demonstration's network, only on the 6,000 training pairs of the demonstration.
 
-It is told to be right in order and undecided in any other, as in section 8 of Sinha et al. (2021; `unbag train
-max-entropy`): beside the cross-entropy of the pairs counts the entropy of pairs whose words are shuffled. Without that
-it is sure of most scrambled pairs, and slow to see who does what to whom, which decides one pair in sixteen. For the
-same reason pairs count more whose hypothesis has hardly a word that is not in the premise.
+The loss adds the negative entropy of predictions for pairs with shuffled words to the cross-entropy, as in section 8 of
+Sinha et al. (2021; `unbag train max-entropy`). Without it, the network is confident about most shuffled pairs, and
+learns slowly who does what to whom, which determines the label of one in sixteen pairs. For the same reason, pairs
+whose hypothesis has few new words have a higher weight.
 """
 
 import random
@@ -23,30 +23,30 @@ from unbag.training.max_entropy import compute_entropies
 EPOCHS: Final = 24
 _SEED: Final = 13
 _BATCH: Final = 64
-_RATE: Final = 4e-3  # at its highest, after a tenth of the steps
+_RATE: Final = 4e-3  # maximum, reached after a tenth of the steps
 _DECAY: Final = 0.02
 _DROPOUT: Final = 0.2
 _UNKNOWN: Final = 0.01
 _CLIP: Final = 1.0
-_SHUFFLED: Final = 4  # of so many pairs one is shuffled too
-_ENTROPY: Final = 0.3  # of the mean entropy of shuffled pairs, beside the mean cross-entropy
-_NEW_WORDS: Final = 3  # with so many or fewer a pair counts more,
-_MORE: Final = 3.0  # so many times as much
-_LIKE_LENGTH: Final = 12  # batches whose pairs are sorted by length together: less padding
+_SHUFFLED: Final = 4  # one in this number of pairs also occurs with shuffled words
+_ENTROPY: Final = 0.3  # weight of the mean entropy of shuffled pairs
+_NEW_WORDS: Final = 3  # maximum number of new words in the hypothesis of a pair with a higher weight
+_MORE: Final = 3.0  # the higher weight
+_LIKE_LENGTH: Final = 12  # batches that are sorted by length together, to reduce padding
 
 
 def vocabulary(pairs: Sequence[Example]) -> list[str]:
-    """Return the words of pairs in alphabetical order."""
+    """List the words of pairs in alphabetical order."""
     return sorted({word for pair in pairs for side in (pair.premise, pair.hypothesis) for word in tokenize_words(side)})
 
 
 def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) -> Reader:
-    """Return a network trained on pairs, for evaluation. Another number of cores may give other last bits.
+    """Train a network on pairs. The last bits of the weights may depend on the number of cores.
 
     Args:
-        pairs: the pairs.
-        epochs: how often it sees each.
-        seed: decides everything.
+        pairs: Training pairs.
+        epochs: Number of epochs.
+        seed: Random seed.
     """
     torch.manual_seed(seed)
     rng = random.Random(seed)
@@ -74,7 +74,7 @@ def train(pairs: Sequence[Example], *, epochs: int = EPOCHS, seed: int = _SEED) 
 
 
 def _batches(pairs: Sequence[Example], rng: random.Random) -> list[list[Example]]:
-    """Return all pairs in random batches of pairs of about one length."""
+    """Split the pairs into random batches of pairs with similar lengths."""
     order = rng.sample(pairs, len(pairs))
     batches = []
     for start in range(0, len(order), _BATCH * _LIKE_LENGTH):
@@ -84,7 +84,7 @@ def _batches(pairs: Sequence[Example], rng: random.Random) -> list[list[Example]
 
 
 def _shuffled(pair: Example, rng: random.Random) -> tuple[str, str]:
-    """Return both sentences with their words in any order, but for the full stop."""
+    """Shuffle the words of both sentences, except for the period."""
     sides = (tokenize_words(side) for side in (pair.premise, pair.hypothesis))
     premise, hypothesis = (" ".join([*rng.sample(side[:-1], len(side) - 1), side[-1]]) for side in sides)
     return premise, hypothesis

@@ -27,13 +27,13 @@ class Failure:
         """Whether the set is only skipped: a package or file is missing, or the pairs are unsuitable for the set."""
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
-    def is_fatal(self, *, named: bool) -> bool:
+    def is_fatal(self, *, is_named: bool) -> bool:
         """Check whether this failure makes the command exit with code 1. Sets that the user named are required.
 
         Args:
-            named: Whether the user named the sets; False if the suite chose them.
+            is_named: Whether the user named the sets; False if the suite chose them.
         """
-        return named or not self.is_skipped
+        return is_named or not self.is_skipped
 
     @property
     def reason(self) -> str:

@@ -251,7 +251,7 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
         read, other = dataset_builder.load_read_counts(), dataset_builder.get_exclusion_counts()
         counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
-        counts[dataset_builder.UNFIT] = read[LABELLED] - sum(other.values())
+        counts[dataset_builder.EXCLUSION_REASON] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
         details = {key.partition(": ")[2]: n for key, n in dataset_builder.load_build_counts().items()}
         rejected = Counter({reason: n for reason, n in details.items() if reason and reason not in counts})

@@ -391,7 +391,7 @@ def _finish(plan: EvaluationPlan, outcome: EvaluationOutcome, push_results: str 
         return
     if push_results and outcome.results:
         push.push_results(list(outcome.results), plan.output_location, push_results, as_json=as_json)
-    if not outcome.results or any(failure.is_fatal(named=plan.is_named) for failure in failures):
+    if not outcome.results or any(failure.is_fatal(is_named=plan.is_named) for failure in failures):
         raise typer.Exit(1)
 
 

@@ -238,7 +238,7 @@ def write_tables(
     from unbag.evaluation.result_folder import combine_results
     from unbag.reports import html, terminal
 
-    views = terminal.build_result_views(results, crossed=cross_domain)
+    views = terminal.build_result_views(results, cross_domain=cross_domain)
     # Results of this run come from memory, results of earlier runs from the file.
     entries = combine_results(read_results(folder / FILE), results)
     others = [entry.result for entry in entries if entry.number is not None]
@@ -258,7 +258,7 @@ def print_failures(failures: "Sequence[Failure]", *, with_model: bool, is_named:
     """
     sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
-        outcome = "failed" if failure.is_fatal(named=is_named) else "skipped"
+        outcome = "failed" if failure.is_fatal(is_named=is_named) else "skipped"
         of_model = f" ({failure.model})" if failure.model and with_model else ""
         sets_of.setdefault((outcome, failure.reason), []).append(f"{failure.set}{of_model}")
     for (outcome, reason), sets in sets_of.items():

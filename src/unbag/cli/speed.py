@@ -62,4 +62,9 @@ def speed(
         [name, f"{len(premises):,} pairs of {built.data['name']}", *([", ".join(where)] if where else [])]
     )
     record = {"model": {"name": name, **identity}, "data": dict(built.data), "pairs": len(premises), "rounds": rounds}
-    show(form, speed_views.view(timings, title), speed_views.exported(timings, title, record), as_json=as_json)
+    show(
+        form,
+        speed_views.build_speed_view(timings, title),
+        speed_views.export_speed(timings, title, record),
+        as_json=as_json,
+    )

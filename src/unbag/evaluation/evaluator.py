@@ -282,7 +282,13 @@ def evaluate_all(
                 continue
             if group.rank == 0:
                 scorer = partial(
-                    score_set, place, item, each, model=record, predicted=predicted, control=control_predictions
+                    score_set,
+                    place,
+                    item,
+                    each,
+                    model=record,
+                    stored_predictions=predicted,
+                    control=control_predictions,
                 )
                 if is_waiting:
                     scorers.append(scorer)

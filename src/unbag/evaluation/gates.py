@@ -106,7 +106,9 @@ def parse_bound(text: str, side: Side) -> GateBound:
     except ValueError:
         value = None
     if parts is None or value is None or not -1e9 < value < 1e9:
-        raise ValueError(f"--{side}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}")
+        raise ValueError(
+            f"--{side}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}; correct the bound"
+        )
     set_name, name = parts["set"].strip(), parts["number"].strip()
     try:
         numbers = quantities.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}

@@ -1,4 +1,4 @@
-"""Inference: run any NLI model once over any number of rows, and store the probabilities.
+"""Inference: run an NLI model on any number of rows, and store its probabilities.
 
 Modules that need torch are imported on first use, so that reading and scoring predictions needs neither torch nor
 transformers.

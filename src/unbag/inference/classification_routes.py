@@ -1,4 +1,4 @@
-"""Request and response formats of endpoint endpoint routes that classify or score pairs.
+"""Request and response formats of endpoint routes that classify or score pairs.
 
 | server | route | request | response |
 |---|---|---|---|
@@ -10,6 +10,9 @@
 Documentation of text-embeddings-inference: https://huggingface.github.io/text-embeddings-inference/ and of vLLM:
 https://docs.vllm.ai/en/latest/models/pooling_models/classify/,
 https://docs.vllm.ai/en/latest/models/pooling_models/scoring/.
+
+The newer documentation of `/score` names the lists `queries` and `documents`. All versions of vLLM accept the older
+names `text_1` and `text_2`, which are used here.
 
 Scores of `/score` and `/rerank` are sigmoids of models of one output. Long pairs are truncated to
 their maximum length, as by a local tokenizer.

@@ -110,7 +110,9 @@ def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[s
             f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
         ) from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"cannot download {origin} from the Hub: {extract_first_line(error)}") from error
+        raise ModelError(
+            f"cannot download {origin} from the Hub: {extract_first_line(error)}; check the name and the network"
+        ) from error
     return file, folder / file
 
 

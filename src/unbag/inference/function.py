@@ -1,4 +1,4 @@
-"""Predictor for a user-provided function: an API, an ensemble, a rule, or a model of another framework."""
+"""Predictor for user-defined functions, such as an API call, an ensemble or a model of another framework."""
 
 import inspect
 import sys

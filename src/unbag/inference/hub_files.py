@@ -151,7 +151,9 @@ class ModelOrigin:
         except (HfHubHTTPError, OSError) as error:
             absent = describe_missing_repo(error, "model", self.source)
             raise ModelError(
-                absent or f"cannot download {self.source} from the Hub: {extract_first_line(error)}"
+                absent
+                or f"cannot download {self.source} from the Hub: {extract_first_line(error)}; check the name and "
+                "the network"
             ) from error
         if not (folder / "config.json").is_file():
             raise ModelError(
@@ -242,4 +244,6 @@ def _commit(source: str, revision: str | None) -> str:
             raise ModelError(f"the model {source} is not in the local cache, and {unreachable}") from error
         if missing := describe_missing_repo(error, "model", source):
             raise ModelError(missing) from error
-        raise ModelError(f"cannot look up {source} on the Hub: {extract_first_line(error)}") from error
+        raise ModelError(
+            f"cannot look up {source} on the Hub: {extract_first_line(error)}; check the name and the network"
+        ) from error

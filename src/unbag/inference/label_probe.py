@@ -1,4 +1,4 @@
-"""Label probe: a check of a model's label order on twelve pairs per language with obvious labels.
+"""Label probe: a check of a model's label order on twelve pairs with obvious labels.
 
 The pairs are everyday sentences, written for the probe, that are easy for every trained model.
 """

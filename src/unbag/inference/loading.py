@@ -1,4 +1,4 @@
-"""Loading of models from the Hub or a folder, with checks that the predictions are meaningful.
+"""Loading of models from the Hub or a folder, with validation of weights, tokenizer and config.
 
 transformers reads config, network and tokenizer. The tokenizer must have a padding token, know ordinary words, and fit
 the model's embedding table.
@@ -58,7 +58,9 @@ def load_config(origin: ModelOrigin) -> "PretrainedConfig":
     try:
         config = AutoConfig.from_pretrained(origin.source, **origin.build_loading_options())
     except OSError as error:
-        raise ModelError(f"cannot read the config of {origin}: {extract_first_line(error)}") from error
+        raise ModelError(
+            f"cannot read the config of {origin}: {extract_first_line(error)}; check config.json"
+        ) from error
     except Exception as error:  # an unknown architecture, one that needs custom code, or invalid values
         _raise_if_untrusted_code(origin, folder)
         raise ModelError(
@@ -128,7 +130,9 @@ def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
                 origin.source, **origin.build_loading_options()
             )
     except Exception as error:  # untrusted files raise errors of any kind
-        raise ModelError(f"cannot load the tokenizer of {origin}: {extract_first_line(error)}") from error
+        raise ModelError(
+            f"cannot load the tokenizer of {origin}: {extract_first_line(error)}; check the tokenizer files"
+        ) from error
     return tokenizer
 
 
@@ -214,7 +218,9 @@ def validate_tokenizer_vocabulary(tokenizer: "PreTrainedTokenizerBase", source: 
             tokenizer(premise, hypothesis)
             shares = {language: _known_share(tokenizer, language) for language in PAIRS}
     except Exception as error:  # the tokenizers library raises bare Exceptions
-        raise ModelError(f"the tokenizer of {source} cannot encode a word: {extract_first_line(error)}") from error
+        raise ModelError(
+            f"the tokenizer of {source} cannot encode a word: {extract_first_line(error)}; check the tokenizer files"
+        ) from error
     language = max(shares, key=shares.__getitem__)
     if shares[language] < _KNOWN_WORDS:
         raise ModelError(
@@ -298,7 +304,9 @@ class LoadedModel:
         """
         limit = compute_length_limit(self.tokenizer, self.network)
         if max_length is not None and not 1 <= max_length <= (limit or max_length):
-            raise ModelError(f"max_length (--max-length): expected 1 to {limit} tokens, got {max_length}")
+            raise ModelError(
+                f"max_length (--max-length): expected 1 to {limit} tokens, got {max_length}; change --max-length"
+            )
         return max_length or limit
 
 

@@ -1,4 +1,4 @@
-"""Premises longer than the maximum input length: predictions for chunks, and the maximum over the chunks.
+"""Support for premises above the maximum input length: chunks are predicted, and the best one is used.
 
 A verifier is often used on documents. `truncate` cuts the document, as the model does without this module. `any-chunk`
 and `every-sentence` run the model on parts of the document and take the part that supports the hypothesis most: a claim

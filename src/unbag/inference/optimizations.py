@@ -1,4 +1,4 @@
-"""Optimizations for BERT-like classifiers, and a check that an optimized network returns the same logits.
+"""Optimizations of BERT-like classifiers, with a check that the logits do not change.
 
 First token: the last layer is computed only for the token that the head reads. A classification head of the BERT family
 reads the first position only. So the last layer needs the keys and values of all positions, but the query, the

@@ -1,4 +1,4 @@
-"""Base class for predictors that run a sequence classifier on tokenized pairs."""
+"""Base class of predictors that run a sequence classifier on tokenized pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

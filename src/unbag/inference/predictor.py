@@ -1,4 +1,4 @@
-"""Interface of all predictors, from pairs to one probability per label, and validation of their outputs."""
+"""Interface of predictors, which map pairs to label probabilities, and validation of the probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -84,7 +84,8 @@ def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[
     """
     if len(premises) != len(hypotheses):
         raise ValueError(
-            f"expected one hypothesis per premise, got {len(premises)} premises and {len(hypotheses)} hypotheses"
+            f"expected one hypothesis per premise, got {len(premises)} premises and {len(hypotheses)} hypotheses; "
+            "pass lists of equal length"
         )
     sides = {"premise": list(premises), "hypothesis": list(hypotheses)}
     for name, side in sides.items():

@@ -1,4 +1,4 @@
-"""Prediction of every row of a dataset exactly once, with any number of processes, resumable after a kill.
+"""Prediction of all rows of a data set in one or several processes. Interrupted runs can be resumed.
 
 A job is one predictor and one data set. It consists of chunk shards, which any process may predict.
 """

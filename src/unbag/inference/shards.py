@@ -1,4 +1,4 @@
-"""Prediction of every row of a dataset exactly once, by processes that share only the predictions folder.
+"""Prediction of a data set by independent processes that share only the predictions folder.
 
 Any number of machines take part, started at any time, each as shard i of n. A shard begins with every n-th chunk shard,
 from the i-th on, so that shards that start together do not compete. Then it takes over chunk shards without a lease. So

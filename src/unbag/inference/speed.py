@@ -1,4 +1,4 @@
-"""Measurement of a predictor's speed: throughput in pairs per second, and latency per pair."""
+"""Measurement of a predictor's throughput (pairs per second) and latency."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""Predictor for sequence classifiers on the Hub."""
+"""Predictor for sequence classifiers in the format of transformers."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -191,7 +191,9 @@ def resolve_device(dtype: Dtype, device: str | None) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
-        raise ModelError(f"cannot use the device {device!r}: {extract_first_line(error)}") from None
+        raise ModelError(
+            f"cannot use the device {device!r}: {extract_first_line(error)}; choose another --device"
+        ) from None
     if device == "cpu" and _emulated(dtype):
         logger.warning(
             "--dtype %s: this CPU has no instructions for %s, so float32 is faster; omit --dtype (dtype)",

@@ -85,7 +85,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         self._numbers = list(quantities)
         primary = next(iter(quantities)) if primary is None else primary
         if primary not in quantities:
-            raise ValueError(f"primary: expected one of {', '.join(quantities)}, got {primary!r}")
+            raise ValueError(f"primary: expected one of {', '.join(quantities)}, got {primary!r}; use one of these")
         self.name, self.batch_size, self.show_progress_bar = name, batch_size, show_progress_bar
         self.primary_metric = f"{name}_{primary}" if name else primary
         self.greater_is_better = quantities[primary].higher_is_better

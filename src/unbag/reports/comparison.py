@@ -32,7 +32,7 @@ _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 def build_comparison_view(comparison: Comparison) -> RenderableType:
     """Build the terminal view of a comparison: a list of systems, one table per pair, notes and the verdict."""
-    named = [
+    system_lines = [
         f"{system.letter}  {system.name}" + (f" (seeds {', '.join(system.seeds)})" if system.seeds else "")
         for system in comparison.systems
     ]
@@ -41,7 +41,7 @@ def build_comparison_view(comparison: Comparison) -> RenderableType:
         for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))
     ]
     return Group(
-        Text("\n".join(named) + "\n"),
+        Text("\n".join(system_lines) + "\n"),
         *tables,
         *(Text(f"{note}.", style="dim") for note in comparison.notes),
         *(Text(remark, style="dim") for remark in _remarks(comparison, significant="bold")),
@@ -55,18 +55,18 @@ def export_comparison(comparison: Comparison) -> ExportedTable:
     sentences = (
         *(f"{note}." for note in comparison.notes),
         *_remarks(comparison),
-        format_comparison_verdict(comparison, named=True),
+        format_comparison_verdict(comparison, use_names=True),
     )
     tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
     return ExportedTable(tables, [_record(comparison, each) for each in comparison.differences], comparison.to_json())
 
 
-def format_comparison_verdict(comparison: Comparison, *, named: bool = False) -> str:
+def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False) -> str:
     """Format the significant differences as a sentence.
 
     Args:
         comparison: Comparison of two or more systems.
-        named: Whether to use the names of the systems instead of their letters (default: False).
+        use_names: Whether to use the names of the systems instead of their letters (default: False).
     """
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
@@ -75,15 +75,15 @@ def format_comparison_verdict(comparison: Comparison, *, named: bool = False) ->
     if not significant:
         one, many = "the only difference is not significant", f"none of {len(tested)} differences is significant"
         return f"Verdict: {one if len(tested) == 1 else many}."
-    phrases = [f"{_name_of(each)} ({_direction(comparison, each, named=named)})" for each in significant]
+    phrases = [f"{_name_of(each)} ({_direction(comparison, each, use_names=use_names)})" for each in significant]
     counts = f"{len(significant)} of {len(tested)} differences {'is' if len(significant) == 1 else 'are'} significant"
     return f"Verdict: {counts}: {', '.join(phrases)}."
 
 
-def _direction(comparison: Comparison, difference: MetricDifference, *, named: bool) -> str:
+def _direction(comparison: Comparison, difference: MetricDifference, *, use_names: bool) -> str:
     """Describe which system is better, or which one has the higher value if the metric has no direction."""
     names = {
-        letter: comparison.get_system_name(letter) if named else letter
+        letter: comparison.get_system_name(letter) if use_names else letter
         for letter in (difference.first, difference.second)
     }
     better = comparison.find_better(difference)
@@ -122,8 +122,8 @@ def _to_paste(comparison: Comparison, differences: Sequence[MetricDifference], *
         f"{second} against {first}",
         ("set", "metric", first, second, "difference [95 %]", "n", "p", "p (Holm)", "better"),
         groups,
-        words=2,
-        words_last=1,
+        n_text_columns=2,
+        n_last_text_columns=1,
         names=frozenset({0, 8}),
         notes=tuple(notes),
     )

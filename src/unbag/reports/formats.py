@@ -118,8 +118,8 @@ class GroupedTable:
         title: Title of the table.
         columns: Column headings.
         groups: Groups of rows of cells. LaTeX separates groups by vertical space.
-        words: Number of leading text columns (default: 1). The other columns contain numbers.
-        words_last: Number of trailing text columns (default: 0).
+        n_text_columns: Number of leading text columns (default: 1). The other columns contain numbers.
+        n_last_text_columns: Number of trailing text columns (default: 0).
         names: Indices of columns with names of models or sets. Like headings, these names are escaped without formulas.
         notes: Sentences below the table.
     """
@@ -127,14 +127,14 @@ class GroupedTable:
     title: str
     columns: tuple[str, ...]
     groups: Sequence[Sequence[tuple[str, ...]]]
-    words: int = 1
-    words_last: int = 0
+    n_text_columns: int = 1
+    n_last_text_columns: int = 0
     names: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
     def has_numbers(self, column: int) -> bool:
         """Check whether a column is a column of numbers."""
-        return self.words <= column < len(self.columns) - self.words_last
+        return self.n_text_columns <= column < len(self.columns) - self.n_last_text_columns
 
 
 @dataclass(frozen=True)

@@ -19,31 +19,31 @@ _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow"}
 
 
 def build_gate_view(
-    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[ChangedLabels] = (), *, strict: bool
+    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[ChangedLabels] = (), *, strict: bool
 ) -> RenderableType:
     """Build the terminal view of gate results: a table with one row per gate, and the overall verdict."""
-    tested = any(each.p is not None for each in checked)
+    tested = any(each.p is not None for each in results)
     columns = ("metric", "bound", "value [95 %]", "n", *(["p"] if tested else []), "")
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # fits 80 columns
     table.columns[0].overflow = "fold"
     table.columns[1].no_wrap = True
     for column in table.columns[2:]:
         column.justify, column.no_wrap = "right", True
-    for each in checked:
+    for each in results:
         p = [format_p_value(each.p) if each.against else ""] if tested else []
         outcome = Text(each.outcome, style=_STYLES[each.outcome])
-        same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
+        same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in results)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
         table.add_row(name, each.asked, _value(each), format_count(each.estimate), *p, outcome)
-    remarks = [*_remarks(checked, compared), *(f"{note}." for note in notes)]
+    remarks = [*_remarks(results, changed_labels), *(f"{note}." for note in notes)]
     return Group(
         table,
         *(Text(line, style="dim") for line in remarks),
-        Text(format_gate_verdict(checked, strict=strict), style="bold"),
+        Text(format_gate_verdict(results, strict=strict), style="bold"),
     )
 
 
-def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
+def format_gate_verdict(results: Sequence[GateResult], *, strict: bool) -> str:
     """Format the overall verdict on all gates as a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
@@ -53,9 +53,9 @@ def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     >>> format_gate_verdict([undecided], strict=True)
     'Failed (strict): 1 of 1 inconclusive.'
     """
-    total = len(checked)
-    failed = sum(each.outcome == "fails" for each in checked)
-    unknown = sum(each.outcome == "inconclusive" for each in checked)
+    total = len(results)
+    failed = sum(each.outcome == "fails" for each in results)
+    unknown = sum(each.outcome == "inconclusive" for each in results)
     inconclusive = f"{unknown} of {total} inconclusive"
     if failed:
         end = f"; {inconclusive}." if unknown else "."
@@ -66,7 +66,7 @@ def format_gate_verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
 
 
 def export_gates(
-    checked: Sequence[GateResult], notes: Sequence[str], compared: Sequence[ChangedLabels] = (), *, strict: bool
+    results: Sequence[GateResult], notes: Sequence[str], changed_labels: Sequence[ChangedLabels] = (), *, strict: bool
 ) -> ExportedTable:
     """Build the tables of gate results for export."""
     rows = [
@@ -79,22 +79,24 @@ def export_gates(
             format_p_value(each.p) if each.against else "",
             each.outcome,
         )
-        for each in checked
+        for each in results
     ]
-    sentence = format_gate_verdict(checked, strict=strict)
-    passed = not any(each.is_failure(strict=strict) for each in checked)
-    records = [each.to_json() for each in checked]
+    sentence = format_gate_verdict(results, strict=strict)
+    passed = not any(each.is_failure(strict=strict) for each in results)
+    records = [each.to_json() for each in results]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
-    sentences = (*_remarks(checked, compared), *(f"{note}." for note in notes), sentence)
+    sentences = (*_remarks(results, changed_labels), *(f"{note}." for note in notes), sentence)
     columns = ("set", "metric", "bound", "value [95 %]", "n", "p (Holm)", "verdict")
-    table = ToPaste("Gates", columns, [rows], words=3, words_last=1, names=frozenset({0}), notes=sentences)
+    table = ToPaste(
+        "Gates", columns, [rows], n_text_columns=3, n_last_text_columns=1, names=frozenset({0}), notes=sentences
+    )
     as_json = {
         "passed": passed,
         "strict": strict,
         "gates": records,
-        "changed_labels": [each.to_json() for each in compared],
+        "changed_labels": [each.to_json() for each in changed_labels],
         "notes": list(notes),
         "verdict": sentence,
     }
@@ -106,13 +108,13 @@ def _value(each: GateResult) -> str:
     return format_difference(each.estimate) if each.against else format_interval(each.estimate)
 
 
-def _remarks(checked: Sequence[GateResult], compared: Sequence[ChangedLabels]) -> list[str]:
+def _remarks(results: Sequence[GateResult], changed_labels: Sequence[ChangedLabels]) -> list[str]:
     """List the models that gates compare with, the changed labels, and the reasons of inconclusive gates."""
-    names = dict.fromkeys(each.against for each in checked if each.against)
+    names = dict.fromkeys(each.against for each in results if each.against)
     against = [f"No worse than {name} (A): values are paired differences from {name}." for name in names]
     against += [
         f"{challenge_sets.get_display_name(each.set)} · {each.data}: {each.changed:,} of {each.estimate.n:,} labels "
         f"differ from {each.against}, {format_interval(each.estimate)}."
-        for each in compared
+        for each in changed_labels
     ]
-    return against + [f"{each.set}:{each.number}: {each.why}." for each in checked if each.why]
+    return against + [f"{each.set}:{each.number}: {each.why}." for each in results if each.why]

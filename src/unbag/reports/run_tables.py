@@ -42,7 +42,7 @@ def export_runs(folders: Sequence[Path]) -> ExportedTable:
 def compute_main_model_verdicts(folders: Sequence[Path]) -> list[SetVerdict]:
     """Compute the verdicts on the main model of one or more runs."""
     report_data = load_report_data(folders)
-    return list(compute_verdicts_by_group(report_data)[report_data.subject.name].values())
+    return list(compute_verdicts_by_group(report_data)[report_data.main_model.name].values())
 
 
 def _table(
@@ -54,7 +54,7 @@ def _table(
         f"{title} {', '.join(models)}",
         ("set", "metric", *models, "n"),
         groups,
-        words=2,
+        n_text_columns=2,
         names=frozenset({0}),
         notes=notes,
     )
@@ -62,7 +62,7 @@ def _table(
 
 def _rows(group: ResultGroup, models: Sequence[str], chosen: Callable[[Quantity], bool]) -> list[tuple[str, ...]]:
     """Build the rows of one group."""
-    by_model = {each.model.name: quantities.collect_metrics(each.result) for each in group.scored}
+    by_model = {each.model.name: quantities.collect_metrics(each.result) for each in group.scored_models}
     rows: list[tuple[str, ...]] = []
     for name, quantity in quantities.describe_metrics(group.set).items():
         if not chosen(quantity):

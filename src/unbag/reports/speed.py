@@ -16,7 +16,7 @@ _COLUMNS = ("pairs per call", "pairs/s", "p50 ms", "p99 ms", "calls")
 _NOTE = "p50 and p99 are the latency until the prediction of a pair. All times depend on the machine and its load."
 
 
-def view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
+def build_speed_view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
     """Build the terminal view of speed timings, with one row per batch size (pairs per call)."""
     table = Table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns:
@@ -27,7 +27,7 @@ def view(timings: Sequence[SpeedTiming], title: str) -> RenderableType:
     return Group(Text(title), table, Text(_NOTE, style="dim"))
 
 
-def exported(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, Any]) -> ExportedTable:
+def export_speed(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, Any]) -> ExportedTable:
     """Build the table of speed timings for export.
 
     Args:
@@ -37,7 +37,7 @@ def exported(timings: Sequence[SpeedTiming], title: str, record: Mapping[str, An
     """
     best = select_fastest(timings)
     rows = [_cells(each, best) for each in timings]
-    table = ToPaste(title, _COLUMNS, [rows], words=1, notes=(_NOTE,))
+    table = ToPaste(title, _COLUMNS, [rows], n_text_columns=1, notes=(_NOTE,))
     flat = [each.to_json() for each in timings]
     return ExportedTable([table], flat, {**record, "timings": flat, "best": best.to_json()})
 

@@ -146,9 +146,9 @@ def _verifier(result: Result) -> list[RenderableType]:
     return [Text(), table, *map(Text, verifier.describe_thresholds(result))]
 
 
-def build_result_views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
-    """Build the terminal view of each result. If `crossed`, build one cross-domain table of all results instead."""
-    return [build_cross_table(results)] if crossed else [build_result_view(result) for result in results]
+def build_result_views(results: Sequence[Result], *, cross_domain: bool = False) -> list[RenderableType]:
+    """Build the terminal view of each result, or one cross-domain table of all results if `cross_domain`."""
+    return [build_cross_table(results)] if cross_domain else [build_result_view(result) for result in results]
 
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:

@@ -125,17 +125,17 @@ _KFOLD_NAMES: Final = {
 }  # for 80 columns
 
 
-def build_kfold_table(done: Mapping[str, Any]) -> Table:
+def build_kfold_table(record: Mapping[str, Any]) -> Table:
     """Build the cross-validation table, with the scores of the original and the fine-tuned model per group of pairs."""
-    seeds, folds = len(done["seeds"]), done["config"]["folds"]
+    seeds, folds = len(record["seeds"]), record["config"]["folds"]
     grid = create_table(
-        f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
+        f"{record['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[record['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
         caption=f"{_mean_of(seeds)}; no model is trained on the pairs that it predicts",
     )
     for column in grid.columns[1:]:
         column.no_wrap = True
-    summary = done["summary"]
+    summary = record["summary"]
     _add(grid, "all", summary["all"])
     for name in ("modifier_type", "part", "seed"):
         grid.add_section()
@@ -166,17 +166,17 @@ _REARRANGED_NAMES: Final = {
 }
 
 
-def build_rearranged_table(done: Mapping[str, Any]) -> Table:
+def build_rearranged_table(record: Mapping[str, Any]) -> Table:
     """Build the table of accuracies on the original and the rearranged corpus, and of the effect of HEX."""
-    (corpus, plain), (_, rearranged) = done["arrangements"].items()
-    seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
+    (corpus, plain), (_, rearranged) = record["arrangements"].items()
+    seeds, several = len(record["seeds"]), len(record["seeds"]) > 1
     grid = create_table(
-        f"{done['config']['model']} · trained and tested on {corpus}, original and rearranged",
+        f"{record['config']['model']} · trained and tested on {corpus}, original and rearranged",
         *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
         caption=f"Original: {_pairs(plain)}; rearranged: {_pairs(rearranged)}; "
         + (f"means over {seeds} training seeds, ± their standard deviation. " if several else "one training seed. ")
         + "Easiest and hardest: first and last partition of the rearranged test pairs."
-        + (" The paper's models were trained on all of SNLI." if done["published"] else ""),
+        + (" The paper's models were trained on all of SNLI." if record["published"] else ""),
     )
     for name in plain["answers"]:
         own = [arrangement["answers"][name] for arrangement in (plain, rearranged)]
@@ -188,9 +188,9 @@ def build_rearranged_table(done: Mapping[str, Any]) -> Table:
         if None not in less:
             name_of_gap = Text(f"{_REARRANGED_NAMES[name]} minus fine-tuned")
             grid.add_row(name_of_gap, *(format_interval(Estimate(**each)) for each in less), "", "")
-    if done["published"]:
+    if record["published"]:
         grid.add_section()
-    for row in done["published"]:
+    for row in record["published"]:
         grid.add_row(f"{row['model']} (paper)", f"{row['SNLI']:.3f}", f"{row['ReSNLI']:.3f}", "", "", style="dim")
     return grid
 

@@ -226,5 +226,7 @@ def _numbers(values: Sequence[float | None], name: str, low: float, high: float)
     outside = (numbers < low) | (numbers > high)  # false for NaN
     if outside.any():
         row = int(outside.argmax())
-        raise ValueError(f"{name}: expected values from {low} to {high}, got {numbers[row]} in row {row}")
+        raise ValueError(
+            f"{name}: expected values from {low} to {high}, got {numbers[row]} in row {row}; correct the column {name}"
+        )
     return numbers

@@ -145,5 +145,7 @@ def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
         )
     if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # negated, because comparisons with NaN are false
         row = int(wrong.argmax())
-        raise ValueError(f"lms: expected values from 0 to 1, got {scores[row]} in row {row}")
+        raise ValueError(
+            f"lms: expected values from 0 to 1, got {scores[row]} in row {row}; pass the column lms of the set"
+        )
     return scores

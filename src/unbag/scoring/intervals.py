@@ -112,12 +112,14 @@ def compute_effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(total > 0, sizes, 0.0)
 
 
-def compute_proportion_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+def compute_proportion_limits(
+    proportions: Floats, sample_sizes: Floats, *, level: float = LEVEL
+) -> tuple[Floats, Floats]:
     """Compute Clopper-Pearson confidence limits of proportions. Sample sizes may be fractional.
 
     Args:
-        shares: Proportions in [0, 1], shape (k,).
-        sizes: Number of independent rows of each proportion, above 0, shape (k,).
+        proportions: Proportions in [0, 1], shape (k,).
+        sample_sizes: Number of independent rows of each proportion, above 0, shape (k,).
         level: Minimum coverage of the interval for independent rows (default: 0.95).
 
     Returns:
@@ -128,7 +130,7 @@ def compute_proportion_limits(shares: Floats, sizes: Floats, *, level: float = L
     ([0.7354, 0.2109], [1.0, 0.7891])
     """
     tail = (1 - level) / 2
-    return _lower_limits(shares, sizes, tail), 1 - _lower_limits(1 - shares, sizes, tail)
+    return _lower_limits(proportions, sample_sizes, tail), 1 - _lower_limits(1 - proportions, sample_sizes, tail)
 
 
 def compute_contrast_limits(

@@ -164,7 +164,7 @@ def permutation_acceptance(
     (1.0, 0.5, 0.5)
     """
     if entropy_over not in ("examples", "permutations"):
-        raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}")
+        raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}; use one of these")
     rows = _Rows.from_columns(predictions, references, source_id, permutation, probabilities)
     right = rows.predictions == rows.references
     correct = right[rows.original]  # (sources,) whether the unpermuted pair is predicted correctly
@@ -405,7 +405,10 @@ def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashabl
 def _check_complete(codes: NDArray[np.int64], index: NDArray[np.int64], names: list[Hashable]) -> int:
     """Check that every source has each of the permutations 0 … q - 1 once, and return q."""
     if index.min() < ORIGINAL:
-        raise ValueError(f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}")
+        raise ValueError(
+            f"permutation: expected indices of at least {ORIGINAL}, got {index.min()}; pass the column permutation "
+            "of the set"
+        )
     q = int(index.max()) + 1
     if q == 0:
         raise ValueError("permutation: expected permuted pairs, got only unpermuted pairs; pass all rows of the set")

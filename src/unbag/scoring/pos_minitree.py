@@ -45,7 +45,7 @@ def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
         ValueError: If a tag is not a universal part-of-speech tag.
     """
     if unknown := sorted(set(tags) - set(TAGS)):
-        raise ValueError(f"tags: expected universal part-of-speech tags, got {unknown}")
+        raise ValueError(f"tags: expected universal part-of-speech tags, got {unknown}; convert the tags")
     return np.array([_NUMBERS[tag] for tag in tags], dtype=np.int64)
 
 

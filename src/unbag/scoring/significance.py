@@ -246,7 +246,9 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
             f"mcnemar: expected two one-dimensional arrays of equal length, got shapes {one.shape} and {two.shape}"
         )
     if not (np.isin(one, (0, 1)).all() and np.isin(two, (0, 1)).all()):
-        raise ValueError("mcnemar: expected 1 (correct) or 0 (wrong) for every example, got other values")
+        raise ValueError(
+            "mcnemar: expected 1 (correct) or 0 (wrong) for every example, got other values; pass 0 and 1 only"
+        )
     only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
     return McNemarResult(only_first, only_second, _mid_p(min(only_first, only_second), only_first + only_second))
 

@@ -192,7 +192,8 @@ def compute_verification_scores(
     lengths |= {len(part) for part in decisions[2:] if part is not None}
     if len(lengths) > 1:
         raise ValueError(
-            f"verification: expected labels, predictions and sources of equal length, got lengths {sorted(lengths)}"
+            "verification: expected labels, predictions and sources of equal length, got lengths "
+            f"{sorted(lengths)}; pass one value per pair"
         )
     if entailed.all() or not entailed.any():
         return None
@@ -321,7 +322,7 @@ def compute_risk_coverage(confidence: ArrayLike, right: ArrayLike) -> RiskCovera
     values, wrong = np.asarray(confidence, dtype=np.float64), ~np.asarray(right, dtype=bool)
     n = len(values)
     if not n:
-        raise ValueError("risk_coverage: expected at least one pair, got none")
+        raise ValueError("risk_coverage: expected at least one pair, got none; pass scored pairs")
     ranks = np.arange(1, n + 1)
     _, group = np.unique(-values, return_inverse=True)
     sizes, errors = (np.bincount(group, weights=weights) for weights in (np.ones(n), wrong))

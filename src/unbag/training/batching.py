@@ -1,4 +1,4 @@
-"""Batches of an epoch: each contains pairs of similar length, and complete groups of added pairs.
+"""Batches of pairs with similar length, in which groups of augmented pairs stay together.
 
 Every batch is a pure function of seed, epoch and position, so that an interrupted run resumes with the same batches.
 The batches do not depend on the number of processes.

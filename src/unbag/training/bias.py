@@ -1,4 +1,4 @@
-"""Biased models: label log-probabilities for each training pair, and weights for groups of pairs.
+"""Biased models for debiasing: log-probabilities for training pairs, and weights for groups of pairs.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
 words gives a wrong label. Pairs with misleading words are rare. Sagawa et al. 2020 ("Distributionally Robust Neural
@@ -108,7 +108,8 @@ class ClassifierBiasedModel:
         labels = self._predictor.label_space
         if set(labels) != set(LABELS):
             raise ValueError(
-                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}"
+                f"expected a network with the labels {', '.join(LABELS)} in {model}, got {', '.join(labels)}; use "
+                "another model"
             )
         self._store = store
         self.identity = f"network {hash_texts(sorted((self._predictor.identity or {}).items()))}"

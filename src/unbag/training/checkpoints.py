@@ -1,4 +1,4 @@
-"""Checkpoints of a run, on disk or in a Hub repository: atomic writes; the last two and the best are kept."""
+"""Checkpoints of a training run, on disk or in a Hub repository."""
 
 import json
 import logging

@@ -143,7 +143,9 @@ def load_training_data(
         )
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
-            raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, got none")
+            raise ValueError(
+                f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, got none; use other data"
+            )
     return data
 
 

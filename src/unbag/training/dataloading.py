@@ -1,4 +1,4 @@
-"""Data loading: compact token ids of all pairs, and the part of every batch for each process (`batching`)."""
+"""Data loading: compact storage of token ids, and distribution of batches over processes."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +19,7 @@ from unbag.inference.tokenization import BatchPadding, encode_pairs
 from unbag.training.batching import build_epoch_batches, find_groups, find_strata, select_part
 from unbag.training.bias import BIAS, Columns, PairFeatures
 from unbag.training.data import AugmentedPairs, DataPart, mix_parts
+from unbag.utils import parallel
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -205,6 +206,7 @@ class EpochDataset(Dataset[Batch]):
                 batch_size=None,
                 sampler=range(start, len(self)),
                 num_workers=num_workers,
+                multiprocessing_context=parallel.START_METHOD if num_workers else None,
                 pin_memory=pin_memory,
                 worker_init_fn=_without_tracebacks,
                 # Without a generator of its own, the loader would draw from torch's global one, which dropout uses.

@@ -1,4 +1,4 @@
-"""Debiasing objectives: losses with a biased model, which share bias strength, pair weights and permuted pairs.
+"""Debiasing objectives: losses that discourage a network from imitating a biased model.
 
 Confidence regularization: the student learns from a teacher whose distribution is flatter, the surer a biased model is
 of the gold label.

@@ -1,4 +1,4 @@
-"""System errors as one-line messages: out of memory, disk full, terminated data loading process."""
+"""One-line messages for out-of-memory errors, full disks, and data loading processes that died."""
 
 import errno
 import time

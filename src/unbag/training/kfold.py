@@ -164,7 +164,8 @@ def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol =
     in_fold = _of_fold(built_set, fold)
     if in_fold.all() or not in_fold.any():
         raise ValueError(
-            f"expected pairs in fold {fold} and in others, got {in_fold.sum()} of {len(in_fold)} rows in it"
+            f"expected pairs in fold {fold} and in other folds, got {in_fold.sum()} of {len(in_fold)} rows in fold "
+            f"{fold}; use more pairs"
         )
     examples = convert_rows_to_examples(rows)
     if protocol == "authors":
@@ -246,7 +247,7 @@ def _zero_shot(
     if predictor.label_space != LABELS:
         raise ValueError(
             f"--model: expected a classifier with the labels {', '.join(LABELS)}, got "
-            f"{', '.join(predictor.label_space)}"
+            f"{', '.join(predictor.label_space)}; use another model"
         )
     validate_label_order(predictor, built.language, has_label_map=label_map is not None)
     progress = (

@@ -1,4 +1,4 @@
-"""Mending: training with the recommended recipe, and comparison with the original model on each set."""
+"""Procedure of the `mend` recipe: training, and comparison with the original model on each set."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Training objectives: one module with a classifier, a loss, and the additional weights of the objective.
+"""Base class of training objectives, which combine a classifier and a loss in one module.
 
 FSDP and DeepSpeed leave each process a shard of the weights and gather those of a module during its forward pass only.
 Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.

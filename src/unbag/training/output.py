@@ -1,4 +1,4 @@
-"""Output folder of a training run: model, training record and training cost.
+"""Output folder of a training run: model, training record and cost.
 
 The cost is in a separate file, so that the record does not depend on time and machine.
 """

@@ -1,4 +1,4 @@
-"""Validation of options before training, such as missing names and files that cannot be read."""
+"""Validation of options before training, such as names that do not exist and files that cannot be read."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -56,7 +56,8 @@ def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         and not Path(config.resume_from_checkpoint).is_dir()
     ):
         raise ValueError(
-            f"--resume-from-checkpoint: expected a folder or a Hub repository, got {config.resume_from_checkpoint}"
+            "--resume-from-checkpoint: expected a folder or a Hub repository, got "
+            f"{config.resume_from_checkpoint}; check the name"
         )
 
 
@@ -92,7 +93,9 @@ def _check_pairs(config: TrainConfig) -> None:
         if any(map(is_segmented, languages)):
             optional_deps.validate_dependency(SEGMENTER)
     if config.word_order != "natural" and len(languages) > 1:
-        raise ValueError(f"expected training pairs in one language, for word tokenization, got {sorted(languages)}")
+        raise ValueError(
+            f"expected training pairs in one language, for word tokenization, got {sorted(languages)}; use one language"
+        )
     # Last, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.parse_columns(), "labels": config.labels}
     validate_corpora(config.corpus, config.validation, not_entailment_as=config.not_entailment_as, **how)

@@ -1,4 +1,4 @@
-"""Training recipes, which are defined in the files in `trainers/`.
+"""Training recipes, which are defined in the files of `trainers/`.
 
 A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
 """
@@ -100,5 +100,5 @@ def find_recipe(name: str) -> Recipe:
         ValueError: If there is no such recipe.
     """
     if name not in load_recipes():
-        raise ValueError(f"expected a recipe of {', '.join(load_recipes())}, got {name!r}")
+        raise ValueError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
     return load_recipes()[name]

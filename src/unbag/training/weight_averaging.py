@@ -1,4 +1,4 @@
-"""Weighted means of classifier weights with the same architecture: interpolation and model soups.
+"""Weight averaging of classifiers with the same architecture: interpolation and model soups.
 
 Interpolation, θ = (1 − α) θ_A + α θ_B: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models" (WiSE-FT),
 https://arxiv.org/abs/2109.01903, between a model before and after fine-tuning. Uniform mean of several fine-tuned

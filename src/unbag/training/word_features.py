@@ -1,4 +1,4 @@
-"""Features of vocabulary words: vectors, spelling, stem, most frequent part of speech, and WordNet relations.
+"""Lexical features of a vocabulary: vectors, spelling, stems, part-of-speech tags, and WordNet relations.
 
 Vectors come from a table of static embeddings or are random. Relations are those of KIM (Chen et al. 2018, section
 3.1).

@@ -69,7 +69,7 @@ def parse_name_values(parts: Sequence[str], expected: str, lists: frozenset[str]
         if not equals:
             raise ValueError(f"expected {expected}, got {part!r}")
         if name in values and name.rpartition(".")[2] not in lists:  # `-o SET.NAME=VALUE`
-            raise ValueError(f"{name}: expected one value, got two")
+            raise ValueError(f"{name}: expected one value, got two; remove one of them")
         values[name] = f"{values[name]},{value}" if name in values else value
     return values
 

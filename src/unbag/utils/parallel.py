@@ -3,6 +3,7 @@
 Results do not depend on it. It is therefore not an option of sets and models, nor part of records or cache keys.
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +12,13 @@ from typing import Final
 from unbag.utils.options import validate_int
 
 _NUM_PROC: Final = ContextVar("num_proc", default=1)
+
+START_METHOD: Final = "fork" if sys.platform == "linux" else None
+"""How worker processes start; None for Python's default.
+
+From Python 3.14, the default on Linux is `forkserver`, which runs the user's script again in every process. A script
+without `if __name__ == "__main__":` would then start processes in its processes. `datasets` uses `fork`, too.
+"""
 
 
 @contextmanager

@@ -219,19 +219,26 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
         )
     try:
         if "\0" in str(path):
-            raise ValueError(f"expected an output path for {wanted} without null characters, got {str(path)!r}")
+            raise ValueError(
+                f"expected an output path for {wanted} without null characters, got {str(path)!r}; correct the path"
+            )
         if path.exists() or path.is_symlink():
             kind = stat.S_IFMT(path.stat().st_mode)
             if kind != (stat.S_IFDIR if folder else stat.S_IFREG):
                 actual = "a file" if kind == stat.S_IFREG else _KINDS.get(kind, "something else")
-                raise ValueError(f"{path}: expected {wanted} to write, got {actual}")
+                raise ValueError(f"{path}: expected {wanted} to write, got {actual}; pass another path")
         parent = path if folder else path.parent
         while not parent.exists():
             if parent.is_symlink():
-                raise ValueError(f"{path}: expected {wanted} to write, got the broken link {parent}")
+                raise ValueError(
+                    f"{path}: expected {wanted} to write, got the broken symbolic link {parent}; remove the link "
+                    "or pass another path"
+                )
             parent = parent.parent
         if not parent.is_dir():
-            raise ValueError(f"{path}: expected {wanted} to write, got the parent {parent}, which is not a folder")
+            raise ValueError(
+                f"{path}: expected {wanted} to write, got the parent {parent}, which is not a folder; pass another path"
+            )
         with TemporaryFile(dir=parent):  # `os.access` is unreliable on network file systems and for root
             pass
     except OSError as error:

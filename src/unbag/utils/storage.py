@@ -192,7 +192,9 @@ class StorageFolder:
             self.write(name, b"")
             self.remove(name)
         except Exception as error:  # each file system raises different errors
-            raise ValueError(f"{self}: expected a writable folder, got {type(error).__name__} ({error})") from error
+            raise ValueError(
+                f"{self}: expected a writable folder, got {type(error).__name__} ({error}); check the permissions"
+            ) from error
 
 
 def _create(path: Path, content: bytes) -> None:

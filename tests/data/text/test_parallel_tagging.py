@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -51,6 +53,22 @@ def test_parse_ahead_fills_cache(pipeline, tmp_path, monkeypatch, tag):
 
 def test_tag_ahead_with_one_process_does_nothing(tmp_path):
     precompute_tags("no/pipeline", iter(["A dog."]), cache=tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot fork safely")
+def test_annotation_in_script_without_main_guard_runs_once(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import functools, multiprocessing\n"
+        "multiprocessing.set_start_method('forkserver', force=True)\n"  # the default of Python 3.14
+        "from unbag.data.text.tagging import precompute_annotations\n"
+        "from unbag.utils import parallel\n"
+        "with parallel.set_num_proc(2):\n"
+        "    precompute_annotations(functools.partial(functools.partial, print), ['A dog.'])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "['A dog.']\n"
 
 
 @pytest.mark.nightly

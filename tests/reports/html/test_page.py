@@ -72,7 +72,7 @@ def test_models_on_same_rows_are_grouped_with_baselines_last(written):
     second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
     report_data = load_report_data([first, second])
     assert [model.name for model in report_data.models] == ["org/a", "org/b", "org/c", "lexical"]
-    assert [[each.model.name for each in group.scored] for group in report_data.groups] == [
+    assert [[each.model.name for each in group.scored_models] for group in report_data.groups] == [
         ["org/a", "org/b", "lexical"],
         ["org/c"],
     ]
@@ -85,7 +85,7 @@ def test_model_in_two_folders_counts_once(written):
     report_data = load_report_data([written(once), written(again, other)])
     assert [model.name for model in report_data.models] == ["org/a", "org/a (2)"]
     [group] = report_data.groups
-    assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
+    assert [each.result.scores["accuracy"].value for each in group.scored_models] == [0.7, 0.6]
 
 
 def test_abstentions_do_not_make_another_model(written):
@@ -104,11 +104,11 @@ def test_folder_without_results_is_rejected(tmp_path, written):
 
 def test_profile_contains_skill_score_of_every_model(written):
     report_data = load_report_data([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
-    stand = profile.compute_verdicts_by_group(report_data)
-    drawn = page.build_skill_figure(stand, report_data)
+    verdicts = profile.compute_verdicts_by_group(report_data)
+    drawn = page.build_skill_figure(verdicts, report_data)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
     assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
-    assert page.format_lead(report_data, stand) == "No challenge set was evaluated."
+    assert page.format_lead(report_data, verdicts) == "No challenge set was evaluated."
 
 
 def test_prompt_table_contains_mean_deviation_and_extremes(written):

@@ -165,7 +165,7 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):  # no
         ),
         ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, got 'nowhere'"),
         ("dan", {"corpora": ["ocnli"]}, "expected English pairs, .* got ocnli"),
-        ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, got none"),
+        ("dan", {"min_count": 999}, "expected words that occur at least 999 times in .*, got none"),
         ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),
     ],
 )

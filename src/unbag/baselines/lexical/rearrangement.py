@@ -66,6 +66,10 @@ class MeanEmbeddingModel:
         return 1 - gold_probabilities
 
 
+class SeparablePairsError(ValueError):
+    """Error for pairs whose labels a bag of words predicts without error, as with fewer pairs than dimensions."""
+
+
 def fit_mean_embedding_model(
     counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]
 ) -> MeanEmbeddingModel:
@@ -81,8 +85,8 @@ def fit_mean_embedding_model(
         labels: Gold label ids 0, 1, …, shape (n,). Each id must occur.
 
     Raises:
-        ValueError: If the lengths differ, a label does not occur, no text has a known token, or the mean embeddings
-            separate the labels perfectly, so that no optimum exists.
+        ValueError: If the lengths differ, a label does not occur, or no text has a known token.
+        SeparablePairsError: If the mean embeddings separate the labels perfectly, so that no optimum exists.
         NotConvergedError: If the fit takes more than 2,000 steps.
     """
     n = counts.shape[0]
@@ -101,9 +105,9 @@ def fit_mean_embedding_model(
     weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
     model = MeanEmbeddingModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
-        raise ValueError(
+        raise SeparablePairsError(
             f"pairs: expected pairs that a bag of words does not separate perfectly, got {n:,} pairs that the mean "
-            f"embedding of {to_white.shape[1]} dimensions predicts without error; use more pairs, or embeddings with "
+            f"embedding of {vectors.shape[1]} dimensions predicts without error; use more pairs, or embeddings with "
             "fewer dimensions"
         )
     return model

@@ -35,7 +35,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
     order = _order(group)
     human = tuple(
         FigurePoint(row["category"], row["human"])
-        for row in group.scored[0].result.scores["by_category"]
+        for row in group.scored_models[0].result.scores["by_category"]
         if "human" in row
     )
     category = build_group_figure(
@@ -77,7 +77,7 @@ def _categories(scores: Any) -> Iterator[tuple[str, Estimate]]:
 
 
 def _order(group: ResultGroup) -> dict[str, int]:
-    best = sorted(_categories(group.scored[0].result.scores), key=lambda point: -(point[1].value or 0))
+    best = sorted(_categories(group.scored_models[0].result.scores), key=lambda point: -(point[1].value or 0))
     return {name: number for number, (name, _) in enumerate(best)}
 
 

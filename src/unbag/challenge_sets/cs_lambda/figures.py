@@ -23,7 +23,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 def build_figures(group: ResultGroup) -> list[Figure | None]:
     """Build the figure of accuracy by λ, with human accuracy and the best constant prediction as references."""
-    scores = group.scored[0].result.scores
+    scores = group.scored_models[0].result.scores
     references = [
         FigureSeries(
             name,

@@ -59,7 +59,7 @@ def build_figures(group: ResultGroup) -> list[Figure | None]:
         y="entropy",
         kind="dots",
     )
-    clumped = group.scored[0].result.config.get("mode") in CLUMPS
+    clumped = group.scored_models[0].result.config.get("mode") in CLUMPS
     names = [name for name in _BINS if clumped or name not in _CLUMP_BINS]
     return [curve, boxes, *(_bins(group, name) for name in names)]
 

@@ -36,7 +36,9 @@ def build_table(result: Result) -> RenderableType:
     """Build the table of all metrics with intervals, and of their values at higher confidence thresholds."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
-    grid = create_result_table(SET.title, result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
+    grid = create_result_table(
+        SET.title, result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), n_text_columns=2
+    )
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             cells = [confident[tau].get(name) for tau in confident]

@@ -135,7 +135,9 @@ def _texts(path: Path) -> Iterator[str]:
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise DataError(f"{path}, line {number}: expected UTF-8 text, got {error}") from None
+            raise DataError(
+                f"{path}, line {number}: expected UTF-8 text, got {error}; convert the file to UTF-8"
+            ) from None
         if len(text) <= MAX_SENTENCE_CHARACTERS:  # a longer line is not a sentence
             yield text
 

@@ -231,7 +231,7 @@ class NegatedPairs:
         Args:
             premises: Distinct sentences.
             parser: Parser of the premises, with a cache on disk.
-            labeller: Labeller that proves the labels.
+            labeller: Labeler that proves the labels.
             words: Templates to use: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`).
         """
         self._premises, self._parser, self._labeller, self._words = premises, parser, labeller, words

@@ -200,19 +200,19 @@ class PredictedPairs:
         return shortest
 
 
-def truncate_line(line: ExampleLine, longest: int) -> ExampleLine:
-    """Truncate a sentence to `longest` characters, and drop the marks outside the remaining text.
+def truncate_line(line: ExampleLine, max_length: int) -> ExampleLine:
+    """Truncate a sentence to `max_length` characters, and drop the marks outside the remaining text.
 
     >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(2, 5, "moved"),)), 12)
     ExampleLine(name='premise', text='A man in a b…', marks=(TextMark(start=2, end=5, kind='moved'),))
     >>> truncate_line(ExampleLine("premise", "A man in a blue coat sleeps.", (TextMark(21, 27, "moved"),)), 12).text
     '…at sleeps.'
     """
-    if len(line.text) <= longest:
+    if len(line.text) <= max_length:
         return line
     first = line.marks[0] if line.marks else TextMark(0, 0, "")
-    start = 0 if first.end <= longest else max(0, first.start - longest // 4)
-    end = start + longest
+    start = 0 if first.end <= max_length else max(0, first.start - max_length // 4)
+    end = start + max_length
     before, after = "…" if start else "", "…" if end < len(line.text) else ""
     moved = start - len(before)
     marks = tuple(

@@ -57,22 +57,22 @@ class ResultGroup:
     Attributes:
         key: Unique key, for anchors of the page.
         title: Name of the data, e.g. "snli validation".
-        scored: Results, in the order of the report's models.
+        scored_models: Results, in the order of the report's models.
     """
 
     key: str
     title: str
-    scored: tuple[ScoredModel, ...]
+    scored_models: tuple[ScoredModel, ...]
 
     @property
     def set(self) -> str:
         """Name of the challenge set."""
-        return self.scored[0].result.set
+        return self.scored_models[0].result.set
 
     @property
     def corpus(self) -> str:
         """Name of the corpus, in the format of `challenge_sets.papers.published_columns`."""
-        return self.scored[0].result.corpus
+        return self.scored_models[0].result.corpus
 
 
 _MOST_ROWS: Final = 25  # rows of a readable table
@@ -206,7 +206,7 @@ def build_group_figure(
         attributes: Other attributes of the figure.
     """
     series = []
-    for scored in group.scored:
+    for scored in group.scored_models:
         values = tuple(
             FigurePoint(x, estimate) for x, estimate in points(scored.result.scores) if estimate.value is not None
         )

@@ -10,22 +10,24 @@ from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 
-def create_result_table(title: str, result: Result, *columns: str, words: int = 1) -> Table:
+def create_result_table(title: str, result: Result, *columns: str, n_text_columns: int = 1) -> Table:
     """Build an empty table whose heading names the model, the set and the corpus.
 
     Args:
         title: Display name of the set (`ChallengeSet.title`).
         result: Result that the table shows.
         columns: Headers of the columns.
-        words: Number of leading text columns (default: 1). The others hold numbers and are right-aligned.
+        n_text_columns: Number of leading text columns (default: 1). The others hold numbers and are right-aligned.
     """
-    return create_table(" · ".join([result.model["name"], title, result.corpus]), *columns, words=words)
+    return create_table(
+        " · ".join([result.model["name"], title, result.corpus]), *columns, n_text_columns=n_text_columns
+    )
 
 
-def create_table(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
+def create_table(title: str, *columns: str, n_text_columns: int = 1, caption: str | None = None) -> Table:
     """Build an empty table.
 
-    The first `words` columns are left-aligned text, and the others are right-aligned numbers.
+    The first `n_text_columns` columns are left-aligned text, and the others are right-aligned numbers.
     """
     table = Table(
         *columns,
@@ -36,7 +38,7 @@ def create_table(title: str, *columns: str, words: int = 1, caption: str | None 
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for column in table.columns[words:]:
+    for column in table.columns[n_text_columns:]:
         column.justify = "right"
     return table
 

@@ -149,7 +149,7 @@ def _measures(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 def build_threshold_table(group: ResultGroup) -> TextTable | None:
     """Build the table of thresholds by target false-entailment rate. Return None if no model outputs probabilities."""
-    several = len(group.scored) > 1
+    several = len(group.scored_models) > 1
     rows = [
         (
             f"{scored.model.name}: at most {100 * row['target']:g} %"
@@ -223,7 +223,7 @@ def build_verifier_figures(group: ResultGroup) -> list[Figure]:
 
 
 def _scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, Mapping[str, Any]]]:
-    for scored in group.scored:
+    for scored in group.scored_models:
         scores = get_verification_scores(scored.result)
         if scores is not None:
             yield scored, scores
@@ -255,6 +255,6 @@ def _areas(group: ResultGroup) -> str:
         if scores["risk_coverage"] is not None:
             areas = (scores["risk_coverage"][name] for name in ("aurc", "oracle", "random"))
             own, oracle, random = (f"{area:.3f}" for area in areas)
-            name = f"{scored.model.name}: " if len(group.scored) > 1 else ""
+            name = f"{scored.model.name}: " if len(group.scored_models) > 1 else ""
             parts.append(f"{name}{own} (perfect order {oracle}, random order {random})")
     return f"Area under it: {'; '.join(parts)}."

@@ -7,6 +7,7 @@ the same file.
 import functools
 import hashlib
 import json
+import multiprocessing
 import re
 import sys
 from collections import deque
@@ -135,8 +136,9 @@ def precompute_annotations(make: Callable[[], Reader], sentences: Iterable[str])
         return
     stream = iter(sentences)
     pending: deque[Future[None]] = deque()
+    context = multiprocessing.get_context(parallel.START_METHOD)
     try:
-        with ProcessPoolExecutor(parallel.get_num_proc(), initializer=_init_worker, initargs=(make,)) as pool:
+        with ProcessPoolExecutor(parallel.get_num_proc(), context, initializer=_init_worker, initargs=(make,)) as pool:
             try:
                 while chunk := list(islice(stream, _CHUNK_SIZE)):
                     if len(pending) == _QUEUED_CHUNKS * parallel.get_num_proc():

@@ -1,4 +1,4 @@
-"""Predictor for causal language models on the Hub, based on the likelihood of each label word."""
+"""Predictor for causal language models on the Hub, based on the likelihood of each label's word."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""Connection to an endpoint: URL, API key, retries, and error messages for rejected requests."""
+"""Connection to an LLM endpoint: URL, API key, retries, and error messages."""
 
 import os
 from collections.abc import Callable, Generator, Sequence

@@ -1,4 +1,4 @@
-"""User-provided prompts: a Jinja template with premise and hypothesis, and the answer words.
+"""User-defined prompts: a Jinja template with premise and hypothesis, and the words for each label.
 
     ---
     words:
@@ -73,7 +73,9 @@ class PromptFile:
         try:
             source = validate_file(Path(path), max_bytes=_LARGEST).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise PromptError(f"--prompt: expected a template, got {path} ({extract_first_line(error)})") from None
+            raise PromptError(
+                f"--prompt: expected a readable template, got {path} ({extract_first_line(error)}); check the path"
+            ) from None
         head, body = _split(source.replace("\r\n", "\n"))
         try:
             fields = yaml.load(head, Loader=yaml.BaseLoader) or {}  # BaseLoader makes text of `no`, not False

@@ -1,4 +1,4 @@
-"""Parsing of a language model's response into a label, by first-token probabilities or by words."""
+"""Conversion of a language model's response to a label or to label probabilities."""
 
 import json
 import math

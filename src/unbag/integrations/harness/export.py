@@ -72,7 +72,7 @@ def export_tasks(
             )
     names = [request.name for request in requests]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice")
+        raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice; remove the repeated names")
     if hub is not None:
         validate_push_repo(hub)
     DefaultPrompt(num_fewshot)  # validates the number before anything is built
@@ -109,7 +109,10 @@ def _on_hub(request: SetRequest, hub: str, names: Sequence[str]) -> HarnessTask:
     from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
-        raise ValueError(f"--hub: expected an organization for {len(names)} sets, got the repository {hub}")
+        raise ValueError(
+            f"--hub: expected an organization for {len(names)} sets, got the repository {hub}; pass only the "
+            "organization"
+        )
     if request.user_data_names or request.config is None or request.max_examples is not None:
         raise ValueError(
             "--hub: expected a complete config of a published set, got your own data or a sample; omit --hub to build "

@@ -44,7 +44,7 @@ class ReportData:
     skipped: tuple[SkippedSet, ...] = ()
 
     @property
-    def subject(self) -> FigureModel:
+    def main_model(self) -> FigureModel:
         """Main model of the report: the first one."""
         return self.models[0]
 
@@ -53,9 +53,9 @@ class ReportData:
         """Names of the models."""
         return [model.name for model in self.models]
 
-    def of_model(self, model: FigureModel) -> list[tuple[ResultGroup, ScoredModel]]:
+    def list_results_of_model(self, model: FigureModel) -> list[tuple[ResultGroup, ScoredModel]]:
         """List the results of one model, as tuples (group, result)."""
-        return [(group, each) for group in self.groups for each in group.scored if each.model == model]
+        return [(group, each) for group in self.groups for each in group.scored_models if each.model == model]
 
 
 def load_report_data(folders: Sequence[Path]) -> ReportData:
@@ -137,7 +137,7 @@ def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, Se
     """Compute the verdict on each model and group. The p values of a model are corrected for multiple groups."""
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in report_data.models:
-        own = report_data.of_model(model)
+        own = report_data.list_results_of_model(model)
         verdicts = compute_model_verdict([scored.result for _, scored in own])
         by_model[model.name] = {group.key: verdict for (group, _), verdict in zip(own, verdicts, strict=True)}
     return by_model
@@ -145,5 +145,5 @@ def compute_verdicts_by_group(report_data: ReportData) -> dict[str, dict[str, Se
 
 def select_main_model_result(group: ResultGroup, report_data: ReportData) -> ScoredModel:
     """Select the result of the main model in a group. If the main model has none, use the first model of the group."""
-    own = [scored for scored in group.scored if scored.model == report_data.subject]
-    return (own or list(group.scored))[0]
+    own = [scored for scored in group.scored_models if scored.model == report_data.main_model]
+    return (own or list(group.scored_models))[0]

@@ -53,7 +53,7 @@ class ExampleView:
     predictions: tuple[PredictionView, ...]
 
     @property
-    def to_label_positions(self) -> str:
+    def gold(self) -> str:
         """Gold label as text."""
         return _words(self.example.gold)
 
@@ -107,7 +107,7 @@ def format_percent(probability: float | None) -> str:
 def iter_scored_results(report_data: ReportData) -> Iterator[tuple[ResultGroup, ScoredModel]]:
     """Iterate over all results, model by model."""
     for model in report_data.models:
-        yield from report_data.of_model(model)
+        yield from report_data.list_results_of_model(model)
 
 
 def iter_gallery_examples(report_data: ReportData) -> Iterator[GalleryExample]:
@@ -195,7 +195,7 @@ def _pairs(group: ResultGroup, report_data: ReportData) -> list[FeaturedPair]:
     subject = select_main_model_result(group, report_data).model.name
     by_model = {
         scored.model.name: {each.id: each for each in scored.selection.candidates}
-        for scored in group.scored
+        for scored in group.scored_models
         if scored.selection and scored.selection.candidates
     }
     if subject not in by_model:
@@ -262,7 +262,7 @@ class ReportCard:
         return self.example is not None and len(self.example.predictions) > 1
 
 
-def build_cards(report_data: ReportData, stand: VerdictsByModel, readings: Mapping[str, str]) -> list[ReportCard]:
+def build_cards(report_data: ReportData, verdicts: VerdictsByModel, summaries: Mapping[str, str]) -> list[ReportCard]:
     """Build one card per group, sorted by `compute_feature_rank` in descending order.
 
     Unchanged pairs of the corpus come later, because they reveal the least about word order. Wide cards come last, so
@@ -270,12 +270,12 @@ def build_cards(report_data: ReportData, stand: VerdictsByModel, readings: Mappi
 
     Args:
         report_data: Data of the report.
-        stand: Verdict on each model per group.
-        readings: Sentence with the metrics of the main model, by group key.
+        verdicts: Verdict on each model per group.
+        summaries: Sentence with the metrics of the main model, by group key.
     """
     pairs = select_featured_pairs(report_data)
     order = sorted(report_data.groups, key=lambda group: _place(group, pairs.get(group.key)))
-    return [_card(group, pairs.get(group.key), report_data, stand, readings) for group in order]
+    return [_card(group, pairs.get(group.key), report_data, verdicts, summaries) for group in order]
 
 
 def _place(group: ResultGroup, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
@@ -288,19 +288,19 @@ def _card(
     group: ResultGroup,
     pair: FeaturedPair | None,
     report_data: ReportData,
-    stand: VerdictsByModel,
-    readings: Mapping[str, str],
+    verdicts: VerdictsByModel,
+    summaries: Mapping[str, str],
 ) -> ReportCard:
     names, short = report_data.names, _short_names(report_data)
     scored = select_main_model_result(group, report_data)
-    own = stand[scored.model.name][group.key]
-    others = [each.model.name for each in group.scored if each.model != scored.model]
+    own = verdicts[scored.model.name][group.key]
+    others = [each.model.name for each in group.scored_models if each.model != scored.model]
     predictions = pair.predictions.items() if pair else ()
     low, high = _number(own.score.low), _number(own.score.high)
     return ReportCard(
         key=group.key,
         title=challenge_sets.get_challenge_set(group.set).title,
-        data=group.title if scored.model == report_data.subject else f"{group.title}, {scored.model.name}",
+        data=group.title if scored.model == report_data.main_model else f"{group.title}, {scored.model.name}",
         example=view_example(_shorten_lines(pair.example)) if pair else None,
         predictions=tuple(
             (draw_swatch(FigureSeries(name, ()), names, line=False), short[name], view_example(each).predictions)
@@ -309,8 +309,8 @@ def _card(
         number=_number(own.score.value),
         standing=str(own),
         interval=f"[{low}, {high}], {own.score.n:,} rows" if own.score.low is not None else "",
-        others=", ".join(f"{short[name]} {_number(_score(stand, name, group).value)}" for name in others),
-        reading="" if pair else readings[group.key],
+        others=", ".join(f"{short[name]} {_number(_score(verdicts, name, group).value)}" for name in others),
+        reading="" if pair else summaries[group.key],
     )
 
 
@@ -325,8 +325,8 @@ def _short_names(report_data: ReportData) -> dict[str, str]:
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
-def _score(stand: VerdictsByModel, name: str, group: ResultGroup) -> Estimate:
-    return stand[name][group.key].score
+def _score(verdicts: VerdictsByModel, name: str, group: ResultGroup) -> Estimate:
+    return verdicts[name][group.key].score
 
 
 def _number(value: float | None) -> str:

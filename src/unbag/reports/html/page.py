@@ -52,12 +52,12 @@ def iter_paper_figures(group: ResultGroup, described: ChallengeSet) -> Iterator[
     no training, as for annotators or a rule. All other results have hollow markers: their rows or training data differ
     or may differ, because the training data of models on the Hub are not recorded.
     """
-    is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
+    is_sampled = any(scored.result.config.get("max_examples") is not None for scored in group.scored_models)
     for quantity in described.list_quantities_with_role("beside_papers"):
         theirs = list_published_scores(quantity.published_columns, group.corpus)[:_MOST]
         if not theirs:
             continue
-        ours = [(each.model.name, quantity.get_estimate(each.result.scores)) for each in group.scored]
+        ours = [(each.model.name, quantity.get_estimate(each.result.scores)) for each in group.scored_models]
         series = [
             FigureSeries(name, (FigurePoint(name, one),))
             for name, one in ours
@@ -95,14 +95,14 @@ class RenderedFigure:
 
     title: str
     about: str
-    pictures: tuple[Markup, ...]
+    svgs: tuple[Markup, ...]
     legend: tuple[tuple[Markup, str], ...]
     table: TextTable
 
     @property
     def is_wide(self) -> bool:
         """Whether the figure has a second SVG for wide screens."""
-        return len(self.pictures) > 1
+        return len(self.svgs) > 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class VerifierSection:
     """The verification metrics of a section. They are expanded if `is_open` is true."""
 
     is_open: bool
-    readings: tuple[tuple[str, str], ...]
+    summaries: tuple[tuple[str, str], ...]
     measures: TextTable
     thresholds: TextTable | None
     figures: tuple[RenderedFigure, ...]
@@ -126,9 +126,9 @@ class ReportSection:
         data: Corpus of the group.
         question: Question that the set answers.
         paper: Paper that introduced the set; None if there is none.
-        readings: Name of each model, and a sentence with its main metrics.
+        summaries: Name of each model, and a sentence with its main metrics.
         measures: Table of metrics.
-        is_beside: Whether the table is next to the figures.
+        is_table_beside_figures: Whether the table is next to the figures.
         columns: Number of columns on a wide screen.
         figures: Figures of the set.
         verifier: Verification metrics; None without such scores.
@@ -141,9 +141,9 @@ class ReportSection:
     data: str
     question: str
     paper: papers.Paper | None
-    readings: tuple[tuple[str, str], ...]
+    summaries: tuple[tuple[str, str], ...]
     measures: TextTable
-    is_beside: bool
+    is_table_beside_figures: bool
     columns: int
     figures: tuple[RenderedFigure, ...]
     verifier: VerifierSection | None
@@ -158,21 +158,21 @@ def render_page(report_data: ReportData) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     script = _asset("page.js")
-    stand = compute_verdicts_by_group(report_data)
-    scores = build_skill_figure(stand, report_data)
+    verdicts = compute_verdicts_by_group(report_data)
+    scores = build_skill_figure(verdicts, report_data)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        subject=report_data.subject.name,
+        subject=report_data.main_model.name,
         models=[
             (draw_swatch(FigureSeries(each.name, ()), report_data.names, line=True), each)
             for each in report_data.models
         ],
-        lead=format_lead(report_data, stand),
-        cards=build_cards(report_data, stand, _readings(report_data)),
-        scale=verdict.describe_scale(list(stand[report_data.subject.name].values())),
+        lead=format_lead(report_data, verdicts),
+        cards=build_cards(report_data, verdicts, _readings(report_data)),
+        scale=verdict.describe_scale(list(verdicts[report_data.main_model.name].values())),
         skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped(report_data.skipped).items()],
         profile=_drawn(scores, report_data, wide=True) if any(each.points for each in scores.series) else None,
         prompts=build_prompt_table(report_data),
@@ -192,12 +192,12 @@ def _format_sets(skipped: Iterable[SkippedSet]) -> str:
     return ", ".join(dict.fromkeys(f"{title}, {model}" if model else title for title, model in titles))
 
 
-def format_lead(report_data: ReportData, stand: VerdictsByModel) -> str:
+def format_lead(report_data: ReportData, verdicts: VerdictsByModel) -> str:
     """Format the lead paragraph of the report: the verdict on the main model."""
-    return verdict.format_verdict(list(stand[report_data.subject.name].values()))
+    return verdict.format_verdict(list(verdicts[report_data.main_model.name].values()))
 
 
-def build_skill_figure(stand: VerdictsByModel, report_data: ReportData) -> Figure:
+def build_skill_figure(verdicts: VerdictsByModel, report_data: ReportData) -> Figure:
     """Build the figure of the skill scores of all models on all sets."""
     titles = {group.key: _title_of(group, report_data) for group in report_data.groups}
     series = [
@@ -205,13 +205,13 @@ def build_skill_figure(stand: VerdictsByModel, report_data: ReportData) -> Figur
             name,
             tuple(
                 FigurePoint(titles[key], each.score)
-                for key, each in stand[name].items()
+                for key, each in verdicts[name].items()
                 if each.score.value is not None
             ),
         )
         for name in report_data.names
     ]
-    every = [each for of_model in stand.values() for each in of_model.values()]
+    every = [each for of_model in verdicts.values() for each in of_model.values()]
     return Figure(
         title="Skill score by set",
         about=f"{verdict.describe_scale(every)} Left of 0 is worse than the baseline. Lines are 95 % intervals.",
@@ -225,7 +225,7 @@ def build_skill_figure(stand: VerdictsByModel, report_data: ReportData) -> Figur
 
 def build_prompt_table(report_data: ReportData) -> TextTable | None:
     """Build the table of metrics over several prompts of language models. Return None if no model has several."""
-    spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored])
+    spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored_models])
     if not spreads:
         return None
     models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
@@ -269,29 +269,29 @@ def _drawn(figure: Figure, report_data: ReportData, *, wide: bool = False) -> Re
     """Render a figure. With `wide`, render it also for wide screens; the page shows the SVG that fits."""
     models = report_data.names
     legend = tuple((draw_swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
-    pictures = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
-    return RenderedFigure(figure.title, figure.about, pictures, legend, build_figure_table(figure))
+    svgs = (draw_svg(figure, models), *([draw_svg(figure, models, WIDE)] if wide else []))
+    return RenderedFigure(figure.title, figure.about, svgs, legend, build_figure_table(figure))
 
 
 def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
     described = challenge_sets.get_challenge_set(group.set)
-    first = group.scored[0].result
+    first = group.scored_models[0].result
     every = (*described.import_set_module("figures").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
     paper = next((each for each in papers.load_papers() if each.short == described.reference_paper), None)
-    beside = len(group.scored) <= _BESIDE
+    beside = len(group.scored_models) <= _BESIDE
     return ReportSection(
         key=group.key,
         title=described.title,
         data=group.title,
         question=described.question,
         paper=paper,
-        readings=tuple(
+        summaries=tuple(
             (scored.model.name, " ".join([_sentence(_reading(scored.result)), *list_remarks(scored.result)]))
-            for scored in group.scored
+            for scored in group.scored_models
         ),
         measures=_measures(group, described),
-        is_beside=beside,
+        is_table_beside_figures=beside,
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, report_data, wide=not beside and len(figures) == 1) for each in figures),
         verifier=_verifier(group, report_data),
@@ -306,14 +306,14 @@ def _verifier(group: ResultGroup, report_data: ReportData) -> VerifierSection | 
         return None
     thresholds = verifier.build_threshold_table(group)
     # The table of thresholds replaces the sentences, except for models without probabilities.
-    readings = [
+    summaries = [
         (each.model.name, " ".join(verifier.describe_thresholds(each.result)))
-        for each in group.scored
+        for each in group.scored_models
         if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
     return VerifierSection(
         is_open=challenge_sets.get_challenge_set(group.set).is_control,
-        readings=tuple((name, reading) for name, reading in readings if reading),
+        summaries=tuple((name, reading) for name, reading in summaries if reading),
         measures=measures,
         thresholds=thresholds,
         figures=tuple(_drawn(each, report_data) for each in verifier.build_verifier_figures(group)),
@@ -326,7 +326,7 @@ def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
             (name, meaning): format_interval(estimate)
             for name, meaning, estimate in described.import_set_module("figures").iter_set_metrics(scored.result.scores)
         }
-        for scored in group.scored
+        for scored in group.scored_models
     }
     return build_metrics_table(f"{described.title}, {group.title}: values with 95 % intervals", columns)
 
