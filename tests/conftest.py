@@ -31,14 +31,14 @@ _NEEDS_SHARED = "needs ../shared"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _what_is_there_stays():
+def _freeze_imported_objects():
     """Exclude imported modules from garbage collection, which would take half of the time of a training test."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _small_data():
+def _lower_size_limits():
     """Disable the lexical baseline and lower the minimum number of gold labels to ten, since tests have few pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {})
@@ -78,19 +78,19 @@ def parser(shared, tmp_path_factory):
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):
-    if _skipped_for_nothing(terminalreporter):
-        terminalreporter.section("tests that need ../shared were skipped although it is there", red=True)
+    if _has_avoidable_skips(terminalreporter):
+        terminalreporter.section("tests that need ../shared were skipped although the folder exists", red=True)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     """Fail the run if a test was skipped because of a missing ../shared although the folder exists."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if exitstatus == 0 and reporter is not None and _skipped_for_nothing(reporter):
+    if exitstatus == 0 and reporter is not None and _has_avoidable_skips(reporter):
         session.exitstatus = 1
 
 
-def _skipped_for_nothing(reporter):
+def _has_avoidable_skips(reporter):
     return SHARED.is_dir() and any(
         _NEEDS_SHARED in str(report.longrepr) for report in reporter.stats.get("skipped", [])
     )

@@ -1,4 +1,4 @@
-"""Synthetic results of models that are right on a given proportion of the pairs, without building
+"""Synthetic results of models that are correct on a given proportion of the pairs, without building
 sets or predicting.
 """
 
@@ -17,26 +17,28 @@ from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 ROWS = 300
 
 
-def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind="function", data="ours.jsonl"):
-    """Return a result of one model on one set, `plain` or `swapped`."""
+def build_result(
+    name="model", proportion_correct=0.8, *, set_name="plain", rows=ROWS, seed=0, kind="function", data="ours.jsonl"
+):
+    """Build a result of one model on one set, `plain` or `swapped`."""
     gold = np.arange(rows) % 3
-    lots = np.random.default_rng(seed).random(rows)
-    predicted = np.where(lots < right, gold, (gold + 1) % 3)
+    uniform = np.random.default_rng(seed).random(rows)
+    predicted = np.where(uniform < proportion_correct, gold, (gold + 1) % 3)
     scores = accuracy(predicted, gold) if set_name == "plain" else swap_consistency_of_pairs(predicted, gold, predicted)
-    beyond = skill_score(PredictionCredits(predicted == gold, gold, range(rows)))
+    skill = skill_score(PredictionCredits(predicted == gold, gold, range(rows)))
     return Result(
         set=set_name,
         config={},
         model={"name": name, "kind": kind, "options": {}},
         data={"name": data, "split": "", "origin": data, "revision": "sha256:0", "rows": rows, "excluded": {}}
         | {"sha256": f"{data} {rows}"},
-        scores={**scores, SKILL: beyond and {**beyond, "lexical_model": None}},
+        scores={**scores, SKILL: skill and {**skill, "lexical_model": None}},
         environment={"python": "3", "unbag": "0"},
     )
 
 
-def run(folder: Path, *made: Result) -> Path:
+def write_run(folder: Path, *run_results: Result) -> Path:
     """Write results to a folder as an evaluation does, but without examples."""
-    samples.write_samples(made, folder)
-    results.write_results(made, folder / results.FILE)
+    samples.write_samples(run_results, folder)
+    results.write_results(run_results, folder / results.FILE)
     return folder

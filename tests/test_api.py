@@ -35,7 +35,7 @@ def asked(model=by_length, sets=("plain", "swapped"), **options):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _own_cache(tmp_path_factory):
+def _isolated_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
         patch.setenv("UNBAG_CACHE", str(tmp_path_factory.mktemp("kept")))

@@ -31,13 +31,13 @@ OPTIONS = [
 ]
 
 
-def _pairs(path, n):
+def _write_pairs(path, n):
     rows = [f"A man sees {i} dogs.,A man sees a dog.,neutral" for i in range(n)]
     path.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
     return path
 
 
-def _hash(name, /, **options):
+def _compute_hash(name, /, **options):
     module = scripts.module("dataset_scripts", name)
     return compute_builder_hash(
         module.__file__, challenge_sets.get_challenge_set(name).import_builder_class().BUILDER_CONFIG_CLASS, options
@@ -48,19 +48,19 @@ def _hash(name, /, **options):
 def test_changed_file_is_read_again(tmp_path, kind):
     found = []
     for n in (3, 4, 5):
-        data = kind(_pairs(tmp_path / "pairs.csv", n))
+        data = kind(_write_pairs(tmp_path / "pairs.csv", n))
         found.append(loading.load("plain", data=data, cache_dir=tmp_path / "cache").num_rows)
     assert found == [3, 4, 5]
 
 
 def test_path_and_string_share_cache_entry(tmp_path):
-    data = _pairs(tmp_path / "pairs.csv", 3)
+    data = _write_pairs(tmp_path / "pairs.csv", 3)
     folders = {loading.create_builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
     assert len(folders) == 1
 
 
 def test_all_processes_share_cache_entry(tmp_path):
-    data = _pairs(tmp_path / "pairs.csv", 3)
+    data = _write_pairs(tmp_path / "pairs.csv", 3)
     cache = tmp_path / "cache"
     made = f"sets.create_builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(cache)!r}))"
     # The second process must not find the cache of the first.
@@ -79,36 +79,38 @@ def test_only_file_options_hash_file_contents(tmp_path, monkeypatch, name, optio
         (tmp_path / "en/words.txt").write_text(content)
         (tmp_path / "words.txt").write_text(content)
         for value in ("en", "words.txt", Path("en"), Path("words.txt")):
-            hashes.append(_hash(name, **{option: [value] if option in LISTS else value}))
+            hashes.append(_compute_hash(name, **{option: [value] if option in LISTS else value}))
     folder, file, *paths = hashes[:4]
     assert paths == [folder, file]
     if option in MAY_NAME_FILES[name] | {"text"}:
         assert len(set(hashes)) == 4
     else:
-        assert set(hashes) == {_hash(name)}
+        assert set(hashes) == {_compute_hash(name)}
 
 
 def test_each_file_of_list_is_hashed(tmp_path):
-    paths = [_pairs(tmp_path / f"{i}.csv", 3) for i in range(3)]
-    before = _hash("permuted", minitrees=paths)
+    paths = [_write_pairs(tmp_path / f"{i}.csv", 3) for i in range(3)]
+    before = _compute_hash("permuted", minitrees=paths)
     for path in paths:
         path.write_text(path.read_text() + "A man.,A dog.,neutral\n")
-        assert before != (before := _hash("permuted", minitrees=paths))
+        assert before != (before := _compute_hash("permuted", minitrees=paths))
 
 
 def test_corpus_and_hub_names_are_not_hashed_as_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "snli").mkdir()
     (tmp_path / "snli/notes.txt").write_text("The corpus of this name is read all the same.")
-    assert _hash("cs_lambda", train_data=["snli", "mnli"]) == _hash("cs_lambda")
-    assert _hash("cs_lambda", lexical="org/words", data="org/pairs", pipeline=None) == _hash("cs_lambda")
-    assert _hash("cs_lambda", lexical="snli") != _hash("cs_lambda"), "a model may be called so"
+    assert _compute_hash("cs_lambda", train_data=["snli", "mnli"]) == _compute_hash("cs_lambda")
+    assert _compute_hash("cs_lambda", lexical="org/words", data="org/pairs", pipeline=None) == _compute_hash(
+        "cs_lambda"
+    )
+    assert _compute_hash("cs_lambda", lexical="snli") != _compute_hash("cs_lambda"), "a model may be called so"
 
 
 def test_file_that_replaces_default_is_hashed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    before = _hash("permuted")
+    before = _compute_hash("permuted")
     folder = tmp_path / "spacy/en_core_web_sm"
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text("{}")
-    assert _hash("permuted") != before
+    assert _compute_hash("permuted") != before

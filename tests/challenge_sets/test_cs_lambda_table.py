@@ -10,7 +10,7 @@ from unbag.data.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
 
-def _reading(lms):
+def _summarize(lms):
     gold = [row % 3 for row in range(len(lms))]
     scores = compositionality_sensitivity([0] * len(lms), gold, lms, resamples=0)
     return summarize_result(SimpleNamespace(scores={**scores, "labels": list(LABELS)}))
@@ -19,10 +19,10 @@ def _reading(lms):
 def test_reading_names_lambda_of_score():
     lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
     n = int(select_cs_lambda_decisive_rows({"lms": lms}).sum())
-    assert f"(λ = {MISLED:g}), correct on" in (text := _reading(lms))
+    assert f"(λ = {MISLED:g}), correct on" in (text := _summarize(lms))
     assert f"of {n} pairs" in text
 
 
 def test_reading_of_few_misleading_pairs_names_no_lower_lambda():
-    said = _reading(np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 12))
+    said = _summarize(np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 12))
     assert said == "too few misleading pairs: 12 of 172 pairs are in CS_0.7, 50 are needed."

@@ -23,7 +23,7 @@ OUTSIDE = Path(__file__).parent / "external_package"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
+def installed_package(tmp_path_factory):
     """Install the package for this process, as pip does."""
     site = tmp_path_factory.mktemp("site")
     (site / "capitals").symlink_to(OUTSIDE / "capitals")
@@ -33,20 +33,20 @@ def installed(tmp_path_factory):
     (about / "entry_points.txt").write_text(f"[{challenge_sets.GROUP}]\ncapitals = capitals:SET\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))
-        _forget()
+        _clear_caches()
         yield
-    _forget()
+    _clear_caches()
     for name in [name for name in sys.modules if name.split(".")[0] == "capitals"]:
         del sys.modules[name]
 
 
-def _forget():
+def _clear_caches():
     for cached in (challenge_sets.get_challenge_set, challenge_sets._entry_points):
         cached.cache_clear()
 
 
 @pytest.fixture(scope="module")
-def runs(installed, tmp_path_factory):
+def runs(installed_package, tmp_path_factory):
     """Return the folders of two models that were evaluated on the set and on plain pairs."""
     folder = tmp_path_factory.mktemp("runs")
     rows = [{**pair._asdict(), "id": pair.source_id} for pair in demo.iter_demo_pairs("validation")][:30]
@@ -69,16 +69,16 @@ def runs(installed, tmp_path_factory):
     return folder
 
 
-def _command(*arguments):
+def _run_command(*arguments):
     done = CliRunner(env={"COLUMNS": "100"}).invoke(app, list(map(str, arguments)), catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output
 
 
-def test_external_set_is_listed_and_in_suite(installed):
+def test_external_set_is_listed_and_in_suite(installed_package):
     assert "capitals" in challenge_sets.list_set_names()
-    assert "Pairs in capitals." in _command("sets")
-    assert "exclamation marks after each hypothesis" in " ".join(_command("sets", "capitals").split())
+    assert "Pairs in capitals." in _run_command("sets")
+    assert "exclamation marks after each hypothesis" in " ".join(_run_command("sets", "capitals").split())
     assert suite.list_suite_sets()[-1] == "capitals", "sets that ask for no place come last"
     assert suite.apply_suite_sample(suite.build_suite_request("capitals")).max_examples == 5
 

@@ -19,15 +19,15 @@ from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 
 
-def _answers(*said, sure=0.8):
+def _build_predictions(*labels, probability=0.8):
     rows = []
-    for each in said:
-        name, share = each if isinstance(each, tuple) else (each, sure)
+    for each in labels:
+        name, share = each if isinstance(each, tuple) else (each, probability)
         rows.append([share if label == name else (1 - share) / 2 for label in LABELS])
     return SetPredictions(np.array(rows, dtype=np.float32), LABELS, True)
 
 
-def _pairs(n=3, **columns):
+def _build_pairs(n=3, **columns):
     base = {
         "id": [f"r{i}" for i in range(n)],
         "premise": [f"Premise number {i}." for i in range(n)],
@@ -37,15 +37,17 @@ def _pairs(n=3, **columns):
     return datasets.Dataset.from_dict(base | columns)
 
 
-def _kinds(shown):
+def _list_kinds(shown):
     return [(each.kind, each.id) for each in shown]
 
 
 def test_plain_lists_most_confident_mistakes_of_each_label():
-    rows = _pairs(5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
-    answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
+    rows = _build_pairs(
+        5, label=[get_label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")]
+    )
+    answers = _build_predictions(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
     shown = list(plain.select_examples(rows, answers))
-    assert _kinds(shown) == [
+    assert _list_kinds(shown) == [
         ("most confident wrong, entailment", "r2"),
         ("most confident wrong, neutral", "r1"),
         ("most confident wrong, neutral", "r4"),
@@ -59,32 +61,32 @@ def test_plain_lists_most_confident_mistakes_of_each_label():
     )
 
 
-def _unanswered(answers, *places):
+def _mark_unanswered(answers, *places):
     return answers._replace(unanswered=np.isin(np.arange(len(answers.probabilities)), places))
 
 
 def test_abstained_example_shows_no_answer(sicck_rows):
-    [shown] = plain.select_examples(_pairs(1), _unanswered(_answers("contradiction"), 0))
+    [shown] = plain.select_examples(_build_pairs(1), _mark_unanswered(_build_predictions("contradiction"), 0))
     assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
-    both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
-    [shown] = swapped.select_examples(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
+    both = _build_pairs(2, source_id=["a", "a"], swapped=[False, True])
+    [shown] = swapped.select_examples(both, _mark_unanswered(_build_predictions("neutral", "neutral"), 0, 1))
     assert (shown.answer, shown.before) == ("none", OriginalPrediction("as given", "none", None))
-    said = _answers("neutral", "entailment", "neutral", "neutral")
-    [shown] = sicck.select_examples(sicck_rows, _unanswered(said, 0))
+    labels = _build_predictions("neutral", "entailment", "neutral", "neutral")
+    [shown] = sicck.select_examples(sicck_rows, _mark_unanswered(labels, 0))
     assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
 def test_number_of_examples_per_kind_is_limited():
-    rows = _pairs(50)
-    assert len(list(plain.select_examples(rows, _answers(*["entailment"] * 50)))) == PER_KIND
+    rows = _build_pairs(50)
+    assert len(list(plain.select_examples(rows, _build_predictions(*["entailment"] * 50)))) == PER_KIND
 
 
 def test_cs_lambda_shows_most_misleading_pairs_with_features():
     features = [[{"premise": "number", "hypothesis": None, "logit": 0.5}]] * 3
     scores = {f"lexical_{label}": [0.1, 0.2, 0.3] for label in LABELS}
-    rows = _pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
-    shown = list(cs_lambda.select_examples(rows, _answers("entailment", "neutral", "entailment")))
-    assert _kinds(shown) == [
+    rows = _build_pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
+    shown = list(cs_lambda.select_examples(rows, _build_predictions("entailment", "neutral", "entailment")))
+    assert _list_kinds(shown) == [
         ("most misleading, wrong", "r2"),
         ("most misleading, wrong", "r0"),
         ("most misleading, right", "r1"),
@@ -97,7 +99,7 @@ def test_cs_lambda_shows_most_misleading_pairs_with_features():
 
 def test_permuted_shows_acceptance_and_one_permutation():
     orders = ["one two three four", "two one four three", "four three one two", "one two three four", "b a", "c a"]
-    rows = _pairs(
+    rows = _build_pairs(
         6,
         premise=orders,
         hypothesis=["x y"] * 6,
@@ -105,9 +107,11 @@ def test_permuted_shows_acceptance_and_one_permutation():
         permutation=[-1, 0, 1, -1, 0, 1],
         id=["a#-1", "a#0", "a#1", "b#-1", "b#0", "b#1"],
     )
-    answers = _answers("neutral", ("neutral", 0.6), ("neutral", 0.9), "entailment", ("neutral", 0.7), "entailment")
+    answers = _build_predictions(
+        "neutral", ("neutral", 0.6), ("neutral", 0.9), "entailment", ("neutral", 0.7), "entailment"
+    )
     shown = list(permuted.select_examples(rows, answers))
-    assert _kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
+    assert _list_kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
     assert [each.note for each in shown] == ["2 of 2 permutations accepted", "1 of 2 permutations accepted"]
@@ -117,7 +121,7 @@ def test_permuted_shows_acceptance_and_one_permutation():
         OriginalPrediction("in order", "neutral", 0.8),
         OriginalPrediction("in order", "entailment", 0.8),
     ]
-    refused = _answers("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
+    refused = _build_predictions("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
     assert [(each.kind, each.outcome, each.fails) for each in permuted.select_examples(rows, refused)][-1] == (
         "most refused",
         "refused",
@@ -126,9 +130,9 @@ def test_permuted_shows_acceptance_and_one_permutation():
 
 
 def test_swapped_shows_change_with_original_prediction():
-    rows = _pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
-    shown = list(swapped.select_examples(rows, _answers("neutral", "entailment", "entailment", "neutral")))
-    assert _kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
+    rows = _build_pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
+    shown = list(swapped.select_examples(rows, _build_predictions("neutral", "entailment", "entailment", "neutral")))
+    assert _list_kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
     assert [each.before for each in shown] == [
         OriginalPrediction("as given", "neutral", 0.8),
         OriginalPrediction("as given", "entailment", 0.8),
@@ -137,8 +141,8 @@ def test_swapped_shows_change_with_original_prediction():
 
 
 def test_breaking_nli_shows_at_most_two_per_category():
-    rows = _pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
-    answers = _answers(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
+    rows = _build_pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
+    answers = _build_predictions(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
     shown = list(breaking_nli.select_examples(rows, answers))
     assert [each.id for each in shown] == ["r2", "r1", "r3"]
     assert [line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks] == [
@@ -149,7 +153,7 @@ def test_breaking_nli_shows_at_most_two_per_category():
 
 def test_soswap_shows_moved_words_by_kind():
     nothing = [None, None]
-    rows = _pairs(
+    rows = _build_pairs(
         2,
         kind=["soswap", "addamod"],
         subject=["premise", None],
@@ -158,14 +162,14 @@ def test_soswap_shows_moved_words_by_kind():
         premise_noun=nothing,
         hypothesis_noun=nothing,
     )
-    shown = list(soswap_addamod.select_examples(rows, _answers("entailment", "neutral")))
-    assert _kinds(shown) == [("SOSwap, most confident wrong", "r0"), ("AddAmod, most confident right", "r1")]
+    shown = list(soswap_addamod.select_examples(rows, _build_predictions("entailment", "neutral")))
+    assert _list_kinds(shown) == [("SOSwap, most confident wrong", "r0"), ("AddAmod, most confident right", "r1")]
     assert [shown[0].lines[0].text[start:end] for start, end, _ in shown[0].lines[0].marks] == ["Premise", "number"]
 
 
 @pytest.fixture
 def sicck_rows():
-    return _pairs(
+    return _build_pairs(
         4,
         pair=["p", "p", "q", "q"],
         reverse=[False, True, False, True],
@@ -178,7 +182,7 @@ def sicck_rows():
 
 
 def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
-    [shown] = sicck.select_examples(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
+    [shown] = sicck.select_examples(sicck_rows, _build_predictions("neutral", "entailment", "neutral", "neutral"))
     assert (shown.kind, shown.gold, shown.answer) == (
         "most confident right",
         "reverse_entailment",
@@ -188,8 +192,10 @@ def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
 
 
 def test_candidates_are_shortest_rows_for_every_model():
-    rows = _pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
-    shown = [list(plain.iter_candidates(rows, _answers(*[label] * 120))) for label in ("neutral", "entailment")]
+    rows = _build_pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
+    shown = [
+        list(plain.iter_candidates(rows, _build_predictions(*[label] * 120))) for label in ("neutral", "entailment")
+    ]
     assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
     assert [{each.outcome for each in some} for some in shown] == [{"right"}, {"wrong"}]
 
@@ -199,20 +205,22 @@ def _by_length(rows):
 
 
 def test_candidates_are_perturbed_rows():
-    misled = _pairs(3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS})
-    assert [each.id for each in cs_lambda.iter_candidates(misled, _answers(*["neutral"] * 3))] == ["r1", "r2"]
-    rearranged = _pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
+    misled = _build_pairs(
+        3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS}
+    )
+    assert [each.id for each in cs_lambda.iter_candidates(misled, _build_predictions(*["neutral"] * 3))] == ["r1", "r2"]
+    rearranged = _build_pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
     for splits, wanted in ((["test", "test", "train", "test"], ["r1", "r3"]), ([""] * 4, ["r1", "r2", "r3"])):
         rows = rearranged.add_column("source_split", splits)
-        assert [each.id for each in resnli.iter_candidates(rows, _answers(*["neutral"] * 4))] == wanted
-    both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
-    assert [each.id for each in swapped.iter_candidates(both, _answers("neutral", "neutral"))] == ["r1"]
+        assert [each.id for each in resnli.iter_candidates(rows, _build_predictions(*["neutral"] * 4))] == wanted
+    both = _build_pairs(2, source_id=["a", "a"], swapped=[False, True])
+    assert [each.id for each in swapped.iter_candidates(both, _build_predictions("neutral", "neutral"))] == ["r1"]
 
 
 @pytest.mark.parametrize("has_probabilities", [True, False])
 def test_selections_round_trip(tmp_path, has_probabilities):
-    rows = _pairs(3)
-    answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
+    rows = _build_pairs(3)
+    answers = _build_predictions("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
     chosen = report_examples.select_examples(result, rows, answers)
     assert chosen.examples

@@ -22,7 +22,7 @@ PREMISES = ("The man is asleep. The kettle is not on the stove.", "The man is no
 HYPOTHESES = ("The man is asleep.", "The man is not asleep.")
 
 
-def _rows(sources=30, operations=("sentence", "double")):
+def _build_rows(sources=30, operations=("sentence", "double")):
     """Return four rows per source and operation: two premises with two hypotheses each."""
     return [
         {
@@ -43,23 +43,25 @@ def _rows(sources=30, operations=("sentence", "double")):
     ]
 
 
-def _columns(rows):
+def _build_columns(rows):
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
-def _result(says, sources=30):
-    rows = _rows(sources)
-    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
+def _build_result(predict, sources=30):
+    rows = _build_rows(sources)
+    scores = compute_negation_scores(
+        _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
+    )
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("negation", {}, {"name": "an-organisation/a-model"}, data, scores, {})
 
 
-def _counts_negations(row):
+def _predict_from_negations(row):
     """Predict entailment if premise and hypothesis have the same number of negations."""
     return int(row["premise"].count(" not ") != row["hypothesis"].count(" not "))
 
 
-def _misses_double(row):
+def _predict_without_double(row):
     return row["label"] if row["operation"] == "sentence" else 0
 
 
@@ -70,34 +72,36 @@ def test_package_operations_equal_operator_operations():
 
 @pytest.mark.parametrize("not_entailed", [1, 2])
 def test_three_way_predictions_are_folded(not_entailed):
-    rows = _rows()
+    rows = _build_rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels(right))
+    scores = compute_negation_scores(_build_columns(rows), build_predictions_from_labels(right))
     assert scores["accuracy"].value == scores["mirror_consistency"].value == 1
 
 
 def test_missing_prediction_is_wrong():
-    rows = _rows()
-    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
+    rows = _build_rows()
+    scores = compute_negation_scores(_build_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["accuracy"].value == 0
 
 
 @pytest.mark.parametrize(
-    ("says", "score"),
-    [(_counts_negations, 0.0), (lambda row: row["label"], 1.0), (lambda row: 0, 0.0), (lambda row: 1, 0.0)],
+    ("predict", "score"),
+    [(_predict_from_negations, 0.0), (lambda row: row["label"], 1.0), (lambda row: 0, 0.0), (lambda row: 1, 0.0)],
     ids=["count", "perfect", "entailment", "not_entailment"],
 )
-def test_order_blind_skill_is_zero_and_oracle_one(says, score):
-    rows = _rows()
-    credits = compute_negation_credits(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
+def test_order_blind_skill_is_zero_and_oracle_one(predict, score):
+    rows = _build_rows()
+    credits = compute_negation_credits(
+        _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
+    )
     found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert (found["score"].n, found["n_sources"]) == (240, 30)
 
 
 def test_partial_rows_are_scored_by_their_mirrors():
-    rows = _rows()[:6]
-    scores = compute_negation_scores(_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
+    rows = _build_rows()[:6]
+    scores = compute_negation_scores(_build_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
     assert (
         compute_negation_scores({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
@@ -107,7 +111,7 @@ def test_partial_rows_are_scored_by_their_mirrors():
 def test_table_fits_terminal_and_orders_operations():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.print_views(terminal.build_result_views([_result(_misses_double)]), console)
+        terminal.print_views(terminal.build_result_views([_build_result(_predict_without_double)]), console)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]
@@ -116,18 +120,20 @@ def test_table_fits_terminal_and_orders_operations():
 
 
 def test_reading_names_operation_with_lowest_accuracy():
-    said = negation.summarize_result(_result(_misses_double))
+    said = negation.summarize_result(_build_result(_predict_without_double))
     assert said.startswith("correct on 75.0 % [")
     assert ", least on double (50.0 % [" in said
 
 
-@pytest.mark.parametrize(("says", "sources"), [(lambda row: 0, 30), (_misses_double, 19)], ids=["tie", "few"])
-def test_reading_of_tie_or_few_sources_names_no_operation(says, sources):
-    assert "least on" not in negation.summarize_result(_result(says, sources))
+@pytest.mark.parametrize(
+    ("predict", "sources"), [(lambda row: 0, 30), (_predict_without_double, 19)], ids=["tie", "few"]
+)
+def test_reading_of_tie_or_few_sources_names_no_operation(predict, sources):
+    assert "least on" not in negation.summarize_result(_build_result(predict, sources))
 
 
 def test_measures_and_figures_include_every_operation():
-    scores = _result(_misses_double).scores
+    scores = _build_result(_predict_without_double).scores
     names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names == [
         "accuracy",
@@ -141,7 +147,7 @@ def test_measures_and_figures_include_every_operation():
     )
 
 
-def _table(rows):
+def _render_table(rows):
     features = datasets.Features(
         datasets.Features.from_arrow_schema(SCHEMA) | {"label": datasets.ClassLabel(names=list(TWO_WAY))}
     )
@@ -149,23 +155,23 @@ def _table(rows):
 
 
 def test_examples_are_mistakes_by_operation_with_marked_negations():
-    rows = _rows(sources=2)
+    rows = _build_rows(sources=2)
     probabilities = np.where(np.arange(2) == 0, 0.8, 0.2) * np.ones((len(rows), 1))
     answers = SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
-    shown = list(examples.select_examples(_table(rows), answers))
+    shown = list(examples.select_examples(_render_table(rows), answers))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("sentence", "double") for _ in range(2)
     ]
     assert {each.outcome for each in shown} == {"wrong"}
     assert {line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks} == {"not"}
-    candidates = list(examples.iter_candidates(_table(rows), answers))
+    candidates = list(examples.iter_candidates(_render_table(rows), answers))
     assert {each.gold for each in candidates} == {"not_entailment"}
 
 
 def test_set_scores_include_skill_score():
-    rows = _rows()
+    rows = _build_rows()
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
-    lexical = SetPredictions(np.eye(3)[[_counts_negations(row) for row in rows]], LABELS, has_probabilities=True)
-    scores = SET.score_rows(_table(rows), answers, lexical)
+    lexical = SetPredictions(np.eye(3)[[_predict_from_negations(row) for row in rows]], LABELS, has_probabilities=True)
+    scores = SET.score_rows(_render_table(rows), answers, lexical)
     assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)

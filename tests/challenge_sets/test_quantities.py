@@ -23,7 +23,7 @@ from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 
-def permuted(predictions, q):
+def score_permuted(predictions, q):
     """Score n examples, each with the original pair first, followed by q permutations."""
     rows = np.asarray(predictions)
     n = len(rows)
@@ -32,7 +32,7 @@ def permuted(predictions, q):
     return permutation_acceptance(rows.ravel(), gold, sources, orders, resamples=20)
 
 
-def credits(predictions, q):
+def build_credits(predictions, q):
     """Return the skill score credits of predictions for the same examples."""
     rows = np.asarray(predictions)
     n = len(rows)
@@ -44,14 +44,14 @@ def credits(predictions, q):
     return compute_permuted_credits(columns, build_predictions_from_labels(rows.ravel().tolist()))
 
 
-def score(name, scores):
+def get_skill_score(name, scores):
     return challenge_sets.get_challenge_set(name).get_skill_score(scores)
 
 
 def test_order_credit_equals_manual_example():
     # Labels 0, 1, 2. The first is right and accepted in 1 of 2 permutations, the second wrong and accepted in 2 of 2,
     # the third always wrong.
-    worth = credits([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
+    worth = build_credits([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
     assert worth.credit.tolist() == [0.5, -1, 0]
     assert (worth.chance_credit, worth.perfect_credit) == (0, pytest.approx(2 / 3))
 
@@ -67,16 +67,16 @@ def test_model_without_order_knowledge_has_zero_skill(kind):
     }[kind]
     # The standard error of a guess: sqrt(2/9 / 2000) / (2/3) = .016.
     close = 0.06 if kind == "a guess" else 1e-12
-    assert skill_score(credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
+    assert skill_score(build_credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
 
 
 def test_metric_without_examples_is_omitted():
     scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # only entailment, so no pair is swapped
     assert challenge_sets.get_challenge_set("swapped").list_metric_values(scores, "quoted") == []
-    assert score("swapped", scores) is None
+    assert get_skill_score("swapped", scores) is None
 
 
-def _scored():
+def _score_random_predictions():
     """Return scores of every set for random predictions."""
     rng = np.random.default_rng(5)
     gold, predicted = np.tile(np.arange(3), 20), rng.integers(0, 3, 60)
@@ -87,7 +87,7 @@ def _scored():
     words = ["contradiction", "neutral", "forward_entailment"]
     beyond = {SKILL: skill_score(PredictionCredits(predicted == gold, gold, range(60)), **few)}
     scores = {
-        "permuted": permuted(rng.integers(0, 3, (60, 5)), q=4),
+        "permuted": score_permuted(rng.integers(0, 3, (60, 5)), q=4),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},
         "resnli": uncertainty_partitions(predicted, gold, np.arange(60) % 4, **few),
         "swapped": swap_consistency_of_pairs(predicted, gold, rng.integers(0, 3, 60), **few),
@@ -107,8 +107,8 @@ def _scored():
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
 def test_declared_metrics_exist_in_scores(name):
-    described, scores = challenge_sets.get_challenge_set(name), _scored()[name]
-    assert score(name, scores).quantity.higher_is_better, "the Hub wants one that is higher the better"
+    described, scores = challenge_sets.get_challenge_set(name), _score_random_predictions()[name]
+    assert get_skill_score(name, scores).quantity.higher_is_better, "the Hub wants one that is higher the better"
     names = [quantity.name for quantity in described.quantities]
     assert len(set(names)) == len(names)
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"

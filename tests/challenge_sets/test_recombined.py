@@ -25,7 +25,7 @@ from unbag.scoring.skill import skill_score
 COLUMNS = ("source_id", "group", "k", "position", "operation", "label")
 
 
-def _rows(claims=30):
+def _build_rows(claims=30):
     """Return rows of claims, each with a document of one sentence and one of four."""
     rows = []
     for claim in range(claims):
@@ -51,19 +51,21 @@ def _rows(claims=30):
     return rows
 
 
-def _columns(rows):
+def _build_columns(rows):
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
-def _result(says, claims=30):
-    rows = _rows(claims)
-    scores = compute_recombined_scores(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
+def _build_result(predict, claims=30):
+    rows = _build_rows(claims)
+    scores = compute_recombined_scores(
+        _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
+    )
     data = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
     return Result("recombined", {"k": "1,4"}, {"name": "an-organisation/a-model"}, data, scores, {})
 
 
 def test_text_table_names_most_frequent_reasons():
-    result = _result(lambda row: row["label"])
+    result = _build_result(lambda row: row["label"])
     counts = {"claims": 30, "excluded: a negation": 24, "excluded: no sentence has an argument": 80}
     text = replace(result, config={"counts": counts}, data=result.data | {"load_options": {"text": ["a.md"]}})
     console = Console(width=200, highlight=False)
@@ -74,7 +76,7 @@ def test_text_table_names_most_frequent_reasons():
     assert capture.get().count(reasons) == 1
 
 
-def _finds_words(row):
+def _predict_from_words(row):
     """Predict entailment if the document contains all words of the claim."""
     return 1 if row["operation"] == "removed" else 0
 
@@ -87,38 +89,40 @@ def test_package_operations_equal_operator_operations():
 
 @pytest.mark.parametrize("not_entailed", [1, 2])
 def test_three_way_predictions_are_folded(not_entailed):
-    rows = _rows()
+    rows = _build_rows()
     right = [not_entailed if row["label"] else 0 for row in rows]
-    scores = compute_recombined_scores(_columns(rows), build_predictions_from_labels(right))
+    scores = compute_recombined_scores(_build_columns(rows), build_predictions_from_labels(right))
     assert scores["paired_accuracy"].value == scores["balanced_accuracy"].value == 1
 
 
 def test_two_way_label_order_has_no_effect():
-    rows = _rows()
-    two_way = np.eye(2)[[_finds_words(row) for row in rows]]
+    rows = _build_rows()
+    two_way = np.eye(2)[[_predict_from_words(row) for row in rows]]
     for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
-        scores = compute_recombined_scores(_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
+        scores = compute_recombined_scores(
+            _build_columns(rows), SetPredictions(probabilities, space, has_probabilities=True)
+        )
         assert scores == compute_recombined_scores(
-            _columns(rows), build_predictions_from_labels([_finds_words(row) for row in rows])
+            _build_columns(rows), build_predictions_from_labels([_predict_from_words(row) for row in rows])
         )
 
 
 def test_contradiction_model_is_rejected():
-    rows = _rows()
+    rows = _build_rows()
     answers = SetPredictions(np.eye(2)[[0] * len(rows)], CONTRADICTION_OR_NOT, has_probabilities=True)
     with pytest.raises(LabelError, match="expected labels that map to"):
-        compute_recombined_scores(_columns(rows), answers)
+        compute_recombined_scores(_build_columns(rows), answers)
 
 
 def test_missing_prediction_is_wrong():
-    rows = _rows()
-    scores = compute_recombined_scores(_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
+    rows = _build_rows()
+    scores = compute_recombined_scores(_build_columns(rows), build_predictions_from_labels([NO_ANSWER] * len(rows)))
     assert scores["balanced_accuracy"].value == 0
 
 
 def test_decisive_rows_have_documents_with_all_words():
-    rows = _rows(claims=1)
-    decisive = select_recombined_decisive_rows(_columns(rows)).tolist()
+    rows = _build_rows(claims=1)
+    decisive = select_recombined_decisive_rows(_build_columns(rows)).tolist()
     assert [row["id"] for row, each in zip(rows, decisive, strict=True) if each] == [
         "c0#4#supported",
         "c0#4#subject",
@@ -127,18 +131,20 @@ def test_decisive_rows_have_documents_with_all_words():
 
 
 @pytest.mark.parametrize(
-    ("says", "score"),
+    ("predict", "score"),
     [
-        (_finds_words, 0.0),  # predicts entailment for all exchanged claims
+        (_predict_from_words, 0.0),  # predicts entailment for all exchanged claims
         (lambda row: row["label"], 1.0),
         (lambda row: 0, 0.0),
         (lambda row: 1, 0.0),
     ],
     ids=["words", "perfect", "entailment", "not_entailment"],
 )
-def test_word_matching_skill_is_zero_and_oracle_one(says, score):
-    rows = _rows()
-    credits = compute_recombined_credits(_columns(rows), build_predictions_from_labels([says(row) for row in rows]))
+def test_word_matching_skill_is_zero_and_oracle_one(predict, score):
+    rows = _build_rows()
+    credits = compute_recombined_credits(
+        _build_columns(rows), build_predictions_from_labels([predict(row) for row in rows])
+    )
     found = skill_score(credits, resamples=0)
     assert found["score"].value == pytest.approx(score)
     assert found["score"].n == 90
@@ -146,16 +152,16 @@ def test_word_matching_skill_is_zero_and_oracle_one(says, score):
 
 
 def test_word_matching_scores_equal_manual_example():
-    scores = _result(_finds_words).scores
+    scores = _build_result(_predict_from_words).scores
     assert scores["false_entailment_rate"].value == pytest.approx(2 / 4)
     assert scores["paired_accuracy"].value == pytest.approx(1 / 2), "right on documents of one sentence alone"
     assert [row["operation"] for row in scores["by_operation"]] == ["removed", "subject", "object"]
 
 
 def test_partial_rows_are_scored():
-    rows = _rows()[:9]
+    rows = _build_rows()[:9]
     assert (
-        compute_recombined_scores(_columns(rows), build_predictions_from_labels([0] * 9), partial=True)[
+        compute_recombined_scores(_build_columns(rows), build_predictions_from_labels([0] * 9), partial=True)[
             "paired_accuracy"
         ].value
         == 0
@@ -168,7 +174,7 @@ def test_partial_rows_are_scored():
 def test_table_fits_terminal_and_lists_groups():
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.print_views(terminal.build_result_views([_result(_finds_words)]), console)
+        terminal.print_views(terminal.build_result_views([_build_result(_predict_from_words)]), console)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= 80
     names = [line.split("  ")[0].strip() for line in lines]
@@ -179,26 +185,30 @@ def test_table_fits_terminal_and_lists_groups():
 
 
 def test_reading_names_operation_with_most_false_entailments():
-    said = recombined.summarize_result(_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
+    said = recombined.summarize_result(_build_result(lambda row: 1 if row["operation"] in ("object", "removed") else 0))
     assert said.startswith("predicts entailment for 25.0 % [")
     assert ", most often those with another subject (100.0 % [" in said
     assert said.endswith("of the documents (a constant prediction, or a model that uses only the claim: 0 %).")
 
 
 @pytest.mark.parametrize(
-    "says", [lambda row: 0, lambda row: 1, lambda row: row["label"], _finds_words], ids=["0", "1", "perfect", "words"]
+    "predict",
+    [lambda row: 0, lambda row: 1, lambda row: row["label"], _predict_from_words],
+    ids=["0", "1", "perfect", "words"],
 )
-def test_reading_of_tied_operations_names_none(says):
-    assert "most often" not in recombined.summarize_result(_result(says))
+def test_reading_of_tied_operations_names_none(predict):
+    assert "most often" not in recombined.summarize_result(_build_result(predict))
 
 
 def test_reading_of_few_claims_names_no_operation():
-    said = recombined.summarize_result(_result(lambda row: int(row["operation"] in ("object", "removed")), claims=19))
+    said = recombined.summarize_result(
+        _build_result(lambda row: int(row["operation"] in ("object", "removed")), claims=19)
+    )
     assert "most often" not in said
 
 
 def test_measures_and_figures_include_every_operation():
-    scores = _result(_finds_words).scores
+    scores = _build_result(_predict_from_words).scores
     names = [name for name, *_ in figures.iter_set_metrics(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
     assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
@@ -207,16 +217,16 @@ def test_measures_and_figures_include_every_operation():
     )
 
 
-def _answers(rows, predicted):
+def _build_predictions(rows, predicted):
     probabilities = np.full((len(rows), 2), 0.2)
     probabilities[np.arange(len(rows)), predicted] = 0.8
     return SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
 
 
 def test_examples_are_mistakes_by_operation_with_marked_words():
-    rows = _rows(claims=2)
+    rows = _build_rows(claims=2)
     features = datasets.Dataset.from_list(rows)
-    shown = list(examples.select_examples(features, _answers(rows, [0] * len(rows))))
+    shown = list(examples.select_examples(features, _build_predictions(rows, [0] * len(rows))))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("subject", "object", "removed") for _ in range(2)
     ]
@@ -224,25 +234,25 @@ def test_examples_are_mistakes_by_operation_with_marked_words():
     assert (first.gold, first.answer, first.outcome) == ("not_entailment", "entailment", "wrong")
     assert [line.text[start:end] for line in first.lines for start, end, _ in line.marks] == ["A girl", "A girl"]
     assert first.note == "4 sentences, evidence in number 1"
-    candidates = list(examples.iter_candidates(features, _answers(rows, [0] * len(rows))))
+    candidates = list(examples.iter_candidates(features, _build_predictions(rows, [0] * len(rows))))
     assert {each.kind for each in candidates} == {"another subject", "another object"}
 
 
 def test_missed_support_examples_come_last():
-    rows = _rows(claims=1)
-    shown = list(examples.select_examples(datasets.Dataset.from_list(rows), _answers(rows, [1] * len(rows))))
+    rows = _build_rows(claims=1)
+    shown = list(examples.select_examples(datasets.Dataset.from_list(rows), _build_predictions(rows, [1] * len(rows))))
     assert [each.kind for each in shown] == ["supported, surest wrong"]
     assert "not_entailment" in {each.answer for each in shown}
 
 
 def test_set_scores_include_skill_score():
-    rows = _rows()
+    rows = _build_rows()
     features = datasets.Features(
         datasets.Features.from_arrow_schema(SCHEMA) | {"label": datasets.ClassLabel(names=list(TWO_WAY))}
     )
     table = datasets.Dataset.from_list([{name: row[name] for name in SCHEMA.names} for row in rows], features=features)
     answers = SetPredictions(np.eye(3)[[row["label"] * 2 for row in rows]], LABELS, has_probabilities=True)
-    lexical = SetPredictions(np.eye(3)[[_finds_words(row) for row in rows]], LABELS, has_probabilities=True)
+    lexical = SetPredictions(np.eye(3)[[_predict_from_words(row) for row in rows]], LABELS, has_probabilities=True)
     scores = SET.score_rows(table, answers, lexical)
     assert SET.get_skill_score(scores).estimate.value == pytest.approx(1)
     assert scores["skill"]["baseline"] == pytest.approx(0)

@@ -26,12 +26,12 @@ ROWS = datasets.Dataset.from_dict(
 PREDICTED = [0, 1, 1, 2]
 
 
-def _answers(predicted, label_space=LABELS):
+def _build_predictions(predicted, label_space=LABELS):
     return SetPredictions(np.eye(len(label_space))[predicted], label_space, has_probabilities=False)
 
 
 def test_partitions_are_scored_with_unseen_pairs_separate():
-    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _answers(PREDICTED))
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _build_predictions(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("skill") is None, "one label has not ten pairs"
     assert scores.pop("verification")["n_entailed"] == 2
@@ -43,7 +43,7 @@ def test_partitions_are_scored_with_unseen_pairs_separate():
 @pytest.mark.parametrize("splits", [["train"] * 4, ["test"] * 4, [""] * 4])
 def test_single_source_split_gives_no_unseen_score(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
-    assert "unseen" not in challenge_sets.get_challenge_set("resnli").score_rows(rows, _answers(PREDICTED))
+    assert "unseen" not in challenge_sets.get_challenge_set("resnli").score_rows(rows, _build_predictions(PREDICTED))
 
 
 # Partitions of a set with 20, by hand: the largest of 20, 10, 5, 4, 2 and 1 without an empty partition.
@@ -84,52 +84,52 @@ def test_few_examples_are_scored_in_fewer_partitions():
     drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, with two of the twenty partitions empty
     labels = [n % 3 for n in range(len(drawn))]
     rows = datasets.Dataset.from_dict({"label": labels, "partition": drawn, "source_split": ["train"] * len(drawn)})
-    scores = challenge_sets.get_challenge_set("resnli").score_rows(rows, _answers(labels))
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(rows, _build_predictions(labels))
     assert (scores["n_partitions"], scores["set_partitions"]) == (10, 20)
     assert [row["accuracy"].n for row in scores["by_partition"]] == [6, 3, 6, 6, 6, 6, 6, 6, 6, 3]
-    shown = " ".join(_shown(scores).split())
+    shown = " ".join(_render_table(scores).split())
     assert "54 examples in 10 partitions (each joins 2 of the set's 20, since there are too few examples)" in shown
     assert "(6 and 3 pairs)" in shown
 
 
 def test_two_label_model_is_scored_on_entailment_or_not():
-    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _answers([0, 1, 1, 1], TWO_WAY))
+    scores = challenge_sets.get_challenge_set("resnli").score_rows(ROWS, _build_predictions([0, 1, 1, 1], TWO_WAY))
     assert scores["accuracy"].value == 0.75
 
 
-def _scores(easiest, hardest, low=0.1, n=491):
-    def estimate(value):
+def _build_scores(easiest, hardest, low=0.1, n=491):
+    def build_estimate(value):
         return Estimate(value, value - 0.04, value + 0.04, n)
 
     steps = np.linspace(easiest, hardest, 20)
     return {
         "n_examples": 20 * n,
         "n_partitions": 20,
-        "accuracy": estimate(0.61),
+        "accuracy": build_estimate(0.61),
         "unseen": Estimate(0.58, 0.55, 0.61, 400),
-        "easiest": estimate(easiest),
-        "hardest": estimate(hardest),
+        "easiest": build_estimate(easiest),
+        "hardest": build_estimate(hardest),
         "drop": Estimate(easiest - hardest, low, 0.5, n),
         "rank_correlation": -0.987,
-        "by_partition": [{"partition": i, "accuracy": estimate(float(v))} for i, v in enumerate(steps)],
+        "by_partition": [{"partition": i, "accuracy": build_estimate(float(v))} for i, v in enumerate(steps)],
     }
 
 
-def _result(scores, **model):
+def _build_result(scores, **model):
     data = {"name": "snli", "split": "train+validation+test", "rows": 570_152}
     data["excluded"] = {"unlabelled": 785, "in the other splits": 559_543}
     return Result("resnli", {}, {"name": "an-organisation/a-model-with-quite-a-long-name"} | model, data, scores, {})
 
 
-def _shown(scores):
+def _render_table(scores):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.print_views([terminal.build_result_view(_result(scores))], console)
+        terminal.print_views([terminal.build_result_view(_build_result(scores))], console)
     return capture.get()
 
 
 def test_table_has_bar_per_partition_and_fits_terminal():
-    shown = _shown(_scores(0.8, 0.4))
+    shown = _render_table(_build_scores(0.8, 0.4))
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert all(f"{value:.3f} [" in shown for value in (0.61, 0.58, 0.8, 0.4))
     bars = [line.count("█") for line in shown.splitlines() if "█" in line]
@@ -140,29 +140,29 @@ def test_table_has_bar_per_partition_and_fits_terminal():
 
 
 def test_unknown_values_are_shown_as_dash():
-    scores = _scores(0.8, 0.4) | {"rank_correlation": None}
+    scores = _build_scores(0.8, 0.4) | {"rank_correlation": None}
     del scores["unseen"]
-    shown = _shown(scores)
+    shown = _render_table(scores)
     assert "not from train" not in shown
     [line] = [line for line in shown.splitlines() if "rank correlation" in line]
     assert line.split()[-1] == "–"
 
 
 def test_reading_states_unseen_accuracy_and_change():
-    said = resnli.summarize_result(_result(_scores(0.8, 0.4)))
+    said = resnli.summarize_result(_build_result(_build_scores(0.8, 0.4)))
     assert " pairs not from train; " in said
     assert "80.0 % on the easiest partition and 40.0 % on the hardest" in said
     assert ": a fall of 40.0 points [" in said
 
 
 def test_insignificant_change_is_inconclusive():
-    assert "inconclusive: too few pairs" in resnli.summarize_result(_result(_scores(0.6, 0.6, low=-0.3)))
+    assert "inconclusive: too few pairs" in resnli.summarize_result(_build_result(_build_scores(0.6, 0.6, low=-0.3)))
 
 
 def test_unknown_training_data_is_stated_once():
     unknown = "The model's training data are unknown and may include any of these pairs."
-    scores = _scores(0.8, 0.4)
-    assert resnli.summarize_result(_result(scores)).endswith(f" {unknown}")
-    assert " ".join(_shown(scores).split()).count(unknown) == 1  # the reading is below the table
+    scores = _build_scores(0.8, 0.4)
+    assert resnli.summarize_result(_build_result(scores)).endswith(f" {unknown}")
+    assert " ".join(_render_table(scores).split()).count(unknown) == 1  # the reading is below the table
     for known in ({"training": "stanfordnlp/snli (plain_text) train"}, {"name": "wordnet"}):
-        assert unknown not in resnli.summarize_result(_result(scores, **known))
+        assert unknown not in resnli.summarize_result(_build_result(scores, **known))

@@ -6,33 +6,33 @@ import typer
 from unbag.cli.options import PairOptions, build_selected_requests
 
 
-def _requests(names, **options):
+def _build_requests(names, **options):
     return build_selected_requests(PairOptions(**options), names, full=True, on_failure=[].append)
 
 
 def test_several_corpora_are_used_in_order():
     names = ["plain", "swapped"]
-    both = _requests(names, corpus=["snli", "sick"])
-    assert both == [*_requests(names, corpus=["snli"]), *_requests(names, corpus=["sick"])]
+    both = _build_requests(names, corpus=["snli", "sick"])
+    assert both == [*_build_requests(names, corpus=["snli"]), *_build_requests(names, corpus=["sick"])]
     assert [request.config for request in both] == ["snli-validation", "snli-validation", "sick-test", "sick-test"]
 
 
 def test_all_selects_five_corpora():
     names = ["plain", "swapped"]
     five = ["snli", "mnli", "anli", "sick", "ocnli"]
-    assert _requests(names, corpus=five) == _requests(names, corpus=["all"])
+    assert _build_requests(names, corpus=five) == _build_requests(names, corpus=["all"])
 
 
 def test_several_corpora_with_split_are_rejected():
     with pytest.raises(typer.BadParameter, match="--split: expected one --corpus, got 2; remove --split"):
-        _requests(["plain"], corpus=["snli", "sick"], split="test")
+        _build_requests(["plain"], corpus=["snli", "sick"], split="test")
 
 
 def test_option_with_set_name_applies_to_that_set():
     names = ["permuted", "soswap_addamod"]
-    permuted, soswap = _requests(names, set_option=["seed=1", "permuted.seed=2"])
+    permuted, soswap = _build_requests(names, set_option=["seed=1", "permuted.seed=2"])
     assert (permuted.options["seed"], soswap.options["seed"]) == (2, 1)
-    permuted, soswap = _requests(names, set_option=["permuted.seed=2"])
+    permuted, soswap = _build_requests(names, set_option=["permuted.seed=2"])
     assert permuted.options["seed"] == 2
     assert "seed" not in soswap.options
 
@@ -46,23 +46,23 @@ def test_option_with_set_name_applies_to_that_set():
 )
 def test_option_that_set_lacks_is_rejected(option, why):
     with pytest.raises(typer.BadParameter, match=why):
-        _requests(["permuted", "swapped"], set_option=[option])
+        _build_requests(["permuted", "swapped"], set_option=[option])
 
 
 def test_option_shared_by_several_sets_is_reported_once(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
-    _requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
+    _build_requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
     said = capsys.readouterr().err
     assert "-o seed applies to permuted, soswap_addamod; -o permuted.seed=VALUE sets it for one set" in said
 
 
 def test_official_pairs_replaced_by_corpus_are_reported(monkeypatch, capsys):
     monkeypatch.setattr("unbag.cli.options._warned", set())
-    breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
+    breaking, _ = _build_requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
     expected = "breaking_nli: generated from snli; remove --corpus to use the authors' original pairs"
     assert [expected] == capsys.readouterr().err.splitlines()
-    _requests(["breaking_nli", "plain"])
+    _build_requests(["breaking_nli", "plain"])
     assert not capsys.readouterr().err
 
 
@@ -79,7 +79,7 @@ def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("A dog runs.\n")
     with pytest.raises(typer.BadParameter) as caught:
-        _requests(["plain", "breaking_nli"], **options)
+        _build_requests(["plain", "breaking_nli"], **options)
     assert caught.value.message == (
         f"--official-file (option file of breaking_nli): expected the authors' pairs, got {source}, from which "
         f"breaking_nli is generated; omit --official-file, or {source}"
@@ -87,6 +87,6 @@ def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, m
 
 
 def test_authors_file_without_other_pairs_selects_the_official_config():
-    breaking, plain = _requests(["breaking_nli", "plain"], official_file="folder")
+    breaking, plain = _build_requests(["breaking_nli", "plain"], official_file="folder")
     assert (breaking.config, breaking.options) == ("official", {"file": "folder"})
     assert "file" not in plain.options

@@ -9,29 +9,29 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
 
 
-def _group(value, n):
+def _build_group(value, n):
     return {name: Estimate(value, value - 0.1, value + 0.1, n) for name in MEASURES}
 
 
 _NEGATED = {"neutral": {"contradiction": 7, "forward_entailment": 2, "neutral": 3}, "contradiction": {"neutral": 5}}
 
 
-def _scores(f1=0.52, negation=0.3, n=1304):
+def _build_scores(f1=0.52, negation=0.3, n=1304):
     return {
         "n_examples": n,
-        **_group(f1, n),
+        **_build_group(f1, n),
         "by_label": {label: {"gold": n} for label, n in zip("abcd", (60, 20, 10, 10), strict=True)},
         "by": {
             "modifier_type": {
-                "none": _group(1.0, 15),
-                "negation": _group(negation, 167) | {"confusion": _NEGATED},
-                "universal": _group(f1, 217),
+                "none": _build_group(1.0, 15),
+                "negation": _build_group(negation, 167) | {"confusion": _NEGATED},
+                "universal": _build_group(f1, 217),
             },
             "modifier_type+part": {
-                "negation+verb": _group(f1, 9) | {"confusion": {"neutral": {"neutral": 9}}},
-                "negation+object": _group(f1, 4) | {"confusion": {"contradiction": {"neutral": 4}}},
+                "negation+verb": _build_group(f1, 9) | {"confusion": {"neutral": {"neutral": 9}}},
+                "negation+object": _build_group(f1, 4) | {"confusion": {"contradiction": {"neutral": 4}}},
             },
-            "part": {"subject": _group(f1, 560), "verb": _group(f1, 220)},
+            "part": {"subject": _build_group(f1, 560), "verb": _build_group(f1, 220)},
         },
     }
 
@@ -41,7 +41,7 @@ RESULT = Result(
     config={"space": "four_way"},
     model={"name": "an-organisation/a-model-with-quite-a-long-name"},
     data={"name": "official", "split": "", "rows": 15, "excluded": {}},
-    scores=_scores(),
+    scores=_build_scores(),
     environment={},
 )
 
@@ -71,7 +71,7 @@ def test_table_shows_neutral_predictions_if_present():
     assert told[0] == ["negation", "17", "12", "75.0%", "7", "2", "0"]
     assert told[1] == ["verb", "9", "9", "0.0%", "0", "0", "0"]
     assert not told[2], "no neutral pair has a negation at its object"
-    scores = {**RESULT.scores, "by": {name: {"x": _group(0.5, 9)} for name in ("modifier_type", "part")}}
+    scores = {**RESULT.scores, "by": {name: {"x": _build_group(0.5, 9)} for name in ("modifier_type", "part")}}
     with console.capture() as capture:  # a model without this label
         console.print(sicck.build_table(replace(RESULT, scores=scores)))
     assert "Table 10" not in capture.get()

@@ -8,7 +8,7 @@ from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 
 
-def _part(right, n=600, entailment=None):
+def _build_part(right, n=600, entailment=None):
     entailment = 1 - right if entailment is None else entailment
     shares = {
         name: Estimate(share, share - 0.01, share + 0.01, n)
@@ -17,9 +17,9 @@ def _part(right, n=600, entailment=None):
     return {"n_examples": n, "shares": shares, "accuracy": Estimate(right, right - 0.01, right + 0.01, n)}
 
 
-def _scores(soswap=0.04, addamod=0.06, n=600, entailment=None):
-    parts = {"soswap": _part(soswap, n, entailment), "addamod": _part(addamod, n, entailment)}
-    return {**_part(0.05, 2 * n), "by_subset": parts}
+def _build_scores(soswap=0.04, addamod=0.06, n=600, entailment=None):
+    parts = {"soswap": _build_part(soswap, n, entailment), "addamod": _build_part(addamod, n, entailment)}
+    return {**_build_part(0.05, 2 * n), "by_subset": parts}
 
 
 RESULT = Result(
@@ -32,7 +32,7 @@ RESULT = Result(
         "rows": 10_000,
         "excluded": {"with a repeated premise or one that makes no pair": 8_000},
     },
-    scores=_scores(),
+    scores=_build_scores(),
     environment={},
 )
 
@@ -49,20 +49,20 @@ def test_table_fits_terminal_with_column_per_kind():
 
 
 def test_reading_states_accuracy_by_kind_and_entailment_rate():
-    assert soswap_addamod.summarize_result(replace(RESULT, scores=_scores(0.9, 0.3))) == (
+    assert soswap_addamod.summarize_result(replace(RESULT, scores=_build_scores(0.9, 0.3))) == (
         "correct on 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; "
         "entailment, never the gold label, is predicted for 95.0 % [94.0, 96.0]."
     )
 
 
 def test_reading_of_one_kind_names_constant_prediction():
-    alone = replace(RESULT, scores=_scores() | {"by_subset": {"soswap": _part(0.9)}})
+    alone = replace(RESULT, scores=_build_scores() | {"by_subset": {"soswap": _build_part(0.9)}})
     assert "600 SOSwap pairs (a constant prediction can reach 100 % on one kind);" in soswap_addamod.summarize_result(
         alone
     )
 
 
-def _print(result):
+def _render_result(result):
     console = Console(width=200, highlight=False)
     with console.capture() as capture:
         console.print(soswap_addamod.build_table(result))
@@ -72,8 +72,8 @@ def _print(result):
 def test_few_text_pairs_are_explained_by_frequent_reasons():
     counts = {"soswap": 600, "soswap: a passive": 91, "addamod: a negation": 1, "addamod: b": 7, "addamod: c": 1_271}
     data = RESULT.data | {"load_options": {"text": ["a.md"]}}
-    scores = _scores() | {"by_subset": {"soswap": _part(0.9)}}
+    scores = _build_scores() | {"by_subset": {"soswap": _build_part(0.9)}}
     result = replace(RESULT, config={"counts": counts | {"addamod: a": 1}}, data=data, scores=scores)
-    assert _print(result).endswith("Few AddAmod pairs (0). Most frequent reasons: c (1,271), b (7), a (1)")
-    assert "Few" not in _print(replace(result, scores=_scores()))
-    assert "Few" not in _print(replace(result, data=RESULT.data))
+    assert _render_result(result).endswith("Few AddAmod pairs (0). Most frequent reasons: c (1,271), b (7), a (1)")
+    assert "Few" not in _render_result(replace(result, scores=_build_scores()))
+    assert "Few" not in _render_result(replace(result, data=RESULT.data))

@@ -32,30 +32,30 @@ PAIRS = [
 ]
 
 
-def letters(premises, hypotheses):
+def predict_from_letters(premises, hypotheses):
     """Return labels by the letters of a pair, which do not depend on word order."""
     return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
 @pytest.fixture
-def data(tmp_path):
+def data_path(tmp_path):
     path = tmp_path / "ours.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
     return str(path)
 
 
 @pytest.fixture
-def requests(data):
+def requests(data_path):
     """Return three requests, of which only the second cannot be built."""
     return [
-        SetRequest("plain", options={"data": data}),
-        SetRequest("permuted", options={"data": data, "min_words": 40}),
-        SetRequest("swapped", options={"data": data}, max_examples=20),
+        SetRequest("plain", options={"data": data_path}),
+        SetRequest("permuted", options={"data": data_path, "min_words": 40}),
+        SetRequest("swapped", options={"data": data_path}, max_examples=20),
     ]
 
 
@@ -84,7 +84,7 @@ def test_given_options_are_kept_and_others_sampled():
 def test_failed_set_does_not_stop_others(tmp_path, requests):
     failures, seen, taken_up = [], [], []
     found = evaluate_all(
-        [letters],
+        [predict_from_letters],
         requests,
         output_dir=tmp_path / "out",
         on_set=taken_up.append,
@@ -98,58 +98,69 @@ def test_failed_set_does_not_stop_others(tmp_path, requests):
     assert "none of the pairs are suitable" in failure.reason
     assert [result.set for result in results.read_results(tmp_path / "out" / "results.json")] == ["plain", "swapped"]
     with pytest.raises(ValueError, match="none of the pairs are suitable"):
-        evaluate_all([letters], requests, output_dir=tmp_path / "strict")
+        evaluate_all([predict_from_letters], requests, output_dir=tmp_path / "strict")
 
 
 def test_failed_model_does_not_stop_others(tmp_path, requests):
-    def breaks(premises, hypotheses):
+    def raise_error(premises, hypotheses):
         raise RuntimeError("out of\nmemory")
 
     failures = []
-    found = evaluate_all([breaks, letters], requests[::2], output_dir=tmp_path / "out", on_failure=failures.append)
-    assert [(result.model["name"], result.set) for result in found] == [("letters", "plain"), ("letters", "swapped")]
+    found = evaluate_all(
+        [raise_error, predict_from_letters], requests[::2], output_dir=tmp_path / "out", on_failure=failures.append
+    )
+    assert [(result.model["name"], result.set) for result in found] == [
+        ("predict_from_letters", "plain"),
+        ("predict_from_letters", "swapped"),
+    ]
     assert [failure.set for failure in failures] == ["plain", "swapped"]
     assert (
-        "breaks: expected a prediction for each of 48 pairs, got RuntimeError: out of memory at " in failures[0].reason
+        "raise_error: expected a prediction for each of 48 pairs, got RuntimeError: out of memory at "
+        in failures[0].reason
     )
-    assert failures[0].model.endswith("breaks")
+    assert failures[0].model.endswith("raise_error")
 
 
 def test_results_are_ordered_by_set_and_stored_by_model(tmp_path, requests):
-    def constant(premises, hypotheses):
+    def predict_neutral(premises, hypotheses):
         return ["neutral"] * len(premises)
 
     came = []
     evaluate_all(
-        [letters, constant],
+        [predict_from_letters, predict_neutral],
         requests[::2],
         output_dir=tmp_path / "out",
         on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1])),
     )
-    assert came == [("plain", "letters"), ("plain", "constant"), ("swapped", "letters"), ("swapped", "constant")]
+    assert came == [
+        ("plain", "predict_from_letters"),
+        ("plain", "predict_neutral"),
+        ("swapped", "predict_from_letters"),
+        ("swapped", "predict_neutral"),
+    ]
     kept = results.read_results(tmp_path / "out" / "results.json")
     assert [(result.model["name"].rsplit(".", 1)[-1], result.set) for result in kept] == [
-        ("letters", "plain"),
-        ("letters", "swapped"),
-        ("constant", "plain"),
-        ("constant", "swapped"),
+        ("predict_from_letters", "plain"),
+        ("predict_from_letters", "swapped"),
+        ("predict_neutral", "plain"),
+        ("predict_neutral", "swapped"),
     ]
 
 
 def test_stopped_suite_resumes(tmp_path, requests):
     asked = []
 
-    def counted(premises, hypotheses):
+    def predict_and_count(premises, hypotheses):
         asked.append(len(premises))
-        return letters(premises, hypotheses)
+        return predict_from_letters(premises, hypotheses)
 
-    def stop(result):
+    def interrupt(result):
         raise KeyboardInterrupt
 
-    model = CallablePredictor(counted, identity={"name": "letters", "version": "1"})
+    model = CallablePredictor(predict_and_count, identity={"name": "predict_from_letters", "version": "1"})
     sound = [requests[0], requests[2]]
     with pytest.raises(KeyboardInterrupt):
-        evaluate_all([model], sound, output_dir=tmp_path / "a", on_result=stop)
+        evaluate_all([model], sound, output_dir=tmp_path / "a", on_result=interrupt)
     assert not (tmp_path / "a" / "results.json").exists()
     evaluate_all([model], sound, output_dir=tmp_path / "a")
     stopped, asked[:] = sum(asked), []
@@ -159,9 +170,15 @@ def test_stopped_suite_resumes(tmp_path, requests):
     assert (tmp_path / "a" / "results.json").read_bytes() == (tmp_path / "b" / "results.json").read_bytes()
 
 
-def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data, monkeypatch, caplog):
+def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data_path, monkeypatch, caplog):
     monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
-    report = evaluate(letters, data=data, max_examples=20, options={"min_words": 40}, output_dir=tmp_path / "out")
+    report = evaluate(
+        predict_from_letters,
+        data=data_path,
+        max_examples=20,
+        options={"min_words": 40},
+        output_dir=tmp_path / "out",
+    )
     assert [result.set for result in report] == ["plain", "swapped"]
     assert [each.set for each in report.skipped] == ["permuted"]
     assert results.read_results_with_skipped(tmp_path / "out" / results.FILE)[1] == report.skipped
@@ -176,16 +193,16 @@ def test_unavailable_set_is_skipped_not_failed():
 
 
 def test_named_set_is_required_and_suite_set_optional(capsys):
-    absent = Failure("sicck", MissingFileError("could not be downloaded"))
+    missing = Failure("sicck", MissingFileError("could not be downloaded"))
     broken = Failure("plain", ValueError("line 3: no label"))
-    assert [each.is_fatal(is_named=False) for each in (absent, broken)] == [False, True]
-    assert [each.is_fatal(is_named=True) for each in (absent, broken)] == [True, True]
-    print_failures([absent, broken], with_model=False)
+    assert [each.is_fatal(is_named=False) for each in (missing, broken)] == [False, True]
+    assert [each.is_fatal(is_named=True) for each in (missing, broken)] == [True, True]
+    print_failures([missing, broken], with_model=False)
     assert capsys.readouterr().err.splitlines() == [
         "sicck: skipped: could not be downloaded",
         "plain: failed: line 3: no label",
     ]
-    print_failures([absent], with_model=False, is_named=True)
+    print_failures([raise_missing_file], with_model=False, is_named=True)
     assert capsys.readouterr().err == "sicck: failed: could not be downloaded\n"
 
 
@@ -197,25 +214,25 @@ def test_sets_with_same_failure_are_named_together(capsys):
 
 
 @pytest.mark.parametrize("sets_named", [True, False])
-def test_failed_download_exit_code_depends_on_named_sets(tmp_path, data, monkeypatch, sets_named):
+def test_failed_download_exit_code_depends_on_named_sets(tmp_path, data_path, monkeypatch, sets_named):
     """A named set is required: exit code 1. A set of the suite is skipped: exit code 0."""
 
-    def absent(*args, **how):
+    def raise_missing_file(*args, **how):
         raise MissingFileError("could not be downloaded")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "swapped"])
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build_requested_set",
-        lambda request: absent() if request.name == "swapped" else build_requested_set(request),
+        lambda request: raise_missing_file() if request.name == "swapped" else build_requested_set(request),
     )
     line = [
         "evaluate",
         "majority",
         "--data",
-        str(data),
+        str(data_path),
         "--train-data",
-        str(data),
+        str(data_path),
         "--no-lexical-baseline",
         "--output-dir",
         "out",
@@ -241,7 +258,7 @@ def _run(*arguments, cwd):
 
 
 @pytest.fixture
-def offline(tmp_path, data):
+def offline(tmp_path, data_path):
     """Return a folder with a model and a local corpus, without access to the Hub."""
     (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
     return tmp_path

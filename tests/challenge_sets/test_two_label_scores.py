@@ -13,13 +13,13 @@ from unbag.data.predictions import SetPredictions
 C, NOT_C = 0, 1  # columns of the predictions
 
 
-def answers(predicted):
+def build_predictions(predicted):
     return SetPredictions(np.eye(2)[predicted], CONTRADICTION_OR_NOT, has_probabilities=True)
 
 
-def scores_of(name, predicted, **columns):
+def compute_scores(name, predicted, **columns):
     module = challenge_sets.get_challenge_set(name).import_set_module("scores")
-    return getattr(module, f"compute_{name}_scores")(columns, answers(predicted), resamples=0)
+    return getattr(module, f"compute_{name}_scores")(columns, build_predictions(predicted), resamples=0)
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def scores_of(name, predicted, **columns):
 )
 def test_accuracy_is_contradiction_against_rest(name, columns):
     """Gold labels e n c c: right on the first (not a contradiction) and third, wrong on the second and fourth."""
-    scores = scores_of(name, [NOT_C, C, C, NOT_C], label=[0, 1, 2, 2], **columns)
+    scores = compute_scores(name, [NOT_C, C, C, NOT_C], label=[0, 1, 2, 2], **columns)
     assert (scores["subsets"][0] if name == "cs_lambda" else scores)["accuracy"].value == 0.5
 
 
 def test_swapped_neutral_pairs_count_as_not_contradiction():
     """The neutral pair is right only before the swap, the contradiction both times. The entailment is excluded."""
-    scores = scores_of(
+    scores = compute_scores(
         "swapped",
         [NOT_C, C, C, C, NOT_C],
         label=[1, 1, 2, 2, 0],
@@ -53,7 +53,7 @@ def test_swapped_neutral_pairs_count_as_not_contradiction():
 
 def test_sicck_folds_labels_without_reverse_rule():
     """Gold labels: forward entailment, contradiction, neutral, each with its reverse. The last prediction is wrong."""
-    assert [map_gold_label(label, answers([])) for label in FOUR_WAY] == [
+    assert [map_gold_label(label, build_predictions([])) for label in FOUR_WAY] == [
         "not_contradiction",
         "not_contradiction",
         "contradiction",
@@ -65,19 +65,21 @@ def test_sicck_folds_labels_without_reverse_rule():
         "reverse": [False, True] * 3,
         "four_way": ["forward_entailment", None, "contradiction", None, "neutral", None],
     }
-    scores = scores_of("sicck", [NOT_C, C, C, NOT_C, C, NOT_C], **columns)
+    scores = compute_scores("sicck", [NOT_C, C, C, NOT_C, C, NOT_C], **columns)
     assert scores["accuracy"].value == pytest.approx(2 / 3)
     assert set(scores["by_label"]) == set(CONTRADICTION_OR_NOT)
 
 
 def test_permutations_are_accepted_with_folded_label():
     """One neutral pair, right in the original order. One of two permutations is predicted as contradiction."""
-    scores = scores_of("permuted", [NOT_C, NOT_C, C], label=[1] * 3, source_id=["a"] * 3, permutation=[-1, 0, 1])
+    scores = compute_scores("permuted", [NOT_C, NOT_C, C], label=[1] * 3, source_id=["a"] * 3, permutation=[-1, 0, 1])
     assert scores["accuracy"].value == 1.0
     assert scores["p_c"].value == 0.5
 
 
 def test_breaking_nli_reading_names_folded_labels():
-    scores = scores_of("breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc"))
+    scores = compute_scores(
+        "breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc")
+    )
     said = summarize_result(Result("breaking_nli", {}, {"name": "m"}, {}, scores, {}))
     assert "of 2 pairs labelled not contradiction" in said

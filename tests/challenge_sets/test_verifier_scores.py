@@ -27,7 +27,7 @@ THREE = np.array([[p, 0.25 * (1 - p), 0.75 * (1 - p)] for p in SCORES])
 LIMITED = ("plain", "breaking_nli", "cs_lambda", "resnli", "recombined", "negation")
 
 
-def rows_of(labels=GOLD, names=LABELS):
+def build_rows(labels=GOLD, names=LABELS):
     features = datasets.Features(
         {
             "id": datasets.Value("string"),
@@ -39,14 +39,14 @@ def rows_of(labels=GOLD, names=LABELS):
     return datasets.Dataset.from_dict({"id": ids, "source_id": ids, "label": labels}, features=features)
 
 
-def scored(answers, rows=None, **options):
+def score_predictions(answers, rows=None, **options):
     return challenge_sets.get_challenge_set("plain").score_rows(
-        rows_of() if rows is None else rows, answers, **options
+        build_rows() if rows is None else rows, answers, **options
     )[VERIFICATION]
 
 
 def test_three_label_scores_equal_manual_example():
-    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
+    found = score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True))
     assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
     # entailed pairs have higher scores than 3, 2 and 1 of the 3 others
     assert found["auroc"].value == pytest.approx(6 / 9)
@@ -58,14 +58,14 @@ def test_three_label_scores_equal_manual_example():
 
 
 def test_labels_only_give_rates_without_probabilities():
-    found = scored(build_predictions_from_labels([0, 0, 0, 2, 2, 2]))
+    found = score_predictions(build_predictions_from_labels([0, 0, 0, 2, 2, 2]))
     assert found["false_entailment"].value == pytest.approx(1 / 3)
     assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
 
 
 def test_abstention_is_neither_entailed_nor_contradicted():
     unanswered = np.array([True, True, False, False, True, False])
-    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True, unanswered=unanswered))
+    found = score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True, unanswered=unanswered))
     assert found["false_entailment"].value == 0  # the only false entailment is now an abstention
     assert found["false_contradiction"].value == 0
     assert found["balanced_accuracy"].value == pytest.approx((1 / 3 + 1) / 2)
@@ -74,7 +74,9 @@ def test_abstention_is_neither_entailed_nor_contradicted():
 
 
 def test_two_way_gold_folds_three_labels():
-    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True), rows_of([0, 1, 0, 1, 0, 1], TWO_WAY))
+    found = score_predictions(
+        SetPredictions(THREE, LABELS, has_probabilities=True), build_rows([0, 1, 0, 1, 0, 1], TWO_WAY)
+    )
     assert found["auroc"].value == pytest.approx(6 / 9)
     assert found["false_contradiction"] is None
 
@@ -85,7 +87,9 @@ def test_contradiction_model_has_no_verifier_scores():
 
 
 def test_single_gold_label_has_no_verifier_scores():
-    assert scored(SetPredictions(THREE, LABELS, has_probabilities=True), rows_of([1, 1, 2, 2, 1, 1])) is None
+    assert (
+        score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True), build_rows([1, 1, 2, 2, 1, 1])) is None
+    )
 
 
 @pytest.mark.parametrize("threshold", [0.25, 0.7, "break-even"])
@@ -95,7 +99,7 @@ def test_one_output_keeps_decision_and_probabilities(threshold):
     answers = SetPredictions(np.stack([centred, 1 - centred], axis=1), TWO_WAY, has_probabilities=True)
     own = compute_entailment_probabilities(answers, threshold)
     assert own == pytest.approx(SCORES)
-    found = scored(answers, entailment=own)
+    found = score_predictions(answers, entailment=own)
     called = [score >= (0.5 if threshold == "break-even" else threshold) for score in SCORES]
     assert found["false_entailment"].value == pytest.approx(sum(called[row] for row in (1, 3, 5)) / 3)
     assert [row["threshold"] for row in found["thresholds"]] == pytest.approx(SCORES)
@@ -124,7 +128,7 @@ def test_verification_samples_use_examples_of_set():
     labels = rng.integers(0, 3, 300)
     probabilities = rng.dirichlet((1, 1, 1), 300)
     answers = SetPredictions(probabilities, LABELS, has_probabilities=True)
-    scores = challenge_sets.get_challenge_set("plain").score_rows(rows_of(labels.tolist()), answers)
+    scores = challenge_sets.get_challenge_set("plain").score_rows(build_rows(labels.tolist()), answers)
     samples = {path: each.sample for path, each in iter_estimates(scores) if each.sample is not None}
     wanted = {each.path for each in VERIFIER} - {"verification.average_precision"}
     assert wanted <= set(samples)
@@ -136,7 +140,7 @@ def test_row_order_has_no_effect():
     labels = rng.integers(0, 3, 400)
     answers = SetPredictions(rng.dirichlet((1, 1, 1), 400).round(2), LABELS, has_probabilities=True)
     order = rng.permutation(400)
-    rows = rows_of(labels.tolist())
+    rows = build_rows(labels.tolist())
     one, two = (
         compute_verifier_scores(
             labels[index], answers._replace(probabilities=answers.probabilities[index]), names, resamples=0
@@ -155,7 +159,7 @@ def test_row_order_has_no_effect():
     assert one["risk_coverage"]["aurc"] == pytest.approx(two["risk_coverage"]["aurc"])
 
 
-def _record(verification):
+def _convert_to_json(verification):
     scores = {"accuracy": None, VERIFICATION: verification}
     return {
         "schema": results.SCHEMA,
@@ -173,14 +177,14 @@ def _record(verification):
 
 
 def test_results_round_trip_and_damage_is_reported(tmp_path):
-    found = scored(SetPredictions(THREE, LABELS, has_probabilities=True))
+    found = score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True))
     path = tmp_path / results.FILE
-    record = _record(to_json(found))
+    record = _convert_to_json(to_json(found))
     path.write_text(json.dumps(record))
     [result] = results.read_results(path)
     assert to_json(result.scores[VERIFICATION]) == to_json(found)
     assert result.scores[VERIFICATION]["auroc"] == found["auroc"]
-    path.write_text(json.dumps(_record(None)))
+    path.write_text(json.dumps(_convert_to_json(None)))
     assert results.read_results(path)[0].scores[VERIFICATION] is None
     record["results"][0]["scores"][VERIFICATION]["thresholds"][0]["recall"] = "much"
     path.write_text(json.dumps(record))
@@ -189,19 +193,19 @@ def test_results_round_trip_and_damage_is_reported(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def laws(tmp_path_factory):
+def reference_scores(tmp_path_factory):
     """Return the verifier scores of a coin, a constant, a lexical baseline and an oracle on the plain set."""
     folder = tmp_path_factory.mktemp("laws")
     pairs = {
         split: [each._asdict() | {"id": each.source_id} for each in demo.iter_demo_pairs(split)]
-        for split in demo_splits()
+        for split in list_demo_splits()
     }
     for split, some in pairs.items():
         text = "".join(json.dumps(pair) + "\n" for pair in some[:1200])
         (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
     gold = {(pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in pairs["validation"]}
 
-    class Answering:
+    class ConstantPredictor:
         label_space = LABELS
 
         def __init__(self, name, answer):
@@ -214,9 +218,9 @@ def laws(tmp_path_factory):
     rng = np.random.default_rng(1)
     drawn = {pair: rng.dirichlet((1, 1, 1)) for pair in gold}
     models = [
-        Answering("coin", lambda pair: drawn.get(pair, (0.4, 0.3, 0.3))),
-        Answering("constant", lambda pair: (0.6, 0.3, 0.1)),
-        Answering("oracle", lambda pair: 0.02 + 0.94 * np.eye(3)[gold.get(pair, 0)]),
+        ConstantPredictor("coin", lambda pair: drawn.get(pair, (0.4, 0.3, 0.3))),
+        ConstantPredictor("constant", lambda pair: (0.6, 0.3, 0.1)),
+        ConstantPredictor("oracle", lambda pair: 0.02 + 0.94 * np.eye(3)[gold.get(pair, 0)]),
     ]
     request = SetRequest("plain", options={"data": str(folder / "validation.jsonl")})
     with pytest.MonkeyPatch.context() as patch:
@@ -229,29 +233,29 @@ def laws(tmp_path_factory):
     return {result.model["name"]: result.scores[VERIFICATION] for result in done}
 
 
-def demo_splits():
+def list_demo_splits():
     return ("validation", "train")
 
 
-def test_coin_separates_nothing(laws):
-    assert laws["coin"]["auroc"].low < 0.5 < laws["coin"]["auroc"].high
-    assert laws["coin"]["balanced_accuracy"].low < 0.5 < laws["coin"]["balanced_accuracy"].high
+def test_coin_separates_nothing(reference_scores):
+    assert reference_scores["coin"]["auroc"].low < 0.5 < reference_scores["coin"]["auroc"].high
+    assert reference_scores["coin"]["balanced_accuracy"].low < 0.5 < reference_scores["coin"]["balanced_accuracy"].high
 
 
-def test_constant_has_exactly_one_half(laws):
-    found = laws["constant"]
+def test_constant_has_exactly_one_half(reference_scores):
+    found = reference_scores["constant"]
     assert found["auroc"].value == found["balanced_accuracy"].value == 0.5
     assert found["false_entailment"].value == 1
     assert found["false_contradiction"].value == 0
 
 
-def test_oracle_is_perfect(laws):
-    found = laws["oracle"]
+def test_oracle_is_perfect(reference_scores):
+    found = reference_scores["oracle"]
     assert found["auroc"].value == found["average_precision"].value == found["balanced_accuracy"].value == 1
     assert found["false_entailment"].value == found["risk_coverage"]["aurc"] == 0
 
 
-def test_lexical_baseline_is_between_coin_and_oracle(laws):
-    [name] = set(laws) - {"coin", "constant", "oracle"}
-    assert 0.5 < laws[name]["auroc"].low < laws[name]["auroc"].value < 1
-    assert laws[name]["risk_coverage"]["oracle"] <= laws[name]["risk_coverage"]["aurc"]
+def test_lexical_baseline_is_between_coin_and_oracle(reference_scores):
+    [name] = set(reference_scores) - {"coin", "constant", "oracle"}
+    assert 0.5 < reference_scores[name]["auroc"].low < reference_scores[name]["auroc"].value < 1
+    assert reference_scores[name]["risk_coverage"]["oracle"] <= reference_scores[name]["risk_coverage"]["aurc"]

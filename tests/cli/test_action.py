@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.factories import result, run
+from tests.factories import build_result, write_run
 from unbag import scripts
 
 ROOT = Path(scripts.ROOT)
@@ -45,7 +45,9 @@ def _input(text):
 
 
 def test_action_check_step_exits_with_gate_result(tmp_path):
-    folder = run(tmp_path / "run", result(right=0.8), result(right=0.8, set_name="swapped"))
+    folder = write_run(
+        tmp_path / "run", build_result(proportion_correct=0.8), build_result(proportion_correct=0.8, set_name="swapped")
+    )
     bounds = "plain:accuracy=.5\n\n  swapped:score=.2  \n"
     done, summary = step(tmp_path, model=str(folder), min=bounds, badge="badge.svg")
     assert done.returncode == 0, done.stderr
@@ -59,7 +61,7 @@ def test_action_check_step_exits_with_gate_result(tmp_path):
 
 
 def test_action_input_with_shell_syntax_is_not_executed(tmp_path):
-    folder = run(tmp_path / "run", result(right=0.8))
+    folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
     done, _ = step(
         tmp_path, model=str(folder), min="plain:accuracy=.5", no_worse_than='"; touch taken; "$(touch taken)'
     )

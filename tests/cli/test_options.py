@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
-from tests.factories import result, run
+from tests.factories import build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.cli import output, train, typer_utils
 from unbag.cli.options import PairOptions, with_shared_options
@@ -177,7 +177,7 @@ def test_every_command_has_quiet_and_verbose(tmp_path):
 
 
 def test_quiet_and_verbose_are_reset_after_command(tmp_path, monkeypatch, caplog):
-    folder = run(tmp_path / "run", result())
+    folder = write_run(tmp_path / "run", build_result())
     seen = {}
 
     def look(*_):
@@ -198,7 +198,10 @@ def test_quiet_and_verbose_are_reset_after_command(tmp_path, monkeypatch, caplog
 
 @pytest.mark.parametrize("form", ["md", "csv", "latex", "json"])
 def test_exported_text_has_no_control_characters(tmp_path, form):
-    ours, theirs = run(tmp_path / "a", result()), run(tmp_path / "b", result("x\x1b]0;t\x07y\x9b1m"))
+    ours, theirs = (
+        write_run(tmp_path / "a", build_result()),
+        write_run(tmp_path / "b", build_result("x\x1b]0;t\x07y\x9b1m")),
+    )
     for command in (("report", theirs), ("compare", ours, theirs), ("check", theirs, "--no-worse-than", theirs)):
         done = unbag(*command, "--format", form)
         assert done.exit_code == 0, done.output
@@ -206,7 +209,7 @@ def test_exported_text_has_no_control_characters(tmp_path, form):
 
 
 def test_report_writes_badge(tmp_path):
-    folder = run(tmp_path / "run", result(set_name="swapped"))
+    folder = write_run(tmp_path / "run", build_result(set_name="swapped"))
     done = unbag("report", folder, "--format", "csv", "--badge", tmp_path / "badge.svg")
     assert done.exit_code == 0, done.output
     assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()

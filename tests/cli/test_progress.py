@@ -6,7 +6,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from tests.factories import result
+from tests.factories import build_result
 from unbag.challenge_sets import request
 from unbag.challenge_sets.request import BUILDING, SetRequest, prebuild_sets
 from unbag.cli import output, progress
@@ -52,8 +52,8 @@ def test_previewed_table_is_not_printed_again(terminal, monkeypatch):
     with progress.show_progress(2, visible=True) as watched:
         watched.on_set("plain")
         for show in (watched.on_preview, watched.on_result):
-            show(result("first"))
-        watched.on_result(result("second"))
+            show(build_result("first"))
+        watched.on_result(build_result("second"))
     assert [terminal.getvalue().count(f"table of {name}") for name in ("first", "second")] == [1, 1]
 
 

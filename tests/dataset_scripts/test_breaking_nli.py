@@ -35,7 +35,7 @@ OFFICIAL = [
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
 

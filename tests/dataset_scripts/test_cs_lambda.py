@@ -13,7 +13,7 @@ VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neu
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     pytest.importorskip("spacy")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")

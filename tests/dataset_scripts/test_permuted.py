@@ -46,7 +46,7 @@ def pairs(tmp_path):
 
 
 @pytest.fixture
-def own_cache(monkeypatch, tmp_path):
+def isolated_cache(monkeypatch, tmp_path):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
@@ -131,7 +131,7 @@ def few_orders(tmp_path):
     return path
 
 
-def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path, own_cache):
+def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path, isolated_cache):
     def excluded(**options):
         return build_requested_set(SetRequest("permuted", options={"data": str(few_orders), "q": 70, **options})).data[
             "excluded"
@@ -192,7 +192,7 @@ def test_chinese_characters_can_be_permuted(chinese):
         assert sorted(row["premise"]) == sorted(CHINESE[0])
 
 
-def test_record_contains_chinese_tokenizer(chinese, own_cache):
+def test_record_contains_chinese_tokenizer(chinese, isolated_cache):
     request = SetRequest("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
     assert (
         build_requested_set(request).config["tokenizer"]

@@ -18,7 +18,7 @@ ROWS = [
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
 
 

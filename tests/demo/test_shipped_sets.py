@@ -71,7 +71,7 @@ def test_demo_rows_equal_output_of_builder(pipeline, name):
     assert len(shipped.rows) > 500
     assert shipped.rows.to_list() == built.rows.to_list()
     assert shipped.data == built.data
-    elsewhere = ("pipeline", "parser")  # these contain the path of the pipeline and the version of spaCy
-    assert {name: value for name, value in shipped.config.items() if name not in elsewhere} == {
-        name: value for name, value in built.config.items() if name not in elsewhere
+    machine_keys = ("pipeline", "parser")  # these contain the path of the pipeline and the version of spaCy
+    assert {name: value for name, value in shipped.config.items() if name not in machine_keys} == {
+        name: value for name, value in built.config.items() if name not in machine_keys
     }

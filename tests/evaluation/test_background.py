@@ -22,7 +22,7 @@ NOUNS = ["dog", "cat", "bird", "horse", "child", "farmer"]
 
 
 @pytest.fixture(autouse=True)
-def _own_caches(tmp_path, monkeypatch):
+def _isolated_caches(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "unbag"))
 

@@ -36,7 +36,7 @@ LABELS = ["entailment", "neutral", "contradiction"]
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from tests.factories import ROWS, result, run
+from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import Failure
@@ -23,7 +23,7 @@ def check(*arguments):
 
 
 def held(low, high, bound, side="min", n=100, name="accuracy"):
-    made = result()
+    made = build_result()
     made.scores[name] = Estimate((low + high) / 2, low, high, n)
     [checked] = gates.check_bounds([made], [gates.GateBound("plain", name, side, bound)])
     return checked
@@ -58,7 +58,7 @@ def test_check_few_sources_is_inconclusive():
 
 
 def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
-    folder = run(tmp_path / "run", result(right=1.0, rows=12))
+    folder = write_run(tmp_path / "run", build_result(proportion_correct=1.0, rows=12))
     code, said = check(folder, "--min", "plain:accuracy=.99", "--strict")
     assert code == 1
     assert "1.000 [0.735, 1.000]" in said
@@ -67,7 +67,7 @@ def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
 
 
 def test_metric_without_value_stops_only_strict_build():
-    made = result(right=1.0)
+    made = build_result(proportion_correct=1.0)
     made.scores[SKILL] = None
     [checked] = gates.check_bounds([made], [gates.parse_bound("plain:score=.2", "min")])
     assert (checked.outcome, checked.why) == ("inconclusive", TOO_FEW_ROWS)
@@ -117,24 +117,27 @@ def test_bound_accepts_every_value_of_metric(text, side):
 
 def test_coin_fails_and_oracle_passes_skill_bound():
     bound = gates.parse_bound("plain:score=.2", "min")
-    found = [gates.check_bounds([result(right=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
+    found = [gates.check_bounds([build_result(proportion_correct=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
     assert [each.outcome for each in found] == ["fails", "passes", "fails"]
     assert found[0].estimate.value < found[0].estimate.high < 0.2
 
 
 def test_check_set_without_results_is_rejected():
     with pytest.raises(ValueError, match="expected results on swapped, got results on plain"):
-        gates.check_bounds([result()], [gates.parse_bound("swapped:score=.2", "min")])
+        gates.check_bounds([build_result()], [gates.parse_bound("swapped:score=.2", "min")])
 
 
 def test_bound_applies_to_every_corpus_of_set():
-    both = [result(right=0.9), result(right=0.1, data="theirs.jsonl")]
+    both = [build_result(proportion_correct=0.9), build_result(proportion_correct=0.1, data="theirs.jsonl")]
     checked = gates.check_bounds(both, [gates.parse_bound("plain:accuracy=.5", "min")])
     assert [(each.data, each.outcome) for each in checked] == [("ours.jsonl", "passes"), ("theirs.jsonl", "fails")]
 
 
 def test_no_worse_than_uses_paired_test(tmp_path):
-    weak, strong = run(tmp_path / "weak", result("weak", 0.5)), run(tmp_path / "strong", result("strong", 0.9))
+    weak, strong = (
+        write_run(tmp_path / "weak", build_result("weak", 0.5)),
+        write_run(tmp_path / "strong", build_result("strong", 0.9)),
+    )
     [worse], _ = gates.check_no_worse_than(weak, strong)
     assert (worse.set, worse.number, worse.against, worse.outcome) == ("plain", "score", "strong", "fails")
     assert worse.estimate.high < 0
@@ -149,16 +152,16 @@ def test_no_worse_than_uses_paired_test(tmp_path):
 
 
 def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
-    one, two = result("one", 0.7, rows=45, seed=1), result("two", 0.7, rows=45, seed=2)
-    [checked], _ = gates.check_no_worse_than(run(tmp_path / "two", two), run(tmp_path / "one", one))
+    one, two = build_result("one", 0.7, rows=45, seed=1), build_result("two", 0.7, rows=45, seed=2)
+    [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
     assert checked.p > 0.05
     assert checked.outcome == "inconclusive"
 
 
 def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
     def held(rows):
-        weak, strong = result("weak", 0.0, rows=rows), result("strong", 1.0, rows=rows)
-        after, before = run(tmp_path / f"weak-{rows}", weak), run(tmp_path / f"strong-{rows}", strong)
+        weak, strong = build_result("weak", 0.0, rows=rows), build_result("strong", 1.0, rows=rows)
+        after, before = write_run(tmp_path / f"weak-{rows}", weak), write_run(tmp_path / f"strong-{rows}", strong)
         [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
         assert checked.p < 0.01
         return checked
@@ -168,9 +171,9 @@ def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
 
 
 def test_no_worse_than_respects_direction(tmp_path):
-    few, many = result("few", 0.9, set_name="swapped"), result("many", 0.9, set_name="swapped", seed=3)
+    few, many = build_result("few", 0.9, set_name="swapped"), build_result("many", 0.9, set_name="swapped", seed=3)
     few.scores["drop"], many.scores["drop"] = (few.scores["accuracy_before"], many.scores["agreement"])
-    before, after = run(tmp_path / "few", few), run(tmp_path / "many", many)
+    before, after = write_run(tmp_path / "few", few), write_run(tmp_path / "many", many)
     [checked], _ = gates.check_no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
@@ -179,23 +182,23 @@ def test_no_worse_than_respects_direction(tmp_path):
 
 
 def test_no_worse_than_ignores_baselines_and_rejects_two_models(tmp_path):
-    beside = run(tmp_path / "beside", result("mine", 0.9), result("lexical", 0.2, kind="lexical"))
-    alone = run(tmp_path / "alone", result("mine", 0.9))
+    beside = write_run(tmp_path / "beside", build_result("mine", 0.9), build_result("lexical", 0.2, kind="lexical"))
+    alone = write_run(tmp_path / "alone", build_result("mine", 0.9))
     assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
     assert [each.outcome for each in gates.check_no_worse_than(beside, alone)[0]] == ["passes"]
-    two = run(tmp_path / "two", result("mine", 0.9), result("yours", 0.2))
+    two = write_run(tmp_path / "two", build_result("mine", 0.9), build_result("yours", 0.2))
     with pytest.raises(ValueError, match=r"expected the results of one model, got results of mine, yours"):
         check(two, "--min", "plain:accuracy=.5")
 
 
 def test_retrained_recipe_is_compared_as_another_model(tmp_path):
-    old = run(tmp_path / "old", result("runs/hex/seed-1", 0.9))
-    new = run(tmp_path / "new", result("runs/hex/seed-1", 0.4, seed=5))
+    old = write_run(tmp_path / "old", build_result("runs/hex/seed-1", 0.9))
+    new = write_run(tmp_path / "new", build_result("runs/hex/seed-1", 0.4, seed=5))
     assert [each.outcome for each in gates.check_no_worse_than(new, old)[0]] == ["fails"]
 
 
 def test_incomplete_record_error_names_file(tmp_path):
-    folder = run(tmp_path / "run", result(set_name="swapped"))
+    folder = write_run(tmp_path / "run", build_result(set_name="swapped"))
     record = json.loads((folder / "results.json").read_text())
     record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
@@ -204,7 +207,7 @@ def test_incomplete_record_error_names_file(tmp_path):
 
 
 def test_exit_codes_match_gate_outcomes(tmp_path):
-    folder = run(tmp_path / "run", result(right=0.8))
+    folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
     code, said = check(folder, "--min", "plain:accuracy=.5,plain:score=.5")
     assert (code, "Passed: all 2 gates." in said) == (0, True)
     code, said = check(folder, "--min", "plain:accuracy=.9", "--min", "plain:score=.5")
@@ -222,7 +225,7 @@ def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
     def run_plan(*_, **__):
         return EvaluationOutcome([], [Failure("swapped", ValueError("no pairs"))])
 
-    old = run(tmp_path / "old", result(right=0.5))
+    old = write_run(tmp_path / "old", build_result(proportion_correct=0.5))
     monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world_size=2))
     monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
@@ -231,8 +234,8 @@ def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
 
 
 def test_gate_table_fits_80_columns(tmp_path):
-    folder = run(tmp_path / "run", result("a/model-of-some-length", 0.8))
-    other = run(tmp_path / "other", result("b/another-one", 0.7, seed=1))
+    folder = write_run(tmp_path / "run", build_result("a/model-of-some-length", 0.8))
+    other = write_run(tmp_path / "other", build_result("b/another-one", 0.7, seed=1))
     _, said = check(folder, "--min", "plain:accuracy=.9", "--no-worse-than", other)
     assert max(map(len, said.splitlines())) <= 80
     row = next(line for line in said.splitlines() if line.strip().startswith("plain:accuracy"))
@@ -242,7 +245,7 @@ def test_gate_table_fits_80_columns(tmp_path):
 
 
 def test_json_and_csv_contain_every_gate(tmp_path):
-    folder = run(tmp_path / "run", result(right=0.8))
+    folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
     code, said = check(folder, "--min", "plain:accuracy=.9", "--json")
     told = json.loads(said)
     assert code == 1
@@ -257,21 +260,21 @@ def test_json_and_csv_contain_every_gate(tmp_path):
 
 
 def test_no_worse_than_notes_unchecked_sets(tmp_path):
-    before = run(tmp_path / "before", result("old", 0.8), result("old", 0.8, set_name="swapped"))
-    blank = result("new", 0.8, set_name="swapped")
+    before = write_run(tmp_path / "before", build_result("old", 0.8), build_result("old", 0.8, set_name="swapped"))
+    blank = build_result("new", 0.8, set_name="swapped")
     blank.scores[SKILL] = None
-    checked, notes = gates.check_no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
+    checked, notes = gates.check_no_worse_than(write_run(tmp_path / "after", build_result("new", 0.8), blank), before)
     assert [each.set for each in checked] == ["plain"]
     assert notes == ["Swapped: not checked, because only one run has the metric"]
-    checked, notes = gates.check_no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
+    checked, notes = gates.check_no_worse_than(write_run(tmp_path / "less", build_result("new", 0.8)), before)
     assert notes == ["Swapped · ours.jsonl: evaluated only for A"]
 
 
 def test_no_worse_than_without_skill_names_reason(tmp_path):
-    few = [result(name, 0.8) for name in ("old", "new")]
+    few = [build_result(name, 0.8) for name in ("old", "new")]
     for each in few:
         each.scores[SKILL] = None
-    after, before = run(tmp_path / "after", few[1]), run(tmp_path / "before", few[0])
+    after, before = write_run(tmp_path / "after", few[1]), write_run(tmp_path / "before", few[0])
     with pytest.raises(ValueError, match=r"no set has a skill score in both \(fewer than two labels.*--metric\)"):
         gates.check_no_worse_than(after, before)
     [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
@@ -281,7 +284,7 @@ def test_no_worse_than_without_skill_names_reason(tmp_path):
 def test_metrics_are_named_as_in_sets():
     told = {
         each["number"]: each
-        for each in quantities.build_metric_records(quantities.compute_verdicts([result(right=0.8)]))
+        for each in quantities.build_metric_records(quantities.compute_verdicts([build_result(proportion_correct=0.8)]))
     }
     assert list(told) == ["score", "accuracy"]
     assert told["accuracy"]["higher_is_better"] is True

@@ -8,7 +8,7 @@ from scipy.stats import beta
 from typer.testing import CliRunner
 
 import unbag
-from tests.factories import ROWS, result
+from tests.factories import ROWS, build_result
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data import demo
@@ -21,9 +21,9 @@ from unbag.inference.function import CallablePredictor
 GATE = "--max", "plain:changed_labels=.05"
 
 
-def run(folder, name="model", *, changed=0, source=None, **options):
+def write_run(folder, name="model", *, changed=0, source=None, **options):
     """Write a run whose first `changed` labels differ from those of a run with `changed=0`."""
-    made = result(name, **options)
+    made = build_result(name, **options)
     ids = np.arange(ROWS) % 3
     ids[:changed] = (ids[:changed] + 1) % 3
     source = np.arange(ROWS) if source is None else source
@@ -39,7 +39,7 @@ def check(*arguments):
 
 
 def test_changed_labels_have_clopper_pearson_interval(tmp_path):
-    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=3)
     [found], notes = parity.compare_labels(after, before)
     assert (found.set, found.against, found.changed, found.sources, notes) == ("plain", "fp32", 3, ROWS, [])
     assert found.estimate.value == pytest.approx(3 / ROWS)
@@ -53,7 +53,7 @@ def test_changed_labels_have_clopper_pearson_interval(tmp_path):
 
 def test_changed_labels_count_shared_sources(tmp_path):
     source = np.arange(ROWS) // 10  # thirty sources of ten rows each, which change together
-    runs = [run(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
+    runs = [write_run(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
     [found], _ = parity.compare_labels(runs[1], runs[0])
     assert (found.sources, found.estimate.n) == (30, ROWS)
     np.testing.assert_allclose(found.estimate[1:3], beta.ppf([0.025, 0.975], [1, 2], [30, 29]), atol=1e-9)
@@ -69,7 +69,7 @@ def test_labels_are_compared_by_name():
 
 @pytest.mark.parametrize(("changed", "outcome"), [(2, "passes"), (12, "inconclusive"), (40, "fails")])
 def test_check_parity_compares_interval_with_bound(tmp_path, changed, outcome):
-    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=changed)
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=changed)
     compared, _ = parity.compare_labels(after, before)
     [gate] = gates.check_changed_labels(compared, [gates.parse_bound("plain:changed_labels=.05", "max")])
     assert (gate.number, gate.asked, gate.outcome) == ("changed_labels", "≤ 0.05", outcome)
@@ -77,7 +77,7 @@ def test_check_parity_compares_interval_with_bound(tmp_path, changed, outcome):
 
 
 def test_check_accepts_changed_labels_gate(tmp_path):
-    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=40)
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=40)
     code, output = check(after, "--no-worse-than", before, *GATE, "--json")
     found = json.loads(output)
     assert (code, [each["outcome"] for each in found["gates"]]) == (1, ["passes", "fails"])
@@ -87,14 +87,14 @@ def test_check_accepts_changed_labels_gate(tmp_path):
 
 
 def test_check_reports_changed_labels_without_bound(tmp_path):
-    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8", changed=3)
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=3)
     code, output = check(after, "--no-worse-than", before)
     assert code == 0
     assert "Corpus · ours.jsonl: 3 of 300 labels differ from fp32, 0.010 [0.002, 0.029]." in output
 
 
 def test_changed_labels_gate_requires_earlier_run(tmp_path):
-    code, output = check(run(tmp_path / "run"), *GATE)
+    code, output = check(write_run(tmp_path / "run"), *GATE)
     assert code == 2
     assert "--no-worse-than, got none" in output.replace("│ │ ", "")
     with pytest.raises(ValueError, match="expected --max, since lower values of plain:changed_labels are better"):
@@ -102,7 +102,7 @@ def test_changed_labels_gate_requires_earlier_run(tmp_path):
 
 
 def test_check_names_runs_without_labels(tmp_path):
-    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8")
     (before / "samples" / "00-plain.labels.parquet").unlink()
     assert (
         "labels not compared, because one run contains no labels; evaluate again"
@@ -115,7 +115,7 @@ def test_check_names_runs_without_labels(tmp_path):
 
 
 def test_read_damaged_labels_are_rejected(tmp_path):
-    before, after = run(tmp_path / "before", "fp32"), run(tmp_path / "after", "int8")
+    before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8")
     file = before / "samples" / "00-plain.labels.parquet"
     file.write_bytes(file.read_bytes()[:-50])
     with pytest.raises(ValueError, match=r"00-plain\.labels\.parquet cannot be read"):

@@ -44,7 +44,7 @@ def by_length(premises, hypotheses):
 def test_awkward_text_round_trips_through_csv(tmp_path):
     table = PredictionTable()
     answers = SetPredictions(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
-    table.add(factories.result(), _rows([AWKWARD, "Plain."], [0, 2]), answers)
+    table.add(factories.build_result(), _rows([AWKWARD, "Plain."], [0, 2]), answers)
     table.write(tmp_path / "rows.csv")
     first, second = _read(tmp_path / "rows.csv")
     assert first["premise"] == AWKWARD
@@ -65,7 +65,7 @@ def test_other_label_spaces_have_empty_cells(tmp_path):
     unsure = SetPredictions(np.full((2, 3), 1 / 3), LABELS, True, np.array([True, False]))
     only_labels = SetPredictions(np.eye(3)[[1, 1]], LABELS, has_probabilities=False)
     for name, answers in (("two", two_way), ("unsure", unsure), ("labels", only_labels)):
-        table.add(factories.result(name), rows, answers)
+        table.add(factories.build_result(name), rows, answers)
     assert len(table) == 6
     table.write(tmp_path / "rows.csv")
     found = _read(tmp_path / "rows.csv")
@@ -82,7 +82,9 @@ def test_other_label_spaces_have_empty_cells(tmp_path):
 
 def test_labels_alone_have_no_probability_columns(tmp_path):
     table = PredictionTable()
-    table.add(factories.result(), _rows(["One."], [1]), SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False))
+    table.add(
+        factories.build_result(), _rows(["One."], [1]), SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False)
+    )
     table.write(tmp_path / "rows.csv")
     assert list(_read(tmp_path / "rows.csv")[0])[-1] == "prediction"
 

@@ -20,7 +20,7 @@ DATA = str(demo.get_demo_file("validation"))
 
 
 def _result(name="a", set_name="plain", *, data="snli", **model):
-    made = factories.result(name, set_name=set_name, data=data)
+    made = factories.build_result(name, set_name=set_name, data=data)
     return replace(made, model={**made.model, **model})
 
 

@@ -15,7 +15,7 @@ from tests.examples.programs import EXAMPLES
 from tests.fake_hub.accounts import ALICE, SAMPLE_TOKENS, Account
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
-from tests.hub.conftest import mount_tiny
+from tests.hub.conftest import write_tiny_hub_files
 from tests.inference.conftest import make_model  # noqa: F401  (a fixture)
 from unbag.data.labels import resolve_output_labels
 
@@ -127,7 +127,7 @@ def model_hub(make_model, tmp_path_factory):  # noqa: F811
     from huggingface_hub import HfApi
 
     root = tmp_path_factory.mktemp("models_hub")
-    pins = mount_tiny(root)
+    pins = write_tiny_hub_files(root)
     tokens = {**SAMPLE_TOKENS, **{token: Account(name, role="write") for token, name in OWNERS.items()}}
     encoders, facebook = OWNERS
     with running_hub(mount=root, pins=pins, tokens=tokens) as hub:

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.examples.programs import SBATCH, SCONTROL, SRUN, TORCHRUN, UNBAG, run_script
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
-from tests.training.conftest import pairs_file, pretrained  # noqa: F401
+from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 from unbag import cli
 from unbag.cli.app import run
 from unbag.data import demo
@@ -36,8 +36,8 @@ def test_shard_array_gives_results_of_one_process(tiny_bert, tmp_path, monkeypat
     assert len(list(tmp_path.glob("shard-*.log"))) == 2
 
 
-def test_two_nodes_train_one_model(pretrained, pairs_file, tmp_path):  # noqa: F811
-    training = ["finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file]
+def test_two_nodes_train_one_model(pretrained, pairs_path, tmp_path):  # noqa: F811
+    training = ["finetune", "--model", pretrained, "--corpus", pairs_path, "--validation", pairs_path]
     short = ["--max-steps", "4", "--batch-size", "12", "--output-dir", tmp_path / "model"]
     programs = {**PROGRAMS, "sbatch": "exit 9"}
     slurm = {"SLURM_JOB_ID": "7", "SLURM_NNODES": "2", "SLURM_JOB_NODELIST": "node[1-2]", "OMP_NUM_THREADS": "1"}

@@ -12,7 +12,7 @@ from tests.inference.llm.tiny_lm import save_tiny_lm
 
 
 @pytest.fixture(scope="session")
-def made(request, tmp_path_factory, make_model, _small_data):  # noqa: F811
+def made(request, tmp_path_factory, make_model, _lower_size_limits):  # noqa: F811
     """Return the texts by name. Texts that need ../shared or WordNet are included only if these are available."""
     for package in ("openai", "vl_convert", "scipy"):
         pytest.importorskip(package)

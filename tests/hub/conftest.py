@@ -31,7 +31,7 @@ _CARD = "\n".join(
 )
 
 
-def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
+def write_tiny_hub_files(root: Path) -> dict[tuple[str, str], str]:
     """Write the content of the Hub to a folder to mount. Return the pinned commits."""
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
@@ -57,7 +57,7 @@ def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
 def tiny_hub(tmp_path_factory):
     """Run the Hub. It includes the spaCy pipeline if it is available in ../shared."""
     root = tmp_path_factory.mktemp("tiny_hub")
-    pins = mount_tiny(root)
+    pins = write_tiny_hub_files(root)
     with running_hub(mount=root, pins=pins) as running:
         yield running
 

@@ -23,7 +23,7 @@ from unbag.hub.benchmark_file import merge_tasks
 pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
-from tests.training.conftest import pairs_file, pretrained  # noqa: F401
+from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 
 ASKED = [("a man runs", "the man is in"), ("a young dog sleeps", "no dog is in"), ("a boy reads", "the boy eats")]
 THEIR_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
@@ -50,7 +50,7 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
+def trained(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
     """Train two models (fine-tuned and HEX) with results on their training pairs. Return their folders."""
     from accelerate.state import AcceleratorState
 
@@ -65,8 +65,8 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
         own = {"warm_start": 0.5} if name == "hex" else {}
         config = recipe.config(
             model=str(pretrained),
-            corpus=(str(pairs_file),),
-            validation=(str(pairs_file),),
+            corpus=(str(pairs_path),),
+            validation=(str(pairs_path),),
             output_dir=folder,
             batch_size=12,
             max_steps=12,
@@ -75,7 +75,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
         )
         run(recipe, config)
         for head in ("plain", "residual")[: 1 + (name == "hex")]:
-            asked = [SetRequest(set, options={"data": str(pairs_file)}) for set in ("plain", "swapped")]
+            asked = [SetRequest(set, options={"data": str(pairs_path)}) for set in ("plain", "swapped")]
             found = evaluate(folder, asked, output_dir=folder / "evaluation" / head, trust_labels=True, head=head)
             # Relabel the results as if they were on SNLI, which these tests do not load.
             results.write_results(

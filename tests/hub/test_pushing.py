@@ -13,7 +13,7 @@ from tests.hub.conftest import Commands
 pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
-from tests.training.conftest import pairs_file, pretrained  # noqa: F401
+from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 from unbag.cli import push, train
 from unbag.cli.push import validate_push
 
@@ -65,9 +65,9 @@ def test_training_publishes_model_with_evaluation(
     repo_id,
     tmp_path,
     pretrained,  # noqa: F811
-    pairs_file,  # noqa: F811
+    pairs_path,  # noqa: F811
 ):
-    training = ("train", "finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file)
+    training = ("train", "finetune", "--model", pretrained, "--corpus", pairs_path, "--validation", pairs_path)
     short = ("--max-steps", "4", "--batch-size", "12", "--evaluate", "swapped")
     commands(*training, *short, "--output-dir", tmp_path / "model", "--push-results", repo_id)
     api, there, commits = files(tiny_hub, repo_id, "model")
@@ -83,10 +83,10 @@ def test_mended_model_in_job_is_published_with_both_evaluations(
     repo_id,
     tmp_path,
     tiny_bert,  # noqa: F811
-    pairs_file,  # noqa: F811
+    pairs_path,  # noqa: F811
 ):
     job = {"JOB_ID": "1", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}
-    mend = ("train", "mend", "--model", tiny_bert, "--corpus", pairs_file, "--validation", pairs_file)
+    mend = ("train", "mend", "--model", tiny_bert, "--corpus", pairs_path, "--validation", pairs_path)
     short = ("--max-steps", "2", "--batch-size", "24", "--augment", "", "--sets", "swapped")
     in_job = Commands(tiny_hub, commands.home)
     in_job.env = commands.env | job

@@ -14,7 +14,7 @@ from unbag.data.labels import LABELS
 
 
 @pytest.fixture(scope="session")
-def pairs_file(tmp_path_factory):
+def pairs_path(tmp_path_factory):
     """Return a file of 60 pairs with nine words per sentence, twenty of each label."""
     draw = np.random.default_rng(0)
     sentences = [" ".join(draw.choice(WORDS, size=9, replace=False)) for _ in range(120)]
@@ -28,7 +28,7 @@ def pairs_file(tmp_path_factory):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory):
+def _isolated_cache(tmp_path_factory):
     """Cache built sets for this session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
@@ -36,7 +36,7 @@ def _own_cache(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def requests(pairs_file):
+def requests(pairs_path):
     """Return requests for permuted and swapped pairs."""
-    data = {"data": str(pairs_file)}
+    data = {"data": str(pairs_path)}
     return [SetRequest("permuted", options={**data, "q": 4}, max_examples=30), SetRequest("swapped", options=data)]

@@ -27,9 +27,9 @@ def test_scores_equal_evaluation(tiny_bert, requests, tmp_path):
     assert not list(tmp_path.rglob("*.csv"))
 
 
-def test_training_logs_scores_and_appends_csv_lines(tiny_bert, pairs_file, requests, tmp_path):
+def test_training_logs_scores_and_appends_csv_lines(tiny_bert, pairs_path, requests, tmp_path):
     model = CrossEncoder(str(tiny_bert), device="cpu")
-    rows = datasets.load_dataset("json", data_files=str(pairs_file), split="train")
+    rows = datasets.load_dataset("json", data_files=str(pairs_path), split="train")
     rows = rows.map(lambda row: {"label": model.model.config.label2id[row["label"]]})
     evaluator = unbag.CrossEncoderEvaluator(requests, name="own", primary="swapped_drop")
     arguments = {"max_steps": 4, "eval_strategy": "steps", "eval_steps": 2, "save_strategy": "best", "report_to": []}

@@ -42,9 +42,9 @@ def logged(trainer):
     return {entry["step"]: entry for entry in trainer.state.log_history if P_C in entry}
 
 
-def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_file, requests, tmp_path):
+def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_path, requests, tmp_path):
     tracker = Tracker()
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, callbacks=[tracker])
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, callbacks=[tracker])
     asked_by(trainer, requests)
     trainer.train()
     entries = logged(trainer)
@@ -58,8 +58,8 @@ def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_file, requests, 
     assert {f"{P_C}_low", f"{P_C}_high", "eval_unbag_swapped_skill_no_lexical", "eval_loss"} <= set(returned)
 
 
-def test_scores_equal_evaluation_of_saved_model(tiny_bert, pairs_file, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path / "run")
+def test_scores_equal_evaluation_of_saved_model(tiny_bert, pairs_path, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path / "run")
     asked_by(trainer, requests)
     trainer.train()
     returned = trainer.evaluate()
@@ -72,10 +72,10 @@ def test_scores_equal_evaluation_of_saved_model(tiny_bert, pairs_file, requests,
     assert returned["eval_unbag_swapped_skill_no_lexical"] == swapped["skill"]["score"].value
 
 
-def test_score_can_select_best_model(tiny_bert, pairs_file, requests, tmp_path):
+def test_score_can_select_best_model(tiny_bert, pairs_path, requests, tmp_path):
     trainer = trainer_of(
         tiny_bert,
-        pairs_file,
+        pairs_path,
         tmp_path,
         save_strategy="best",
         load_best_model_at_end=True,
@@ -90,10 +90,10 @@ def test_score_can_select_best_model(tiny_bert, pairs_file, requests, tmp_path):
     assert trainer.evaluate()[P_C] == trainer.state.best_metric, "asked anew of the model that was loaded"
 
 
-def test_callback_does_not_change_training(tiny_bert, pairs_file, requests, tmp_path):
+def test_callback_does_not_change_training(tiny_bert, pairs_path, requests, tmp_path):
     losses = []
     for with_callback in (False, True):
-        trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+        trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
         assert trainer.model.config.hidden_dropout_prob > 0, "else the state of the random numbers would not show"
         if with_callback:
             asked_by(trainer, requests)
@@ -104,8 +104,8 @@ def test_callback_does_not_change_training(tiny_bert, pairs_file, requests, tmp_
     assert losses[0] == losses[1]
 
 
-def test_module_modes_are_restored(tiny_bert, pairs_file, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+def test_module_modes_are_restored(tiny_bert, pairs_path, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
     callback = asked_by(trainer, requests)
     trainer.model.train()
     trainer.model.bert.embeddings.eval()
@@ -116,8 +116,8 @@ def test_module_modes_are_restored(tiny_bert, pairs_file, requests, tmp_path):
     assert False in modes
 
 
-def test_several_eval_datasets_run_callback_once_per_step(tiny_bert, pairs_file, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
+def test_several_eval_datasets_run_callback_once_per_step(tiny_bert, pairs_path, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
     asked_by(trainer, requests)
     trainer.train()
     assert [entry["step"] for entry in trainer.state.log_history if P_C in entry] == [2, 4]
@@ -125,9 +125,9 @@ def test_several_eval_datasets_run_callback_once_per_step(tiny_bert, pairs_file,
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_several_processes_give_scores_of_one(tiny_bert, pairs_file, tmp_path):
+def test_several_processes_give_scores_of_one(tiny_bert, pairs_path, tmp_path):
     for number in (1, 2):
-        options = (tiny_bert, pairs_file, tmp_path / str(number))
+        options = (tiny_bert, pairs_path, tmp_path / str(number))
         for process in PYTHON.start_group(number, "-m", "tests.integrations.train_child", *options, cwd=ROOT):
             assert process.wait() == 0, process.communicate()
     alone, first, second = (
@@ -141,12 +141,12 @@ def test_several_processes_give_scores_of_one(tiny_bert, pairs_file, tmp_path):
     np.testing.assert_allclose(first["sharded"], alone["sharded"], atol=1e-6)
 
 
-def test_label_names_are_checked_before_training(make_model, pairs_file, requests, tmp_path):
+def test_label_names_are_checked_before_training(make_model, pairs_path, requests, tmp_path):
     nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    trainer = trainer_of(nameless, pairs_file, tmp_path)
+    trainer = trainer_of(nameless, pairs_path, tmp_path)
     with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):
         unbag.UnbagCallback(trainer, requests)
-    named = trainer_of(make_model(), pairs_file, tmp_path)
+    named = trainer_of(make_model(), pairs_path, tmp_path)
     asked_by(named, requests)
     named.model.config.id2label = {0: "good", 1: "bad", 2: "neutral"}
     with pytest.raises(LabelError, match=r"got {0: 'good'"):
@@ -154,13 +154,13 @@ def test_label_names_are_checked_before_training(make_model, pairs_file, request
     assert named.state.global_step == 0
 
 
-def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests, tmp_path):
+def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_path, requests, tmp_path):
     with pytest.raises(ValueError, match=r"expected a Trainer.*got list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, tokenizer=False)
     with pytest.raises(ValueError, match=r"got none; pass processing_class=tokenizer"):
         unbag.UnbagCallback(trainer, requests)
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
     for sets in ([], [requests[0], requests[0]]):
         with pytest.raises(ValueError, match="expected unique challenge sets"):
             unbag.UnbagCallback(trainer, sets)
@@ -170,23 +170,23 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_file, requests,
         unbag.UnbagCallback(trainer, SetRequest("swapped", options={"data": "missing.jsonl"}))
 
 
-def test_unknown_best_metric_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model="unbag_permuted_pc")
+def test_unknown_best_metric_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, metric_for_best_model="unbag_permuted_pc")
     with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
         unbag.UnbagCallback(trainer, requests)
 
 
-def test_best_metric_with_wrong_direction_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model=P_C)
+def test_best_metric_with_wrong_direction_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, metric_for_best_model=P_C)
     with pytest.raises(ValueError, match=f"greater_is_better: expected False for {P_C}, got True"):
         unbag.UnbagCallback(trainer, requests)
 
 
-def test_early_stopping_can_use_score(tiny_bert, pairs_file, requests, tmp_path):
+def test_early_stopping_can_use_score(tiny_bert, pairs_path, requests, tmp_path):
     early = transformers.EarlyStoppingCallback(early_stopping_patience=1)
     options = {"metric_for_best_model": P_C, "greater_is_better": False, "steps": 40}
     saved = {"load_best_model_at_end": True, "save_strategy": "best"}
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, callbacks=[early], **options, **saved)
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, callbacks=[early], **options, **saved)
     asked_by(trainer, requests)
     with pytest.raises(ValueError, match=r"expected EarlyStoppingCallback after UnbagCallback"):
         trainer.train()
@@ -196,8 +196,8 @@ def test_early_stopping_can_use_score(tiny_bert, pairs_file, requests, tmp_path)
     assert trainer.state.global_step < 40, "it stopped by our number"
 
 
-def test_train_begin_logs_number_of_rows(tiny_bert, pairs_file, requests, tmp_path, caplog):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+def test_train_begin_logs_number_of_rows(tiny_bert, pairs_path, requests, tmp_path, caplog):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
     callback = asked_by(trainer, requests)
     trainer.train()
     [told] = [each for each in caplog.messages if "each evaluation runs" in each]
@@ -207,8 +207,8 @@ def test_train_begin_logs_number_of_rows(tiny_bert, pairs_file, requests, tmp_pa
 
 
 @pytest.mark.parametrize("max_rows", [400, 100, 50])
-def test_max_rows_limits_all_sets_together(tiny_bert, pairs_file, requests, tmp_path, max_rows):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+def test_max_rows_limits_all_sets_together(tiny_bert, pairs_path, requests, tmp_path, max_rows):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
     whole, bounded = (asked_by(trainer, requests, max_rows=most)._sets for most in (None, max_rows))
     asked = [len(each.pairs[0]) for each in bounded]
     assert sum(len(each.pairs[0]) for each in whole) > max_rows, "else there is nothing to bound"
@@ -218,8 +218,8 @@ def test_max_rows_limits_all_sets_together(tiny_bert, pairs_file, requests, tmp_
         assert set(some.rows["id"][:]) <= set(all_rows.rows["id"][:])
 
 
-def test_max_rows_below_one_example_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+def test_max_rows_below_one_example_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
     with pytest.raises(ValueError, match="increase max_rows or pass fewer sets"):
         unbag.UnbagCallback(trainer, requests, max_rows=3)
     with pytest.raises(ValueError, match="max_rows"):

@@ -4,11 +4,11 @@ import datasets
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
 
 
-def trainer_of(folder, pairs_file, output_dir, *, tokenizer=True, steps=4, **options):
+def trainer_of(folder, pairs_path, output_dir, *, tokenizer=True, steps=4, **options):
     """Return a Trainer that evaluates every second step. `options` are `eval_dataset` and training arguments."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     of_model = AutoTokenizer.from_pretrained(folder)
-    rows = datasets.load_dataset("json", data_files=str(pairs_file), split="train")
+    rows = datasets.load_dataset("json", data_files=str(pairs_path), split="train")
 
     def encode(row):
         label = model.config.label2id.get(row["label"], 0)

@@ -6,7 +6,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 
 @pytest.fixture(autouse=True)
-def _without_a_parser(monkeypatch):
+def _right_branching_trees(monkeypatch):
     """Use right-branching trees for S-TLSTM by default."""
     from tests.models.tiny_models import NoParser
 

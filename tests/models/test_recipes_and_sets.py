@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.models.tiny_models import tiny_model, tiny_tokenizer
-from tests.training.conftest import pairs_file  # noqa: F401  (fixture)
+from tests.training.conftest import pairs_path  # noqa: F401  (fixture)
 from unbag import evaluate, scripts
 from unbag.data import demo
 from unbag.models.word_tokenizer import build_vocabulary, build_word_tokenizer
@@ -70,8 +70,8 @@ def weights(folder):
         ("max_entropy", {}),
     ],
 )
-def test_every_recipe_trains_model(name, recipe, options, pairs_file, tmp_path):  # noqa: F811
-    before, after = trained(name, recipe, pairs_file, tmp_path, **options)
+def test_every_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # noqa: F811
+    before, after = trained(name, recipe, pairs_path, tmp_path, **options)
     assert set(before) == set(after)
     assert all(value.isfinite().all() for value in after.values() if value.is_floating_point())
     assert any(not torch.equal(value, after[key]) for key, value in before.items())

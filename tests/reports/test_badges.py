@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.factories import result
+from tests.factories import build_result
 from unbag.challenge_sets.base import SKILL
 from unbag.evaluation.verdict import compute_model_verdict
 from unbag.reports import badge
@@ -21,19 +21,24 @@ def _lexical(made):
     [(1.0, "shown on 1 of 1 set"), (0.8, "shown on 1 of 1 set"), (1 / 3, "shown on 0 of 1 set")],
 )
 def test_badge_counts_challenge_sets_without_corpus(right, words):
-    verdicts = compute_model_verdict([_lexical(result(right=right, set_name="swapped")), _lexical(result(right=1.0))])
+    verdicts = compute_model_verdict(
+        [
+            _lexical(build_result(proportion_correct=right, set_name="swapped")),
+            _lexical(build_result(proportion_correct=1.0)),
+        ]
+    )
     assert badge.format_badge_text(verdicts) == ("reads more than words", words)
 
 
 def test_badge_without_baselines_claims_only_better_than_chance():
-    made = result(set_name="swapped")
+    made = build_result(set_name="swapped")
     assert badge.format_badge_text(compute_model_verdict([made])) == ("better than chance", "shown on 1 of 1 set")
     made.scores[SKILL]["baseline"] = 0.0  # predictions for shuffled words are missing
     assert badge.format_badge_text(compute_model_verdict([made])) == ("better than chance", "shown on 1 of 1 set")
 
 
 def test_svg_and_json_badge_have_same_text(tmp_path):
-    verdicts = compute_model_verdict([_lexical(result(set_name="swapped"))])
+    verdicts = compute_model_verdict([_lexical(build_result(set_name="swapped"))])
     badge.write_badge(verdicts, tmp_path / "badge.json")
     badge.write_badge(verdicts, tmp_path / "badge.svg")
     told = json.loads((tmp_path / "badge.json").read_text())
@@ -51,6 +56,6 @@ def test_svg_and_json_badge_have_same_text(tmp_path):
 
 def test_invalid_badge_request_is_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"badge: expected a file name ending in \.svg or \.json, got .*badge\.png"):
-        badge.write_badge(compute_model_verdict([result(set_name="swapped")]), tmp_path / "badge.png")
+        badge.write_badge(compute_model_verdict([build_result(set_name="swapped")]), tmp_path / "badge.png")
     with pytest.raises(ValueError, match="expected results on at least one challenge set, got none"):
-        badge.format_badge_text(compute_model_verdict([result()]))
+        badge.format_badge_text(compute_model_verdict([build_result()]))

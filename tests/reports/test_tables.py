@@ -8,7 +8,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from tests.factories import ROWS, result, run
+from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.evaluation import comparison, quantities
 from unbag.reports import comparison as compared
@@ -28,10 +28,10 @@ _RULES = (r"\toprule", r"\midrule", r"\addlinespace", r"\bottomrule")
 
 @pytest.fixture
 def folders(tmp_path):
-    swapped = [result(name, right, set_name="swapped") for name, right in (("weak", 0.5), (NASTY, 0.9))]
+    swapped = [build_result(name, right, set_name="swapped") for name, right in (("weak", 0.5), (NASTY, 0.9))]
     return [
-        run(tmp_path / "weak", result("weak", 0.5), swapped[0]),
-        run(tmp_path / "strong", result(NASTY, 0.9), swapped[1]),
+        write_run(tmp_path / "weak", build_result("weak", 0.5), swapped[0]),
+        write_run(tmp_path / "strong", build_result(NASTY, 0.9), swapped[1]),
     ]
 
 
@@ -101,9 +101,9 @@ def test_better_system_is_named(folders):
 
 
 def test_better_system_is_lower_where_lower_is_better(tmp_path):
-    before, after = (result(name, 0.9, set_name="swapped") for name in ("a", "b"))
+    before, after = (build_result(name, 0.9, set_name="swapped") for name in ("a", "b"))
     before.scores["drop"], after.scores["drop"] = after.scores["agreement"], after.scores["accuracy_before"]
-    found = comparison.compare(run(tmp_path / "a", before), run(tmp_path / "b", after))
+    found = comparison.compare(write_run(tmp_path / "a", before), write_run(tmp_path / "b", after))
     [drop] = [each for each in found.differences if each.quantity == "drop"]
     assert drop.difference.high < 0
     assert found.find_better(drop) == "B"
@@ -124,8 +124,8 @@ def test_no_system_is_better_without_test_or_direction(folders):
 
 
 def test_verdict_without_significant_differences(tmp_path):
-    folder = run(tmp_path / "a", result("a"))
-    same = comparison.compare(folder, run(tmp_path / "b", result("b")))
+    folder = write_run(tmp_path / "a", build_result("a"))
+    same = comparison.compare(folder, write_run(tmp_path / "b", build_result("b")))
     assert compared.format_comparison_verdict(same) == "Verdict: none of 2 differences is significant."
 
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tests.factories import ROWS, result, run
+from tests.factories import ROWS, build_result, write_run
 from unbag import cli
 from unbag.challenge_sets.base import VERIFICATION, VERIFIER
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
@@ -34,7 +34,7 @@ def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain
     answers = SetPredictions(np.column_stack([entailment, rest]), LABELS, has_probabilities=True)
     if not has_probabilities:
         answers = build_predictions_from_labels(answers.predicted.tolist())
-    made = result(name, 0.8, rows=rows)
+    made = build_result(name, 0.8, rows=rows)
     found = compute_verifier_scores(gold, answers, range(rows))
     return replace(
         made, set=set_name, scores={**made.scores, VERIFICATION: found, "labels": list(LABELS), "by_label": []}
@@ -111,10 +111,10 @@ def test_label_only_sentences_state_missing_probabilities():
 
 
 def test_result_without_verification_has_no_table():
-    assert verifier.build_verifier_table(result()) is None
-    assert verifier.describe_thresholds(result()) == []
-    assert verifier.build_verifier_metrics_table(group_of(result())) is None
-    assert verifier.build_verifier_figures(group_of(result())) == []
+    assert verifier.build_verifier_table(build_result()) is None
+    assert verifier.describe_thresholds(build_result()) == []
+    assert verifier.build_verifier_metrics_table(group_of(build_result())) is None
+    assert verifier.build_verifier_figures(group_of(build_result())) == []
 
 
 def test_gates_check_verification_metrics_by_name():
@@ -136,7 +136,7 @@ def test_gate_on_auroc_of_labels_alone_is_inconclusive():
 
 @pytest.fixture
 def folders(tmp_path):
-    return [run(tmp_path / name, verified(name, noise)) for name, noise in (("sharp", 0.1), ("dull", 0.5))]
+    return [write_run(tmp_path / name, verified(name, noise)) for name, noise in (("sharp", 0.1), ("dull", 0.5))]
 
 
 def test_compare_tests_named_metrics_except_average_precision(folders):
@@ -170,7 +170,7 @@ def test_exports_contain_verification_metrics(folders):
         pytest.approx(area)
     ]
     assert {each.name for each in VERIFIER} <= {each["number"] for each in exported.as_json["numbers"]}
-    plain = run_tables.export_runs([run(folders[0].parent / "none", result("none"))])
+    plain = run_tables.export_runs([write_run(folders[0].parent / "none", build_result("none"))])
     assert "Verification metrics" not in plain.text("md")
 
 
@@ -231,7 +231,7 @@ def test_report_has_verification_section(folders, tmp_path):
         replace(each, scores={**each.scores, "by_label": [each.scores["accuracy"]] * 3})
         for each in (verified("sharp"), verified("dull", 0.5))
     ]
-    html.write_report([run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
+    html.write_report([write_run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<details class="verifier" open>' in text
     for title in (

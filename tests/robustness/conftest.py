@@ -15,20 +15,20 @@ def write_pairs(path, numbers, *, does="runs"):
 
 
 @pytest.fixture
-def own_cache(tmp_path, monkeypatch):
+def isolated_cache(tmp_path, monkeypatch):
     """Use a separate cache folder for the test."""
     monkeypatch.delenv("UNBAG_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def elsewhere(own_cache, tmp_path, monkeypatch):
+def empty_working_dir(isolated_cache, tmp_path, monkeypatch):
     """Change to an empty folder, with a separate cache."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
 
 @pytest.fixture
-def sixty_pairs(own_cache, tmp_path):
+def sixty_pairs(isolated_cache, tmp_path):
     """Return a file of sixty pairs, with a separate cache."""
     return write_pairs(tmp_path / "pairs.csv", 20)

@@ -10,7 +10,7 @@ from unbag.api import evaluate
 from unbag.utils import optional_deps
 
 pytest.importorskip("torch", reason="needs unbag[models]")
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 HEADER = "premise,hypothesis,label\n"
 

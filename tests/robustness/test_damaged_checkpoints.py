@@ -10,7 +10,7 @@ from tests.training.conftest import (  # noqa: F401  (fixtures)
     finetune,
     make_model,
     options,
-    pairs_file,
+    pairs_path,
     pretrained,
     recipe,
     tiny_bert,

@@ -19,7 +19,7 @@ from unbag.cli.app import normalize_cache_env
 from unbag.inference.prediction_files import read_prediction_file
 from unbag.utils.safe_io import DataError
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 SURE = {"entailment": 1, "neutral": 0, "contradiction": 0}
 SPOILT = {

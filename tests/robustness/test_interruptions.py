@@ -58,7 +58,7 @@ def test_signal_is_reported_with_advice_to_resume(capsys, number, code, how):
     ],
     ids=lambda command: command[0],
 )
-def test_full_disk_gives_one_line_and_next_run_succeeds(elsewhere, capsys, tmp_path, monkeypatch, command):
+def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsys, tmp_path, monkeypatch, command):
     import datasets
 
     from tests.robustness.conftest import write_pairs

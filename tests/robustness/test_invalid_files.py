@@ -30,7 +30,7 @@ SECONDS = 20  # time limit in seconds for commands that would otherwise wait for
 HEADER = "premise,hypothesis,label\n"
 PAIR = "A man runs.,A man moves.,entailment\n"
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 
 @pytest.fixture(autouse=True)

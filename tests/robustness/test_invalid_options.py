@@ -30,7 +30,7 @@ OPTIONS = [
 LABELS = "entailment,neutral,contradiction"
 
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 
 @pytest.fixture

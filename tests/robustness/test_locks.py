@@ -133,7 +133,7 @@ def test_two_fits_of_lexical_model_give_same_file(tmp_path, env):
     assert not left_over(tmp_path)
 
 
-def test_concurrent_initialization_creates_model_once(own_cache, tmp_path, monkeypatch):
+def test_concurrent_initialization_creates_model_once(isolated_cache, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from unbag.training import initialization
 

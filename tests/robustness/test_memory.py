@@ -10,7 +10,7 @@ import torch
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.tiny_model import save_tiny_model
-from tests.training.conftest import finetune, options, pairs_file, pretrained, recipe  # noqa: F401  (fixtures)
+from tests.training.conftest import finetune, options, pairs_path, pretrained, recipe  # noqa: F401  (fixtures)
 from unbag.data import demo
 from unbag.inference.llm.causal import CausalPredictor
 from unbag.inference.memory import OutOfMemoryError

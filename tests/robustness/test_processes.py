@@ -8,23 +8,23 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.fork_server import PYTHON
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
-from tests.training.conftest import pairs_file, pretrained  # noqa: F401  (fixtures)
+from tests.training.conftest import pairs_path, pretrained  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.slow
 SHORT = Path(__file__).with_name("limited_memory.py")
 
 
 @pytest.fixture
-def told(pretrained, pairs_file, tmp_path):  # noqa: F811
+def told(pretrained, pairs_path, tmp_path):  # noqa: F811
     """Return the arguments of a short training run."""
     numbers = ("--batch-size", 12, "--max-steps", 8, "--save-steps", 2, "--learning-rate", 5e-3)
     files = (
         "--model",
         pretrained,
         "--corpus",
-        pairs_file,
+        pairs_path,
         "--validation",
-        pairs_file,
+        pairs_path,
         "--output-dir",
         tmp_path / "out",
     )

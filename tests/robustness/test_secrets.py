@@ -19,7 +19,7 @@ KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
 
 
 @pytest.fixture(autouse=True)
-def _secrets(own_cache, monkeypatch, tmp_path):
+def _secrets(isolated_cache, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)
 
@@ -151,8 +151,8 @@ def test_endpoint_that_repeats_key_is_redacted(serve, tmp_path, capsys, status, 
 
 @pytest.mark.parametrize("status", some([301, 302, 303, 307, 308], 1))
 def test_redirect_to_other_host_is_rejected(serve, tmp_path, capsys, status):
-    elsewhere, asked = serve(200, {}, "{}")
-    url, _ = serve(status, {"location": f"{elsewhere}/chat/completions"}, "")
+    other_url, asked = serve(200, {}, "{}")
+    url, _ = serve(status, {"location": f"{other_url}/chat/completions"}, "")
     data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
     said = " ".join(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
     assert asked == []

@@ -60,7 +60,7 @@ REPOSITORIES += (
 
 
 @pytest.fixture
-def pairs(elsewhere, tmp_path, monkeypatch):
+def pairs(empty_working_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     path = tmp_path / "pairs.csv"
     path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.factories import result
+from tests.factories import build_result
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.robustness.command import ask, refused, some
 from unbag.challenge_sets import results
@@ -33,7 +33,7 @@ def obeyed(text):
     return [character for character in CONTROLS if character in text]
 
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 
 @given(st.text())
@@ -69,7 +69,7 @@ def test_table_shows_whole_text(text):
 
 @pytest.mark.parametrize("name", NASTY)
 def test_python_report_shows_escaped_names(tmp_path, name):
-    made = [result(name, set_name="swapped", data=data) for data in ("a.jsonl", "b.jsonl")]
+    made = [build_result(name, set_name="swapped", data=data) for data in ("a.jsonl", "b.jsonl")]
     report = Report(made, tmp_path, [results.SkippedSet("sicck", None, name)])
     for text in (str(report), repr(report)):
         assert not obeyed(text)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.robustness.command import refused
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 AT_IMPORT = {
     "raise RuntimeError('out of\\nluck')": "got RuntimeError: out of luck at broken_model.py:1 (<module>); correct it",

@@ -23,7 +23,7 @@ PAIRS = [  # the hypothesis alone determines the label: "no", "eats", or neither
 
 
 @pytest.fixture(scope="session")
-def pairs_file(tmp_path_factory):
+def pairs_path(tmp_path_factory):
     """Return a file of 72 pairs."""
     return write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", PAIRS)
 
@@ -50,7 +50,7 @@ def pretrained(tiny_bert, tmp_path_factory):  # noqa: F811
 
 
 @pytest.fixture(scope="session")
-def with_dropout(pretrained, tmp_path_factory):
+def dropout_model(pretrained, tmp_path_factory):
     """Return the same model with dropout."""
     folder = shutil.copytree(pretrained, tmp_path_factory.mktemp("dropout") / "model")
     config = json.loads((folder / "config.json").read_text())
@@ -59,12 +59,12 @@ def with_dropout(pretrained, tmp_path_factory):
 
 
 @pytest.fixture
-def options(pretrained, pairs_file, tmp_path):
+def options(pretrained, pairs_path, tmp_path):
     """Return the options of a short run."""
     return {
         "model": str(pretrained),
-        "corpus": (str(pairs_file),),
-        "validation": (str(pairs_file),),
+        "corpus": (str(pairs_path),),
+        "validation": (str(pairs_path),),
         "output_dir": tmp_path / "out",
         "batch_size": 12,
         "max_steps": 12,

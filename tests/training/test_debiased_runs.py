@@ -45,8 +45,8 @@ def train(options, monkeypatch, kept):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_interrupted_run_resumes_to_same_weights(train, options, with_dropout, name):
-    told = {"model": str(with_dropout), "save_steps": 4, "alpha": 0.5}
+def test_interrupted_run_resumes_to_same_weights(train, options, dropout_model, name):
+    told = {"model": str(dropout_model), "save_steps": 4, "alpha": 0.5}
     told |= {} if name == "group_balanced" else {"anneal": 0.2}
     unbroken = options["output_dir"].with_name("unbroken")
     _, whole = train(name, output_dir=unbroken, **told)

@@ -21,8 +21,8 @@ from unbag.utils import locks
 from unbag.utils.errors import is_disk_full
 
 
-def start(pairs_file, model, out, *more):
-    told = (RECIPE, *arguments_of(pairs_file), "--model", model, "--output-dir", out, *more)
+def start(pairs_path, model, out, *more):
+    told = (RECIPE, *arguments_of(pairs_path), "--model", model, "--output-dir", out, *more)
     return PYTHON.start(*told, env={**os.environ, "HF_HUB_OFFLINE": "1"})
 
 
@@ -35,11 +35,11 @@ def start(pairs_file, model, out, *more):
     ],
 )
 def test_second_run_is_rejected_and_signal_allows_resuming(
-    tmp_path, pairs_file, with_dropout, finetune, number, code, how
+    tmp_path, pairs_path, dropout_model, finetune, number, code, how
 ):
     out = tmp_path / "out"
     more = () if number == signal.SIGINT else ("--dataloader-num-workers", "1")
-    first = start(pairs_file, with_dropout, out, "--max-steps", "3000", *more)
+    first = start(pairs_path, dropout_model, out, "--max-steps", "3000", *more)
     wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
     with pytest.raises(
         locks.LockedError, match=rf"out: expected no other writer, got process {first.pid} on .* \(training since"

@@ -53,20 +53,20 @@ def test_every_weight_changes_and_toy_data_is_learned(finetune, options):
     assert record["evaluations"][-1]["all"]["accuracy"] == 1
 
 
-def test_training_same_seed_gives_same_weights(finetune, options, with_dropout):
+def test_training_same_seed_gives_same_weights(finetune, options, dropout_model):
     torch.manual_seed(5)
-    _, once = finetune(model=str(with_dropout))
+    _, once = finetune(model=str(dropout_model))
     torch.manual_seed(6)
-    _, again = finetune(model=str(with_dropout), output_dir=options["output_dir"].with_name("again"))
-    _, other = finetune(model=str(with_dropout), output_dir=options["output_dir"].with_name("other"), seed=14)
+    _, again = finetune(model=str(dropout_model), output_dir=options["output_dir"].with_name("again"))
+    _, other = finetune(model=str(dropout_model), output_dir=options["output_dir"].with_name("other"), seed=14)
     assert same(once, again)
     assert not torch.equal(once["classifier.weight"], other["classifier.weight"])
 
 
-def test_training_with_other_intervals_gives_same_weights(finetune, options, with_dropout):
-    _, once = finetune(model=str(with_dropout))
+def test_training_with_other_intervals_gives_same_weights(finetune, options, dropout_model):
+    _, once = finetune(model=str(dropout_model))
     _, watched = finetune(
-        model=str(with_dropout),
+        model=str(dropout_model),
         output_dir=options["output_dir"].with_name("watched"),
         eval_steps=3,
         logging_steps=1,
@@ -115,7 +115,7 @@ def test_classifier_keeps_head_and_label_order(finetune, tiny_bert):
     assert torch.allclose(before.classifier.weight, weights["classifier.weight"], atol=1e-6)
 
 
-def test_early_stopping_keeps_best_model(finetune, tmp_path, pairs_file):
+def test_early_stopping_keeps_best_model(finetune, tmp_path, pairs_path):
     # The validation labels are rotated, so better training gives a lower accuracy.
     turned = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
     against = write_pairs(tmp_path / "against.csv", [(p, h, turned[label]) for p, h, label in PAIRS])
@@ -191,12 +191,12 @@ def test_checkpoint_of_other_run_is_rejected(finetune, options):
     assert sorted(left) == ["step-00000004", "step-00000006"]
 
 
-def test_run_resumes_from_other_checkpoint_folder(finetune, options, with_dropout, tmp_path):
-    options["model"] = str(with_dropout)
+def test_run_resumes_from_other_checkpoint_folder(finetune, options, dropout_model, tmp_path):
+    options["model"] = str(dropout_model)
     stopped_after(7, finetune, save_steps=3)
     steps = []
-    elsewhere = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
-    _, gone_on = finetune(resume_from_checkpoint=str(elsewhere), on_step=lambda done, total, said: steps.append(done))
+    moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
+    _, gone_on = finetune(resume_from_checkpoint=str(moved), on_step=lambda done, total, said: steps.append(done))
     assert steps[0] == 7, "the last checkpoint was after six steps"
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     assert same(gone_on, unbroken)

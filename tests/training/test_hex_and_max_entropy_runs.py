@@ -54,9 +54,9 @@ def test_hex_writes_model_and_residual_head(train, options):
     assert accuracy(options["output_dir"], head="residual") <= accuracy(options["output_dir"])
 
 
-def test_interrupted_hex_run_resumes_to_same_weights(train, options, with_dropout):
+def test_interrupted_hex_run_resumes_to_same_weights(train, options, dropout_model):
     """The interruptions are in the warm start and after it."""
-    told = {"model": str(with_dropout), "warm_start": 0.5, "superficial_weight": 0.5, "save_steps": 4}
+    told = {"model": str(dropout_model), "warm_start": 0.5, "superficial_weight": 0.5, "save_steps": 4}
     unbroken = options["output_dir"].with_name("unbroken")
     train(HEX, output_dir=unbroken, **told)
     for stop in (5, 9):

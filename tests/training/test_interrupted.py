@@ -20,17 +20,17 @@ RECIPE = Path(__file__).parents[2] / "trainers/finetune.py"
 ALONE, TWO = 1, 2
 
 
-def arguments_of(pairs_file):
+def arguments_of(pairs_path):
     """Return the arguments that all runs share."""
     # With five steps per epoch, every second checkpoint is in the middle of an epoch.
-    told = {"corpus": pairs_file, "validation": pairs_file, "batch-size": 15, "max-steps": 30}
+    told = {"corpus": pairs_path, "validation": pairs_path, "batch-size": 15, "max-steps": 30}
     told |= {"save-steps": 2, "learning-rate": 0.003, "eval-steps": 7}
     return [str(part) for name, value in told.items() for part in (f"--{name}", value)]
 
 
 @pytest.fixture
-def arguments(pairs_file):
-    return arguments_of(pairs_file)
+def arguments(pairs_path):
+    return arguments_of(pairs_path)
 
 
 def start(processes, arguments, model, out, hub=None):
@@ -65,11 +65,11 @@ def kill(processes, out, step):
     assert not out.exists()
 
 
-def test_killed_run_resumes_to_same_weights(tmp_path, with_dropout, arguments):
-    unbroken = start(ALONE, arguments, with_dropout, tmp_path / "unbroken")
-    kill(start(ALONE, arguments, with_dropout, tmp_path / "out"), tmp_path / "out", 12)  # two steps into an epoch
+def test_killed_run_resumes_to_same_weights(tmp_path, dropout_model, arguments):
+    unbroken = start(ALONE, arguments, dropout_model, tmp_path / "unbroken")
+    kill(start(ALONE, arguments, dropout_model, tmp_path / "out"), tmp_path / "out", 12)  # two steps into an epoch
     end(unbroken)
-    done = end(start(ALONE, arguments, with_dropout, tmp_path / "out"))
+    done = end(start(ALONE, arguments, dropout_model, tmp_path / "out"))
     assert 12 <= first_step(done), "it began anew"
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "unbroken" / name).read_bytes(), name
@@ -81,10 +81,10 @@ def test_killed_run_resumes_to_same_weights(tmp_path, with_dropout, arguments):
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory, pretrained, pairs_file):
+def alone(tmp_path_factory, pretrained, pairs_path):
     """Train in one process; return the folder and the output."""
     out = tmp_path_factory.mktemp("alone") / "out"
-    return out, end(start(ALONE, arguments_of(pairs_file), pretrained, out))
+    return out, end(start(ALONE, arguments_of(pairs_path), pretrained, out))
 
 
 @pytest.mark.nightly

@@ -32,10 +32,10 @@ RECIPE = find_recipe("mend")
 
 
 @pytest.fixture
-def mend(options, pairs_file, tmp_path_factory, monkeypatch):
+def mend(options, pairs_path, tmp_path_factory, monkeypatch):
     """Return a function that mends a model and evaluates it on the pairs of a file."""
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    requests = [SetRequest(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
+    requests = [SetRequest(name, None, {"data": str(pairs_path)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
     monkeypatch.setattr(
         lexical_baseline.LexicalBaseline, "predict", lambda self, built, store: lexical_baseline.BaselinePredictions()

@@ -65,12 +65,12 @@ STEPS, STOP = 6, 2
 
 
 @pytest.fixture(scope="module")
-def told(pretrained, pairs_file):
+def told(pretrained, pairs_path):
     """Return the options of all runs. The 13 pairs are divided unequally among the processes."""
     return {
         "model": str(pretrained),
-        "corpus": [str(pairs_file)],
-        "validation": [str(pairs_file)],
+        "corpus": [str(pairs_path)],
+        "validation": [str(pairs_path)],
         "batch_size": 13,
         "max_steps": STEPS,
         "learning_rate": 3e-3,
@@ -94,14 +94,14 @@ def alone(told, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def started(told, with_dropout, tmp_path_factory):
+def started(told, dropout_model, tmp_path_factory):
     """Start all sharded runs. Yield their processes and folders."""
     launched = {}
     for kind in CONFIGS:
         folder = tmp_path_factory.mktemp("sharded")
         offline = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
         told_by_accelerate = environment(configured(kind, folder), folder, offline)
-        asked = json.dumps(jobs(kind, folder, told, str(with_dropout)))
+        asked = json.dumps(jobs(kind, folder, told, str(dropout_model)))
         launched[kind] = PYTHON.start_group(2, CHILD, asked, env=told_by_accelerate), folder
     yield launched
     for processes, _ in launched.values():
@@ -139,7 +139,7 @@ def configured(kind, folder):
     return file
 
 
-def jobs(kind, folder, told, with_dropout):
+def jobs(kind, folder, told, dropout_model):
     """Return the jobs of the processes: recipe, options, and the step of an interruption."""
     # Accumulation is not tested with HEX, which projects in each pass, and DeepSpeed, which has one value for all runs.
     parts = {} if "DeepSpeed" in kind else {"finetune": {"gradient_accumulation_steps": 2}}
@@ -147,7 +147,7 @@ def jobs(kind, folder, told, with_dropout):
         (name, {**told, **options, **parts.get(name, {}), "output_dir": str(folder / name)}, None)
         for name, options in RECIPES.items()
     ]
-    dropping = {**told, **HEX, "model": with_dropout}
+    dropping = {**told, **HEX, "model": dropout_model}
     return plain + [
         ("hex", {**dropping, "output_dir": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))
     ]

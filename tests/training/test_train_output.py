@@ -68,10 +68,10 @@ def test_single_run_has_wilson_interval():
 @pytest.fixture
 def evaluated(tmp_path, monkeypatch):
     """Replace training and evaluation: the model is evaluated on `plain` and `swapped`, and `sicck` fails."""
-    made = [factories.result(set_name=name) for name in ("plain", "swapped")]
+    made = [factories.build_result(set_name=name) for name in ("plain", "swapped")]
 
     def evaluate_all(models, sets, *, output_dir, on_failure=None, **_):
-        factories.run(output_dir, *made)
+        factories.write_run(output_dir, *made)
         if on_failure is not None and "sicck" in sets:
             on_failure(Failure("sicck", ValueError("no such file")))
         return made

@@ -31,7 +31,7 @@ HOW = [(1, 500), (1, 7), (2, 7), (3, 2)]  # number of processes, and rows per sp
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "kept"))
 

@@ -16,12 +16,12 @@ EXAMPLES = [
 ]
 
 
-def fitted(tmp_path, examples=EXAMPLES, **options):
+def build_model(tmp_path, examples=EXAMPLES, **options):
     return CrossFittedModel(examples, cache=tmp_path, folds=3, **options)
 
 
 def test_cross_fitted_model_predicts_labels_from_words(tmp_path):
-    found = fitted(tmp_path).compute_log_probabilities(EXAMPLES)
+    found = build_model(tmp_path).compute_log_probabilities(EXAMPLES)
     gold = [LABELS.index(example.label) for example in EXAMPLES]
     assert found.shape == (len(EXAMPLES), 3)
     assert np.exp(found).sum(axis=1) == pytest.approx(1, abs=1e-5)
@@ -38,7 +38,7 @@ def test_pair_is_scored_by_model_without_its_premise(tmp_path, only):
         else example
         for example in EXAMPLES
     ]
-    models = [fitted(tmp_path, pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
+    models = [build_model(tmp_path, pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
     for model in models:  # with a fixed penalty, since all pairs are used to choose it
         assert model._penalty([], []) == models[0]._penalty([], [])
     one, other = (model.compute_log_probabilities(EXAMPLES) for model in models)
@@ -48,7 +48,7 @@ def test_pair_is_scored_by_model_without_its_premise(tmp_path, only):
 
 
 def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
-    model = fitted(tmp_path)
+    model = build_model(tmp_path)
     turned = [
         Example(f"{each.source_id}#1", " ".join(reversed(each.premise.split())), each.hypothesis, each.label)
         for each in EXAMPLES
@@ -57,7 +57,7 @@ def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
 
 
 def test_unseen_pairs_are_scored(tmp_path):
-    model = fitted(tmp_path)
+    model = build_model(tmp_path)
     new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
     found = model.compute_log_probabilities(new)
     assert np.array_equal(model.compute_log_probabilities(new[1:]), found[1:])
@@ -66,40 +66,42 @@ def test_unseen_pairs_are_scored(tmp_path):
 
 
 def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
-    whole = fitted(tmp_path / "whole").compute_log_probabilities(EXAMPLES)
+    whole = build_model(tmp_path / "whole").compute_log_probabilities(EXAMPLES)
     fit, calls = fitting.fit_lexical_model, []
 
-    def killed(*arguments, **options):
+    def raise_killed(*arguments, **options):
         if len(calls) == 2:  # the models for the penalty and the first fold
             raise KeyboardInterrupt
         calls.append(1)
         return fit(*arguments, **options)
 
-    monkeypatch.setattr(fitting, "fit_lexical_model", killed)
+    monkeypatch.setattr(fitting, "fit_lexical_model", raise_killed)
     with pytest.raises(KeyboardInterrupt):
-        fitted(tmp_path)
+        build_model(tmp_path)
     monkeypatch.setattr(fitting, "fit_lexical_model", lambda *a, **o: (calls.append(1), fit(*a, **o))[1])
-    model = fitted(tmp_path)
+    model = build_model(tmp_path)
     assert len(calls) == 4, "the other two folds alone"
     assert np.array_equal(model.compute_log_probabilities(EXAMPLES), whole)
-    fitted(tmp_path)
+    build_model(tmp_path)
     assert len(calls) == 4
     weights = model._path(1) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    assert np.array_equal(fitted(tmp_path).compute_log_probabilities(EXAMPLES), whole), "a damaged model is fitted anew"
+    assert np.array_equal(build_model(tmp_path).compute_log_probabilities(EXAMPLES), whole), (
+        "a damaged model is fitted anew"
+    )
 
 
 def test_identity_depends_on_pairs_and_options(tmp_path):
     relabelled = [EXAMPLES[0]._replace(label="neutral"), *EXAMPLES[1:]]
     renamed = [example._replace(source_id=f"x{i}") for i, example in enumerate(EXAMPLES)]
-    one = fitted(tmp_path).identity
-    assert fitted(tmp_path, renamed).identity == one
-    others = {fitted(tmp_path, relabelled).identity, fitted(tmp_path, hypothesis_only=True).identity}
-    assert len({one, *others, fitted(tmp_path, seed=1).identity}) == 4
+    one = build_model(tmp_path).identity
+    assert build_model(tmp_path, renamed).identity == one
+    others = {build_model(tmp_path, relabelled).identity, build_model(tmp_path, hypothesis_only=True).identity}
+    assert len({one, *others, build_model(tmp_path, seed=1).identity}) == 4
 
 
 def test_cross_fitting_without_every_label_raises(tmp_path):
     with pytest.raises(ValueError, match=r"expected pairs with every label .* got no pairs with"):
-        fitted(tmp_path, EXAMPLES[:3])
+        build_model(tmp_path, EXAMPLES[:3])
     with pytest.raises(ValueError, match="got no pairs with contradiction"):
-        fitted(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])
+        build_model(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])

@@ -24,7 +24,7 @@ VECTORS = np.arange(20, dtype=np.float32).reshape(10, 2)
 WORDS = "the dog cat runs sleeps red old . The Rome".split()
 
 
-def _tokenizer(path: Path, *, marks=True):
+def _save_tokenizer(path: Path, *, marks=True):
     tokenizer = Tokenizer(WordPiece({piece: i for i, piece in enumerate(PIECES)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
     if marks:
@@ -35,22 +35,22 @@ def _tokenizer(path: Path, *, marks=True):
     tokenizer.save(str(path))
 
 
-def _transformer(folder: Path, name="bert.embeddings.word_embeddings.weight", vectors=VECTORS, **more):
+def _save_transformer(folder: Path, name="bert.embeddings.word_embeddings.weight", vectors=VECTORS, **more):
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    _tokenizer(folder / "tokenizer.json")
+    _save_tokenizer(folder / "tokenizer.json")
     save_file(
         {name: vectors, "classifier.weight": np.ones((2, 2), dtype=np.float32), **more}, folder / "model.safetensors"
     )
     return folder
 
 
-def _text(words=WORDS):
+def _format_vectors(words=WORDS):
     return "".join(f"{word} {i} {i}.5 -{i}\n" for i, word in enumerate(words))
 
 
 def test_mean_counts_all_tokens_of_both_sentences(tmp_path):
-    table = load_embeddings(str(_transformer(tmp_path)))
+    table = load_embeddings(str(_save_transformer(tmp_path)))
     # The tokens are the dog run ##s . / the cat run ##s . with rows 4 5 7 8 9 and 4 6 7 8 9. Row i is (2i, 2i + 1).
     mean = (2 * (4 + 7 + 8 + 9) + 5 + 6) / 10
     [found] = table.compute_means([("the dog runs .", "the cat runs .")])
@@ -58,14 +58,14 @@ def test_mean_counts_all_tokens_of_both_sentences(tmp_path):
 
 
 def test_special_tokens_padding_and_truncation_are_ignored(tmp_path):
-    counts = load_embeddings(str(_transformer(tmp_path))).count_tokens(
+    counts = load_embeddings(str(_save_transformer(tmp_path))).count_tokens(
         [("the dog runs . the dog runs .",), ("the [SEP] dog",)]
     )
     assert counts.matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
 
 
 def test_unknown_tokens_are_excluded_and_counted(tmp_path):
-    table = load_embeddings(str(_transformer(tmp_path)))
+    table = load_embeddings(str(_save_transformer(tmp_path)))
     counts = table.count_tokens([("the zebra", "zebra dog"), ("zebra",), ()])
     assert counts.unknown.tolist() == [2, 1, 0]
     assert counts.matrix.sum(axis=1).tolist() == [[2], [0], [0]]
@@ -73,8 +73,8 @@ def test_unknown_tokens_are_excluded_and_counted(tmp_path):
 
 
 def test_undeclared_unknown_token_is_excluded(tmp_path):
-    _transformer(tmp_path)
-    _tokenizer(tmp_path / "tokenizer.json", marks=False)
+    _save_transformer(tmp_path)
+    _save_tokenizer(tmp_path / "tokenizer.json", marks=False)
     assert load_embeddings(str(tmp_path)).count_tokens([("zebra dog",)]).unknown.tolist() == [1]
 
 
@@ -82,12 +82,12 @@ def test_undeclared_unknown_token_is_excluded(tmp_path):
     "name", ["model.embed_tokens.weight", "shared.weight", "transformer.wte.weight", "embeddings.tok_embeddings.weight"]
 )
 def test_input_layer_is_found_by_common_names(tmp_path, name):
-    assert (load_embeddings(str(_transformer(tmp_path, name))).vectors == VECTORS).all()
+    assert (load_embeddings(str(_save_transformer(tmp_path, name))).vectors == VECTORS).all()
 
 
 def test_unknown_input_layer_error_lists_names(tmp_path):
     with pytest.raises(ValueError, match=r"word_embeddings\.weight.*got classifier\.weight, lookup"):
-        load_embeddings(str(_transformer(tmp_path, "lookup")))
+        load_embeddings(str(_save_transformer(tmp_path, "lookup")))
 
 
 @pytest.mark.parametrize("dtype", ["F16", "BF16"])
@@ -95,7 +95,7 @@ def test_half_precision_is_read_exactly(tmp_path, dtype):
     # numbers that both formats represent exactly
     exact = np.array([[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32)
     vectors = np.repeat(exact, 5, axis=0)
-    folder = _transformer(tmp_path, vectors=vectors.astype(np.float16))
+    folder = _save_transformer(tmp_path, vectors=vectors.astype(np.float16))
     if dtype == "BF16":  # not supported by NumPy: the upper halves of float32 numbers
         upper = (vectors.view(np.uint32) >> 16).astype("<u2").tobytes()
         header = {"wte.weight": {"dtype": "BF16", "shape": [10, 2], "data_offsets": [0, len(upper)]}}
@@ -106,11 +106,11 @@ def test_half_precision_is_read_exactly(tmp_path, dtype):
 
 def test_table_smaller_than_tokenizer_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected at most 7 tokens, one per embedding, got 10"):
-        load_embeddings(str(_transformer(tmp_path, vectors=VECTORS[:7])))
+        load_embeddings(str(_save_transformer(tmp_path, vectors=VECTORS[:7])))
 
 
 def test_model2vec_mapping_and_weights_are_applied(tmp_path):
-    _transformer(tmp_path)
+    _save_transformer(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
     mapping = np.array([0] * 5 + [1] * 5)
     weights = np.linspace(0.1, 1, 10, dtype=np.float64)
@@ -145,7 +145,7 @@ def test_spacy_pipeline_is_read_from_folder_or_package(tmp_path, monkeypatch):
 
 def test_words_are_looked_up_as_written_then_lowercase(tmp_path):
     path = tmp_path / "ten.txt"
-    path.write_text(_text())
+    path.write_text(_format_vectors())
     counts = load_embeddings(str(path)).count_tokens([("The Dog runs.", "the ROME")])
     names = [WORDS[column] for column in counts.matrix.indices]
     assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])
@@ -154,11 +154,11 @@ def test_words_are_looked_up_as_written_then_lowercase(tmp_path):
 
 def test_text_formats_give_same_vectors(tmp_path):
     plain = tmp_path / "ten.txt"
-    plain.write_text(_text())
-    (tmp_path / "ten.vec").write_text(f"10 3\n{_text()}")
-    (tmp_path / "ten.txt.gz").write_bytes(gzip.compress(_text().encode()))
+    plain.write_text(_format_vectors())
+    (tmp_path / "ten.vec").write_text(f"10 3\n{_format_vectors()}")
+    (tmp_path / "ten.txt.gz").write_bytes(gzip.compress(_format_vectors().encode()))
     with zipfile.ZipFile(tmp_path / "ten.zip", "w") as archive:
-        archive.writestr("ten.txt", _text())
+        archive.writestr("ten.txt", _format_vectors())
     rows, vectors = read_word_vectors(plain)
     assert (vectors == [[i, i + 0.5, -i] for i in range(10)]).all()
     assert rows == {word: i for i, word in enumerate(WORDS)}
@@ -197,8 +197,8 @@ def test_invalid_text_file_error_names_line(tmp_path, content, words):
 
 def test_invalid_archives_raise(tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
-        archive.writestr("a.txt", _text())
-        archive.writestr("b.txt", _text())
+        archive.writestr("a.txt", _format_vectors())
+        archive.writestr("b.txt", _format_vectors())
     with pytest.raises(ValueError, match=r"got \['a\.txt', 'b\.txt'\]; extract"):
         load_embeddings(str(tmp_path / "two.zip"))
     for name in ("no.zip", "no.txt.gz"):
@@ -223,7 +223,7 @@ def test_find_in_unsuitable_folder_lists_files(tmp_path):
 
 
 def test_damaged_model_file_error_names_file(tmp_path):
-    folder = _transformer(tmp_path)
+    folder = _save_transformer(tmp_path)
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(ValueError, match=r"tokenizer\.json: expected a tokenizer"):
         load_embeddings(str(folder))
@@ -233,9 +233,9 @@ def test_damaged_model_file_error_names_file(tmp_path):
 
 
 def test_identity_depends_only_on_content(tmp_path):
-    one, other = (find_embeddings(str(_transformer(tmp_path / name))).identity for name in "ab")
+    one, other = (find_embeddings(str(_save_transformer(tmp_path / name))).identity for name in "ab")
     assert one == other
-    assert find_embeddings(str(_transformer(tmp_path / "b", vectors=VECTORS + 1))).identity != one
+    assert find_embeddings(str(_save_transformer(tmp_path / "b", vectors=VECTORS + 1))).identity != one
     text = tmp_path / "ten.txt"
     text.write_bytes(b"the 1 2\n")
     assert find_embeddings(str(text)).identity == f"sha256:{hashlib.sha256(text.read_bytes()).hexdigest()}"
@@ -280,7 +280,7 @@ def test_fixture_model_mean_equals_transformers(shared):
 
 
 def test_word_level_tokenizer_counts_unknown_tokens(tmp_path):
-    _transformer(tmp_path)
+    _save_transformer(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "dog": 1}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()

@@ -9,7 +9,7 @@ from unbag.baselines.lexical.optimizer import NotConvergedError
 from unbag.baselines.lexical.rearrangement import fit_mean_embedding_model
 
 
-def _data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
+def _sample_data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
     """Build token counts, vectors of very different scales, and labels that depend on the tokens."""
     rng = np.random.default_rng(seed)
     counts = sparse.csr_matrix(rng.poisson(0.06, size=(n, rows)).astype(np.float32))
@@ -32,7 +32,7 @@ def test_fit_equals_hand_computed_value():
 
 
 def test_mixed_pair_has_softmax_of_mean():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     model = fit_mean_embedding_model(counts, vectors, gold)
     row = sparse.csr_matrix(np.eye(1, 200, 3, dtype=np.float32) * 2 + np.eye(1, 200, 7, dtype=np.float32))
     logits = (2 * vectors[3].astype(float) + vectors[7]) / 3 @ model.weights
@@ -41,7 +41,7 @@ def test_mixed_pair_has_softmax_of_mean():
 
 @pytest.mark.parametrize(("seed", "labels"), [(0, 3), (1, 3), (2, 2)])
 def test_fit_equals_other_solver_without_whitening(seed, labels):
-    counts, vectors, gold = _data(seed, labels=labels)
+    counts, vectors, gold = _sample_data(seed, labels=labels)
     means = compute_mean_embeddings(counts, vectors)
     # Newton's method is invariant to scaling, so it needs no whitening. Two labels are fitted as three labels without
     # the third.
@@ -53,7 +53,7 @@ def test_fit_equals_other_solver_without_whitening(seed, labels):
 
 
 def test_invertible_map_of_embeddings_has_no_effect():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     mapped = vectors.astype(float) @ np.random.default_rng(5).normal(size=(12, 12))
     one, other = (
         fit_mean_embedding_model(counts, table, gold).compute_uncertainty(counts, gold) for table in (vectors, mapped)
@@ -62,7 +62,7 @@ def test_invertible_map_of_embeddings_has_no_effect():
 
 
 def test_redundant_dimensions_have_no_effect():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     wider = np.hstack([vectors, vectors[:, :3] + vectors[:, 3:6], np.zeros((200, 2), dtype=np.float32)])
     one, other = (
         fit_mean_embedding_model(counts, table, gold).compute_uncertainty(counts, gold) for table in (vectors, wider)
@@ -71,7 +71,7 @@ def test_redundant_dimensions_have_no_effect():
 
 
 def test_example_order_changes_only_rounding():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     order = np.random.default_rng(3).permutation(len(gold))
     straight = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
     shuffled = fit_mean_embedding_model(counts[order], vectors, gold[order]).compute_uncertainty(
@@ -81,7 +81,7 @@ def test_example_order_changes_only_rounding():
 
 
 def test_equal_texts_have_equal_uncertainty():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     doubled, labels = sparse.vstack([counts, counts]).tocsr(), np.concatenate([gold, gold])
     found = fit_mean_embedding_model(doubled, vectors, labels).compute_uncertainty(doubled, labels)
     assert (found[: len(gold)] == found[len(gold) :]).all()
@@ -92,7 +92,7 @@ def test_equal_texts_have_equal_uncertainty():
 
 
 def test_fit_does_not_depend_on_batch_size(monkeypatch):
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     whole = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
     monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
     assert (
@@ -101,14 +101,14 @@ def test_fit_does_not_depend_on_batch_size(monkeypatch):
 
 
 def test_pair_without_known_tokens_has_chance_uncertainty():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     model = fit_mean_embedding_model(counts, vectors, gold)
     nothing = sparse.csr_matrix((1, 200), dtype=np.float32)
     assert model.compute_uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
 
 
 def test_uncertainty_is_a_float64_between_0_and_1():
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     found = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
     assert found.dtype == np.float64
     assert 0 <= found.min() < found.max() <= 1
@@ -141,7 +141,7 @@ def test_fit_without_known_tokens_raises():
 
 
 def test_fit_without_convergence_raises(monkeypatch):
-    counts, vectors, gold = _data()
+    counts, vectors, gold = _sample_data()
     monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
     with pytest.raises(NotConvergedError, match="within 1 steps"):
         fit_mean_embedding_model(counts, vectors, gold)

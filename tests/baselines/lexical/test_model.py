@@ -10,7 +10,7 @@ RNG = np.random.default_rng(0)
 NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "walk"]
 
 
-def _pairs(n=300):
+def _sample_pairs(n=300):
     """Build pairs in which *nap* with *run* is a contradiction, and equal verbs are an entailment."""
     pairs, labels = [], []
     for _ in range(n):
@@ -24,7 +24,7 @@ def _pairs(n=300):
 
 @pytest.fixture(scope="module")
 def model():
-    return fit_lexical_model(*_pairs())
+    return fit_lexical_model(*_sample_pairs())
 
 
 def test_lexical_model_predicts_labels_from_words(model):
@@ -52,7 +52,7 @@ def test_misleading_features_are_ranked(model):
 def test_saved_model_round_trips(model, tmp_path):
     model.save(tmp_path)
     again = LexicalModel.load(tmp_path)
-    pairs, _ = _pairs(20)
+    pairs, _ = _sample_pairs(20)
     assert again.probabilities(pairs).tobytes() == model.probabilities(pairs).tobytes()
     assert again.record == model.record
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checksums.json", "config.json", "model.safetensors"]

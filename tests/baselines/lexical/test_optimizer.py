@@ -8,7 +8,7 @@ from unbag.baselines.lexical.optimizer import InverseHessian, NotConvergedError,
 RNG = np.random.default_rng(5)
 
 
-def steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def sample_steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Build random steps and the corresponding changes of the gradient of a quadratic function."""
     root = RNG.normal(size=(variables, variables))
     hessian = root @ root.T + np.eye(variables)
@@ -16,7 +16,7 @@ def steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarr
     return [(step, (hessian @ step)) for step in steps]
 
 
-def updated_densely(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+def compute_dense_inverse_hessian(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Compute the inverse Hessian by dense BFGS updates (Nocedal & Wright 2006, equation 6.17)."""
     last_step, last_change = pairs[-1]
     identity = np.eye(len(last_step))
@@ -30,13 +30,13 @@ def updated_densely(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, 3, 4, 9])  # four of which are stored
 def test_compact_form_equals_dense_bfgs_updates(n: int) -> None:
-    pairs = steps_and_changes(n, 6)
+    pairs = sample_steps_and_changes(n, 6)
     gradient = RNG.normal(size=6)
     inverse = InverseHessian(gradient, memory=4)
     for step, change in pairs:
         gradient = gradient + change
         inverse.update(step, gradient)
-    expected = updated_densely(pairs[-4:]) @ gradient
+    expected = compute_dense_inverse_hessian(pairs[-4:]) @ gradient
     np.testing.assert_allclose(inverse.multiply_gradient(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
@@ -65,8 +65,8 @@ def test_minimum_of_quadratic_is_found() -> None:
 
 
 def test_function_without_minimum_raises() -> None:
-    def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def linear_objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         return -float(x.sum()), -np.ones_like(x)
 
     with pytest.raises(NotConvergedError, match="larger l2"):
-        minimize(downhill, np.zeros(2), 1e-4)
+        minimize(linear_objective, np.zeros(2), 1e-4)

@@ -12,7 +12,7 @@ from unbag.scoring.uncertainty_partitions import PARTITIONS
 TRAIN, VALIDATION, TEST = range(3)
 
 
-def ids_of(uncertainty):
+def build_ids(uncertainty):
     """Build ids in the order of the examples."""
     return [f"{number:04d}" for number in range(len(uncertainty))]
 
@@ -27,7 +27,7 @@ def problems(draw):
 
 def test_splits_equal_manual_example():
     uncertainty = np.array([0.2, 0.8, 0.8, 0.1, 0.9, 0.3, 0.8])
-    split, partition = rearrange(uncertainty, ids_of(uncertainty), 3, 0, seed=0)
+    split, partition = rearrange(uncertainty, build_ids(uncertainty), 3, 0, seed=0)
     # 0.9, then the first two of three pairs with 0.8, of which the second has the easiest partition.
     assert [SPLITS[number] for number in split] == ["train", "test", "test", "train", "test", "train", "train"]
     assert partition.tolist() == [-1, 1, 0, -1, 2, -1, -1]
@@ -36,14 +36,14 @@ def test_splits_equal_manual_example():
 @given(problems())
 def test_splits_are_disjoint_and_have_given_sizes(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
+    split, _ = rearrange(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
     assert [int((split == number).sum()) for number in range(3)] == [len(uncertainty) - k_te - k_dv, k_dv, k_te]
 
 
 @given(problems())
 def test_test_set_is_most_uncertain_with_ties_by_id(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
+    split, _ = rearrange(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
     expected = sorted(range(len(uncertainty)), key=lambda i: (-uncertainty[i], i))[:k_te]
     assert sorted(expected) == np.flatnonzero(split == TEST).tolist()
 
@@ -58,7 +58,7 @@ def test_ties_are_broken_by_id_in_any_order():
 @given(problems())
 def test_partitions_are_equal_and_ordered(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, partition = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
+    split, partition = rearrange(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
     assert ((partition == NO_PARTITION) == (split != TEST)).all()
     numbers, sizes = np.unique(partition[split == TEST], return_counts=True)
     assert numbers.tolist() == list(range(min(PARTITIONS, k_te)))
@@ -69,7 +69,7 @@ def test_partitions_are_equal_and_ordered(problem):
 
 def test_seed_changes_only_validation_set():
     uncertainty = np.random.default_rng(0).random(400)
-    one, same, other = (rearrange(uncertainty, ids_of(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (rearrange(uncertainty, build_ids(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2))
     assert (one.split == same.split).all()
     assert (one.split != other.split).any()
     assert ((one.split == TEST) == (other.split == TEST)).all()
@@ -79,7 +79,7 @@ def test_seed_changes_only_validation_set():
 def test_validation_set_is_uniform_sample():
     uncertainty = np.linspace(0, 1, 4000)
     drawn = sum(
-        (rearrange(uncertainty, ids_of(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)
+        (rearrange(uncertainty, build_ids(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)
         for seed in range(60)
     )
     shares = drawn[:3000].reshape(30, 100).mean(axis=1) / 60

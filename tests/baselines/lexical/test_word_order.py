@@ -18,23 +18,23 @@ Q = 5
 
 @pytest.fixture(scope="module")
 def snli(shared):
-    def of(split, n):
+    def load_examples(split, n):
         corpus = CORPORA["snli"]
         [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob(f"*/{split}-*.parquet")
         return list(islice(open_data(path, labels=corpus.labels).iter_examples(), n))
 
-    return of
+    return load_examples
 
 
 @pytest.fixture(scope="module")
-def permuted(snli):
+def permuted_pairs(snli):
     tables = list(iter_permuted_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
     return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
-def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted, shared, tmp_path, monkeypatch):
+def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pairs, shared, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     train = tmp_path / "train.jsonl"
     train.write_text(
@@ -44,12 +44,15 @@ def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted, s
         )
     )
     recipe = LexicalRecipe((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
-    probabilities = BASELINES[name](recipe).predict(permuted["premise"], permuted["hypothesis"])
+    probabilities = BASELINES[name](recipe).predict(permuted_pairs["premise"], permuted_pairs["hypothesis"])
     pairs = probabilities.reshape(-1, Q + 1, 3)
     assert len(pairs) > 150
     assert (pairs == pairs[:, :1]).all(), "the same bits"
     scores = permutation_acceptance(
-        probabilities.argmax(axis=1), permuted["label"], permuted["source_id"], permuted["permutation"]
+        probabilities.argmax(axis=1),
+        permuted_pairs["label"],
+        permuted_pairs["source_id"],
+        permuted_pairs["permutation"],
     )
     assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
     assert scores["omega_max"].value == scores["accuracy"].value

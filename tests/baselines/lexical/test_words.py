@@ -19,7 +19,7 @@ pytest.importorskip("spacy")
 PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it's", "-", "sun-lit", "Wed,", "gonna."]
 
 
-class _Tags:
+class _SuffixTagger:
     """A stub tagger for tokens such as "dog_NN", whose suffix is the tag."""
 
     identity = "a test"
@@ -45,7 +45,7 @@ def test_permuted_sentence_has_same_words(pieces, random):
 
 
 def test_word_has_its_most_frequent_tag(monkeypatch):
-    monkeypatch.setattr(lexical_words, "Tagger", _Tags)
+    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
     reader = TypeWordSelector("any", "en")
     # "like" is a preposition twice and a verb once. "Left" is an adjective once and a verb once; both are content
     # words.
@@ -57,7 +57,7 @@ def test_word_has_its_most_frequent_tag(monkeypatch):
 
 
 def test_repeated_sentences_are_counted_each_time(monkeypatch):
-    monkeypatch.setattr(lexical_words, "Tagger", _Tags)
+    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
     reader = TypeWordSelector("any", "en")
     reader.count_tags(["run_NN", "run_IN", "run_IN"])
     assert reader.select_words(["run"]) == {"run": ()}
@@ -75,7 +75,7 @@ def test_type_model_needs_no_tagger(monkeypatch):
 
 
 def test_pipeline_without_penn_tags_raises(monkeypatch):
-    monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_Tags,), {"fine": frozenset({"NN", "VERB"})}))
+    monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_SuffixTagger,), {"fine": frozenset({"NN", "VERB"})}))
     with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
         build_word_selector("mine", "en")
 

@@ -16,28 +16,28 @@ LEXICONS = {
     "excluding objects, one scene": WordRelations(object=Relation.ALTERNATION, coreferent=True),
     "nothing known": WordRelations(subject=Relation.INDEPENDENCE, verb=Relation.INDEPENDENCE),
 }
-EXCHANGED = WordRelations(verb=Relation.ALTERNATION, coreferent=True, exchanged=True)
+EXCHANGE_LEXICON = WordRelations(verb=Relation.ALTERNATION, coreferent=True, exchanged=True)
 MODIFIERS = [(), ("not",), ("always",), ("never",), ("not", "always")]
 
 
-def phrases(number=1):
+def iter_phrases(number=1):
     yield from (NounPhrase(quantifier, number) for quantifier in Quantifier)
     yield NounPhrase(Quantifier.A, number, "green")
 
 
-def variants(plain: ClauseForm):
+def iter_variants(plain: ClauseForm):
     """Yield the clauses with one modification of a part."""
-    for new in phrases(plain.subject.number):
+    for new in iter_phrases(plain.subject.number):
         yield ClauseForm(new, plain.object, plain.modifiers)
-    for new in phrases() if plain.object else ():
+    for new in iter_phrases() if plain.object else ():
         yield ClauseForm(plain.subject, new, plain.modifiers)
     for modifiers in MODIFIERS:
         yield ClauseForm(plain.subject, plain.object, modifiers)
     yield ClauseForm(plain.subject, plain.object, plain.modifiers, "neatly")
 
 
-def shapes():
+def iter_pair_shapes():
     """Yield the shapes of modified seeds as in SICCK: in the premise, the hypothesis or both."""
-    for lexicon, plain in product([*LEXICONS.values(), EXCHANGED], [ClauseForm(A, A), ClauseForm(THE, A)]):
-        for new in variants(plain):
+    for lexicon, plain in product([*LEXICONS.values(), EXCHANGE_LEXICON], [ClauseForm(A, A), ClauseForm(THE, A)]):
+        for new in iter_variants(plain):
             yield from (PairShape(new, plain, lexicon), PairShape(plain, new, lexicon), PairShape(new, new, lexicon))

@@ -1,15 +1,15 @@
 import pytest
 
-from tests.baselines.natlog.pair_shapes import LEXICONS, THE, A, shapes
+from tests.baselines.natlog.pair_shapes import LEXICONS, THE, A, iter_pair_shapes
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
 from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import Relation
 
 R = Relation
-SHAPES = list(dict.fromkeys(shapes()))
+SHAPES = list(dict.fromkeys(iter_pair_shapes()))
 
 
-def _relation(premise, hypothesis, lexicon=None):
+def _compute_relation(premise, hypothesis, lexicon=None):
     return compute_relation(PairShape(premise, hypothesis, lexicon or WordRelations()))
 
 
@@ -37,7 +37,7 @@ SQUARE = {
 @pytest.mark.parametrize("quantifiers", SQUARE)
 def test_labels_equal_square_of_opposition(quantifiers):
     premise, hypothesis = (ClauseForm(NounPhrase(Quantifier(name)), A) for name in quantifiers)
-    assert _relation(premise, hypothesis) is SQUARE[quantifiers]
+    assert _compute_relation(premise, hypothesis) is SQUARE[quantifiers]
 
 
 EVERY = NounPhrase(Quantifier.EVERY)
@@ -57,13 +57,13 @@ SUBJECT = LEXICONS["subject"]
 )
 def test_labels_equal_table_4_of_paper(premise, hypothesis, expected):
     """ "An old man" and "a man" are the only modified pairs with explained labels in the paper."""
-    assert _relation(premise, hypothesis, SUBJECT) is expected
+    assert _compute_relation(premise, hypothesis, SUBJECT) is expected
 
 
 def test_label_equals_contradiction_of_paper():
     """Section 3.3, 5: every turtle follows the fish, and every fish follows the turtle. No model satisfies both."""
     lexicon = WordRelations(verb=R.ALTERNATION, exchanged=True)
-    assert _relation(ClauseForm(EVERY, THE), ClauseForm(EVERY, THE), lexicon) is R.ALTERNATION
+    assert _compute_relation(ClauseForm(EVERY, THE), ClauseForm(EVERY, THE), lexicon) is R.ALTERNATION
 
 
 @pytest.mark.parametrize(
@@ -80,28 +80,28 @@ def test_label_equals_contradiction_of_paper():
 )
 def test_verb_modifiers_give_expected_relation(modifiers, expected):
     premise, hypothesis = (ClauseForm(THE, THE, modifier) for modifier in modifiers)
-    assert _relation(premise, hypothesis) is expected
+    assert _compute_relation(premise, hypothesis) is expected
 
 
 def test_adjectives_and_adverbs_give_expected_relation():
     green, good = NounPhrase(adjective="green"), NounPhrase(adjective="good")
-    assert _relation(ClauseForm(green, A), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
-    assert _relation(ClauseForm(green, A), ClauseForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
-    assert _relation(ClauseForm(green, A), ClauseForm(good, A)) is R.INDEPENDENCE
+    assert _compute_relation(ClauseForm(green, A), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseForm(green, A), ClauseForm(green, A), SUBJECT) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseForm(green, A), ClauseForm(good, A)) is R.INDEPENDENCE
     every_green = NounPhrase(Quantifier.EVERY, adjective="green")
     # No entailment: every man can be there while no man is green, and "every" presupposes members.
-    assert _relation(ClauseForm(EVERY, A), ClauseForm(every_green, A)) is R.INDEPENDENCE
-    assert _relation(ClauseForm(A, A, (), "neatly"), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseForm(EVERY, A), ClauseForm(every_green, A)) is R.INDEPENDENCE
+    assert _compute_relation(ClauseForm(A, A, (), "neatly"), ClauseForm(A, A)) is R.FORWARD_ENTAILMENT
 
 
 def test_verb_without_object_has_expected_relation():
     """The predicates "full of students" and "empty" exclude each other, whatever modifies the students."""
     lexicon = WordRelations(verb=R.ALTERNATION, coreferent=True)
     for students in (A, NounPhrase(adjective="happy")):
-        assert _relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION
+        assert _compute_relation(ClauseForm(A, students), ClauseForm(A), lexicon) is R.ALTERNATION
     eats = WordRelations(verb=R.FORWARD_ENTAILMENT)
-    assert _relation(ClauseForm(A, A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
-    assert _relation(ClauseForm(A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseForm(A, A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
+    assert _compute_relation(ClauseForm(A), ClauseForm(A), eats) is R.FORWARD_ENTAILMENT
 
 
 def test_unknown_relations_give_independence():
@@ -111,7 +111,7 @@ def test_unknown_relations_give_independence():
 
 
 def test_swapped_sentences_give_converse_relation():
-    def converse(shape):
+    def swap_sentences(shape):
         lexicon = shape.word_relations
         if lexicon.exchanged:
             turned = WordRelations(
@@ -124,7 +124,7 @@ def test_swapped_sentences_give_converse_relation():
         return PairShape(shape.hypothesis, shape.premise, turned)
 
     for shape in SHAPES:
-        assert compute_relation(converse(shape)) is compute_relation(shape).converse, shape
+        assert compute_relation(swap_sentences(shape)) is compute_relation(shape).converse, shape
 
 
 def test_negating_both_sentences_gives_negated_relation():
@@ -145,13 +145,17 @@ def test_negating_both_sentences_gives_negated_relation():
 
 
 def test_relation_depends_on_equality_of_adjectives_not_names():
-    def pair(first, second):
+    def build_pair(first, second):
         return PairShape(
             ClauseForm(NounPhrase(adjective=first), A), ClauseForm(NounPhrase(adjective=second), A), SUBJECT
         )
 
-    assert compute_relation(pair("green", "green")) is compute_relation(pair("sad", "sad")) is R.FORWARD_ENTAILMENT
-    assert compute_relation(pair("green", "sad")) is compute_relation(pair("b", "a")) is R.INDEPENDENCE
+    assert (
+        compute_relation(build_pair("green", "green"))
+        is compute_relation(build_pair("sad", "sad"))
+        is R.FORWARD_ENTAILMENT
+    )
+    assert compute_relation(build_pair("green", "sad")) is compute_relation(build_pair("b", "a")) is R.INDEPENDENCE
 
 
 def test_proof_has_line_for_each_pair_of_truth_values():

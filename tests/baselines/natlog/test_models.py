@@ -2,25 +2,27 @@ from itertools import product
 
 import pytest
 
-from tests.baselines.natlog.pair_shapes import EXCHANGED, LEXICONS, THE, A, shapes
+from tests.baselines.natlog.pair_shapes import EXCHANGE_LEXICON, LEXICONS, THE, A, iter_pair_shapes
 from unbag.baselines.natlog.models import FiniteModel, ModelEntity, ModelEvent, find_outcome_models, is_true_in_model
 from unbag.baselines.natlog.parsing import ClauseForm, NounPhrase, PairShape, Quantifier, WordRelations
 from unbag.baselines.natlog.relations import REGIONS, Relation
 
-SHAPES = list(dict.fromkeys(shapes()))
+SHAPES = list(dict.fromkeys(iter_pair_shapes()))
 
 
-def _thing(*adjectives):
+def _build_entity(*adjectives):
     return ModelEntity((True, True), frozenset(adjectives))
 
 
-def _model(rows, *, named=(0, 0), subjects=None, objects=None):
+def _build_model(rows, *, named=(0, 0), subjects=None, objects=None):
     """Build a model of one time from the events of each subject: `rows[subject][object]`."""
     events = tuple(tuple(ModelEvent((does, does)) for does in row) for row in rows)
-    return FiniteModel(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (events,))
+    return FiniteModel(
+        subjects or (_build_entity(),) * len(rows), objects or (_build_entity(),) * len(rows[0]), named, (events,)
+    )
 
 
-def _subject(quantifier, number=1):
+def _build_clause(quantifier, number=1):
     return ClauseForm(NounPhrase(quantifier, number), A)
 
 
@@ -35,24 +37,26 @@ BY_HAND = {
 
 @pytest.mark.parametrize("sitting", BY_HAND)
 def test_quantifiers_equal_manual_examples(sitting):
-    model = _model([[man < sitting] for man in range(3)])
+    model = _build_model([[man < sitting] for man in range(3)])
     plain = [quantifier for quantifier in Quantifier if quantifier is not Quantifier.THE]
     true = {
-        quantifier.value for quantifier in plain if is_true_in_model(0, _subject(quantifier), WordRelations(), model)
+        quantifier.value
+        for quantifier in plain
+        if is_true_in_model(0, _build_clause(quantifier), WordRelations(), model)
     }
     assert true == BY_HAND[sitting]
 
 
 def test_every_requires_members_and_all_but_one_does_not():
     """Section 3.3: |X| > 0 for "every". All but one of one man is nobody."""
-    nobody = _model([[True]], subjects=(ModelEntity((False, False)),))
-    assert not is_true_in_model(0, _subject(Quantifier.EVERY), WordRelations(), nobody)
-    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), WordRelations(), nobody)
-    assert is_true_in_model(0, _subject(Quantifier.ALL_BUT), WordRelations(), _model([[False]]))
+    nobody = _build_model([[True]], subjects=(ModelEntity((False, False)),))
+    assert not is_true_in_model(0, _build_clause(Quantifier.EVERY), WordRelations(), nobody)
+    assert is_true_in_model(0, _build_clause(Quantifier.NOT_EVERY), WordRelations(), nobody)
+    assert is_true_in_model(0, _build_clause(Quantifier.ALL_BUT), WordRelations(), _build_model([[False]]))
 
 
 def test_numbers_equal_manual_examples():
-    two_of_three = _model([[True], [True], [False]])
+    two_of_three = _build_model([[True], [True], [False]])
     for quantifier, expected in {
         Quantifier.A: True,
         Quantifier.EXACTLY: True,
@@ -60,12 +64,12 @@ def test_numbers_equal_manual_examples():
         Quantifier.ALL_BUT: False,
         Quantifier.NO: False,
     }.items():
-        assert is_true_in_model(0, _subject(quantifier, 2), WordRelations(), two_of_three) is expected
+        assert is_true_in_model(0, _build_clause(quantifier, 2), WordRelations(), two_of_three) is expected
 
 
 def test_scopes_equal_manual_examples():
     """The subject has scope over "not", which has scope over the object."""
-    one_of_two_fences = _model([[True, False]])
+    one_of_two_fences = _build_model([[True, False]])
     every_fence = ClauseForm(A, NounPhrase(Quantifier.EVERY), ("not",))
     a_fence = ClauseForm(A, A, ("not",))
     assert is_true_in_model(0, every_fence, WordRelations(), one_of_two_fences)
@@ -80,7 +84,7 @@ def test_times_equal_manual_examples():
         (False, True, {("not",), ("not", "always")}),
         (False, False, {("not",), ("never",), ("not", "always")}),
     ]:
-        model = FiniteModel((_thing(),), (_thing(),), (0, 0), (row(now), row(later)))
+        model = FiniteModel((_build_entity(),), (_build_entity(),), (0, 0), (row(now), row(later)))
         found = {
             modifiers
             for modifiers in [(), ("not",), ("always",), ("never",), ("not", "always")]
@@ -90,12 +94,12 @@ def test_times_equal_manual_examples():
 
 
 def test_weak_phrases_refer_only_if_coreferent():
-    only_the_other = _model([[False], [True]], named=(1, 1))
+    only_the_other = _build_model([[False], [True]], named=(1, 1))
     for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
-        assert is_true_in_model(0, _subject(quantifier), WordRelations(), only_the_other)
-        assert not is_true_in_model(0, _subject(quantifier), WordRelations(coreferent=True), only_the_other)
-    assert not is_true_in_model(0, _subject(Quantifier.THE), WordRelations(), only_the_other)
-    assert is_true_in_model(0, _subject(Quantifier.NOT_EVERY), WordRelations(coreferent=True), only_the_other)
+        assert is_true_in_model(0, _build_clause(quantifier), WordRelations(), only_the_other)
+        assert not is_true_in_model(0, _build_clause(quantifier), WordRelations(coreferent=True), only_the_other)
+    assert not is_true_in_model(0, _build_clause(Quantifier.THE), WordRelations(), only_the_other)
+    assert is_true_in_model(0, _build_clause(Quantifier.NOT_EVERY), WordRelations(coreferent=True), only_the_other)
 
 
 def test_clause_with_always_before_not_raises():
@@ -115,17 +119,17 @@ def test_outcome_models_have_their_truth_values():
         for part, model in found.items():
             shown = [
                 is_true_in_model(side, clause, shape.word_relations, model)
-                for side, clause in enumerate(_sentences(shape))
+                for side, clause in enumerate(_list_sentences(shape))
             ]
             assert tuple(shown) == part, shape
-            _check(shape, model)
+            _validate_model(shape, model)
 
 
-def _sentences(shape):
+def _list_sentences(shape):
     return shape.premise, shape.hypothesis
 
 
-def _check(shape, model):
+def _validate_model(shape, model):
     """Check that the lexicon allows a model."""
     lexicon = shape.word_relations
     for things, relation in ((model.subjects, lexicon.subject), (model.objects, lexicon.object)):
@@ -138,20 +142,20 @@ def _check(shape, model):
                 assert not (any(event.verbs[0] for event in row) and any(event.verbs[1] for event in row))
 
 
-def _small_models(shape):
+def _iter_small_models(shape):
     """Yield all models with up to two subjects and two objects, without the optimizations of the labeler."""
     lexicon = shape.word_relations
     turned = lexicon.exchanged
     first = [shape.premise.subject, shape.hypothesis.object if turned else shape.hypothesis.subject]
     second = [shape.premise.object, shape.hypothesis.subject if turned else shape.hypothesis.object]
     named = tuple(
-        max((phrase.number for phrase in phrases if phrase.is_referential(lexicon.coreferent)), default=0)
-        for phrases in (first, second)
+        max((phrase.number for phrase in iter_phrases if phrase.is_referential(lexicon.coreferent)), default=0)
+        for iter_phrases in (first, second)
     )
     verbs = [part for part in REGIONS if part not in lexicon.verb.empty_regions]
     kinds = []
-    for phrases, relation in ((first, lexicon.subject), (second, lexicon.object)):
-        adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
+    for iter_phrases, relation in ((first, lexicon.subject), (second, lexicon.object)):
+        adjectives = sorted({phrase.adjective for phrase in iter_phrases if phrase.adjective})
         sets = [frozenset(), frozenset(adjectives)] if adjectives else [frozenset()]
         kinds.append(
             [ModelEntity(part, s) for part in REGIONS if part not in relation.empty_regions and any(part) for s in sets]
@@ -183,9 +187,9 @@ def test_outcomes_include_all_of_small_models():
         shown = {
             tuple(
                 is_true_in_model(side, clause, shape.word_relations, model)
-                for side, clause in enumerate(_sentences(shape))
+                for side, clause in enumerate(_list_sentences(shape))
             )
-            for model in _small_models(shape)
+            for model in _iter_small_models(shape)
         }
         assert shown <= set(find_outcome_models(shape)), shape
         checked += len(shown)
@@ -216,4 +220,4 @@ def test_outcomes_change_with_lower_bound():
 
 def test_outcomes_of_exchanged_pair_without_object_raise():
     with pytest.raises(ValueError, match="exchanged pair: expected objects in both sentences"):
-        find_outcome_models(PairShape(ClauseForm(THE), ClauseForm(THE), EXCHANGED))
+        find_outcome_models(PairShape(ClauseForm(THE), ClauseForm(THE), EXCHANGE_LEXICON))

@@ -24,7 +24,7 @@ class Probe(NamedTuple):
     is_entailed: bool
 
 
-def probes():
+def read_probes():
     with (Path(__file__).parent / "probes.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             sentences = row["first"], row["second"]
@@ -33,7 +33,7 @@ def probes():
                     yield Probe(row["part"], row["construction"], premise, hypothesis, gold == "E")
 
 
-PROBES = list(probes())
+PROBES = list(read_probes())
 CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in PROBES if probe.part != "open"))
 
 

@@ -29,23 +29,23 @@ TABLE = """
 """
 
 
-def _subsets(n):
+def _list_subsets(n):
     return [frozenset(i for i in range(n) if mask >> i & 1) for mask in range(2**n)]
 
 
-def _relation(x, y, universe):
+def _compute_relation(x, y, universe):
     return classify_relation((item in x, item in y) for item in universe)
 
 
-def _proper(n):
-    return [x for x in _subsets(n) if 0 < len(x) < n]
+def _list_proper_subsets(n):
+    return [x for x in _list_subsets(n) if 0 < len(x) < n]
 
 
 def test_relations_equal_table_3():
     universe = range(4)
     seen = set()
-    for x, y in product(_proper(4), repeat=2):
-        relation = _relation(x, y, universe)
+    for x, y in product(_list_proper_subsets(4), repeat=2):
+        relation = _compute_relation(x, y, universe)
         expected = {
             Relation.EQUIVALENCE: x == y,
             Relation.FORWARD_ENTAILMENT: x < y,
@@ -62,21 +62,23 @@ def test_relations_equal_table_3():
 
 def test_empty_set_and_universe_have_no_relation():
     universe = range(3)
-    for x in _subsets(3):
+    for x in _list_subsets(3):
         for vacuous in (frozenset(), frozenset(universe)):
-            assert _relation(x, vacuous, universe) is None
-            assert _relation(vacuous, x, universe) is None
+            assert _compute_relation(x, vacuous, universe) is None
+            assert _compute_relation(vacuous, x, universe) is None
 
 
 def test_converse_is_relation_of_swapped_sets():
-    for x, y in product(_proper(4), repeat=2):
-        assert _relation(x, y, range(4)).converse is _relation(y, x, range(4))
+    for x, y in product(_list_proper_subsets(4), repeat=2):
+        assert _compute_relation(x, y, range(4)).converse is _compute_relation(y, x, range(4))
 
 
 def test_negated_relation_equals_manual_examples():
     universe = frozenset(range(4))
-    for x, y in product(_proper(4), repeat=2):
-        assert _relation(x, y, universe).complement_relation is _relation(universe - x, universe - y, universe)
+    for x, y in product(_list_proper_subsets(4), repeat=2):
+        assert _compute_relation(x, y, universe).complement_relation is _compute_relation(
+            universe - x, universe - y, universe
+        )
     assert Relation.FORWARD_ENTAILMENT.complement_relation is Relation.REVERSE_ENTAILMENT
     assert Relation.ALTERNATION.complement_relation is Relation.COVER
     assert {relation.complement_relation.complement_relation for relation in Relation} == set(Relation)
@@ -97,8 +99,8 @@ def test_join_holds_for_sets():
     """An independent derivation: no three sets of five elements have a relation that the table excludes."""
     found = {pair: set() for pair in product(Relation, repeat=2)}
     universe = range(5)
-    proper = _proper(5)
-    between = {(x, y): _relation(x, y, universe) for x, y in product(proper, repeat=2)}
+    proper = _list_proper_subsets(5)
+    between = {(x, y): _compute_relation(x, y, universe) for x, y in product(proper, repeat=2)}
     for x, y, z in product(proper, repeat=3):
         found[between[x, y], between[y, z]].add(between[x, z])
     for pair, relations in found.items():
@@ -128,9 +130,9 @@ def test_join_with_equivalence_and_converses():
         }
 
 
-def _contexts(n):
+def _list_contexts(n):
     """Return all functions on the subsets of a universe of n elements, by their monotonicity."""
-    subsets = _subsets(n)
+    subsets = _list_subsets(n)
     below = [(i, j) for i, x in enumerate(subsets) for j, y in enumerate(subsets) if x < y]
     for images in product(range(len(subsets)), repeat=len(subsets)):
         f = [subsets[i] for i in images]
@@ -144,9 +146,9 @@ def _contexts(n):
 def test_projected_relation_is_strongest_over_all_contexts():
     """For all functions on the subsets of two elements, no stronger relation than the projected one always holds."""
     kept = {}
-    for context, subsets, f in _contexts(2):
+    for context, subsets, f in _list_contexts(2):
         for (i, x), (j, y) in product(enumerate(subsets), repeat=2):
-            relation = _relation(x, y, range(2))
+            relation = _compute_relation(x, y, range(2))
             if relation is not None:
                 images = {(item in f[i], item in f[j]) for item in range(2)}
                 kept.setdefault((relation, context), set()).update(images)

@@ -72,41 +72,43 @@ def test_tags_identify_verb_without_auxiliary():
         )
 
 
-def _lexicon(premise, hypothesis, label):
+def _infer_lexicon(premise, hypothesis, label):
     return infer_word_relations(split_constituents(premise), split_constituents(hypothesis), label)
 
 
 def test_lexicon_relates_differing_words_by_label():
-    found = _lexicon("a black cat is eating a fish", "a cat is eating a fish", "entailment")
+    found = _infer_lexicon("a black cat is eating a fish", "a cat is eating a fish", "entailment")
     assert (found.subject, found.verb, found.object) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE, R.EQUIVALENCE)
     assert not found.coreferent
-    found = _lexicon("a cat is eating a raw fish", "a cat is eating a fried fish", "contradiction")
+    found = _infer_lexicon("a cat is eating a raw fish", "a cat is eating a fried fish", "contradiction")
     assert found.object is R.ALTERNATION
     assert found.coreferent
-    found = _lexicon("a cat is eating a fish", "a dog is washing a fish", "neutral")
+    found = _infer_lexicon("a cat is eating a fish", "a dog is washing a fish", "neutral")
     assert (found.subject, found.verb, found.object) == (R.INDEPENDENCE, R.INDEPENDENCE, R.EQUIVALENCE)
 
 
 def test_contradiction_relates_verbs_before_nouns():
-    found = _lexicon("a cat is catching a fish", "an animal is missing a fish", "contradiction")
+    found = _infer_lexicon("a cat is catching a fish", "an animal is missing a fish", "contradiction")
     assert (found.subject, found.verb) == (R.INDEPENDENCE, R.ALTERNATION)
 
 
 def test_lexicon_projects_label_through_negation():
-    found = _lexicon("a cat is eating a fish", "an animal isn't eating a fish", "contradiction")
+    found = _infer_lexicon("a cat is eating a fish", "an animal isn't eating a fish", "contradiction")
     assert (found.subject, found.verb) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE)
-    found = _lexicon("a box is empty", "a box is not full", "entailment")
+    found = _infer_lexicon("a box is empty", "a box is not full", "entailment")
     assert found.verb is R.ALTERNATION
 
 
 def test_exchanged_pairs_are_detected():
-    assert _lexicon("a cat is chasing the dog", "the dog is chasing a cat", "contradiction").exchanged
-    assert _lexicon("a cat is beside the dog", "the dog is beside a cat", "entailment").verb is R.FORWARD_ENTAILMENT
+    assert _infer_lexicon("a cat is chasing the dog", "the dog is chasing a cat", "contradiction").exchanged
+    assert (
+        _infer_lexicon("a cat is beside the dog", "the dog is beside a cat", "entailment").verb is R.FORWARD_ENTAILMENT
+    )
 
 
 @pytest.mark.parametrize("label", ["neutral", "contradiction"])
 def test_lexicon_that_contradicts_label_is_none(label):
-    assert _lexicon("a cat is eating a fish", "a cat is eating a fish", label) is None
+    assert _infer_lexicon("a cat is eating a fish", "a cat is eating a fish", label) is None
 
 
 def test_only_order_of_numbers_matters():

@@ -17,7 +17,7 @@ SENSES = {
     "far": ["far"],
     "near": ["near"],
 }
-ABOVE = {
+HYPERNYMS = {
     "poodle": ["dog"],
     "dog": ["canine", "pet"],
     "canine": ["carnivore"],
@@ -47,7 +47,7 @@ class TinyLexicon:
         return [sense for form in self.base_forms(phrase) for sense in SENSES[form]]
 
     def hypernyms(self, sense):
-        return ABOVE.get(sense, [])
+        return HYPERNYMS.get(sense, [])
 
     def antonyms(self, phrase):
         return {antonym for form in self.base_forms(phrase) for antonym in ANTONYMS.get(form, [])}

@@ -15,11 +15,11 @@ TABLES = papers.list_paper_tables()
 IDS = [f"{table.paper}-{table.number}" for table in TABLES]
 
 
-def _numbers(table, name):
+def _read_column(table, name):
     return [row[len(table.keys) + table.values.index(name)] for row in table.rows]
 
 
-def _row(short, number, *keys):
+def _find_row(short, number, *keys):
     table = papers.get_paper_table(short, number)
     [row] = [row for row in table.rows if row[: len(keys)] == keys]
     return row[len(table.keys) :]
@@ -38,7 +38,7 @@ def test_values_are_in_range_of_their_unit(table):
     seen = 0
     for name in table.values:
         low, high = limits[table.units[name]]
-        for number in _numbers(table, name):
+        for number in _read_column(table, name):
             assert number is None or low <= number <= high
             seen += number is not None
     assert seen
@@ -83,7 +83,7 @@ def test_rows_are_complete_and_unique(table):
     ],
 )
 def test_values_equal_those_of_paper(short, number, keys, printed):
-    assert _row(short, number, *keys) == printed
+    assert _find_row(short, number, *keys) == printed
 
 
 def test_means_of_sinha_table_2_are_consistent():
@@ -100,7 +100,7 @@ def test_label_proportions_sum_to_one():
     for number in ("2", "4"):
         table = papers.get_paper_table("Nie et al. 2019", number)
         for kind in ("SOSwap", "AddAmod"):
-            for three in zip(*(_numbers(table, f"{kind} {label}") for label in "ECN"), strict=True):
+            for three in zip(*(_read_column(table, f"{kind} {label}") for label in "ECN"), strict=True):
                 assert sum(three) == pytest.approx(100, abs=0.21)
 
 
@@ -116,30 +116,32 @@ def test_glockner_totals_follow_from_categories():
 
 def test_sicck_counts_sum_to_all_modified_pairs():
     for number in ("5", "6"):
-        assert sum(_numbers(papers.get_paper_table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
+        assert sum(_read_column(papers.get_paper_table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
 
 
-def beside(name, quantity, corpus):
+def list_paper_values(name, quantity, corpus):
     [found] = [each for each in challenge_sets.get_challenge_set(name).quantities if each.name == quantity]
     return list_published_scores(found.published_columns, corpus)
 
 
 def test_counterpart_is_of_same_corpus():
-    found = {each.model: each.value for each in beside("permuted", "p_c_accepted", "snli test")}
+    found = {each.model: each.value for each in list_paper_values("permuted", "p_c_accepted", "snli test")}
     assert found["RoBERTa-Large"] == 0.760
     assert len(found) == 6
-    assert beside("permuted", "p_c_accepted", "my pairs") == []
-    assert {each.model for each in beside("permuted", "p_c_accepted", "ocnli validation")} >= {"ConvNet"}
+    assert list_paper_values("permuted", "p_c_accepted", "my pairs") == []
+    assert {each.model for each in list_paper_values("permuted", "p_c_accepted", "ocnli validation")} >= {"ConvNet"}
     # the paper's equation 3 differs from the code that its tables come from
-    assert beside("permuted", "p_c", "snli test") == []
-    [bert] = [each for each in beside("swapped", "accuracy_after_whole", "snli validation") if each.model == "BERT"]
+    assert list_paper_values("permuted", "p_c", "snli test") == []
+    [bert] = [
+        each for each in list_paper_values("swapped", "accuracy_after_whole", "snli validation") if each.model == "BERT"
+    ]
     for corpus in ("snli_like validation", "my"):
-        assert beside("swapped", "accuracy_after_whole", corpus) == []
-    assert len(beside("breaking_nli", "accuracy", "official")) == 11
-    assert beside("breaking_nli", "accuracy", "snli train") == []
+        assert list_paper_values("swapped", "accuracy_after_whole", corpus) == []
+    assert len(list_paper_values("breaking_nli", "accuracy", "official")) == 11
+    assert list_paper_values("breaking_nli", "accuracy", "snli train") == []
     assert bert.value == pytest.approx(0.8173)
     assert bert.source == "ReSNLI 2019, Table 1"
-    assert beside("cs_lambda", "accuracy_cs_0.7", "snli validation")[0].value == pytest.approx(0.5273)
+    assert list_paper_values("cs_lambda", "accuracy_cs_0.7", "snli validation")[0].value == pytest.approx(0.5273)
 
 
 def test_column_without_fractions_is_rejected():

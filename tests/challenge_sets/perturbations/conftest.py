@@ -19,7 +19,7 @@ def real_parses(parser, real_premises):
     return list(parser.parse(real_premises))
 
 
-def parse_of(text):
+def build_parse(text):
     """Build a parse from lines with word, lemma, POS, tag, head and dependency.
 
     A leading + joins a word to the previous one. Heads are counted from 1, and the root is its own head.

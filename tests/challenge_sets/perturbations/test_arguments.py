@@ -1,6 +1,6 @@
 import pytest
 
-from tests.challenge_sets.perturbations.conftest import parse_of
+from tests.challenge_sets.perturbations.conftest import build_parse
 from tests.challenge_sets.perturbations.simple_sentences import parse_simple
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
@@ -18,11 +18,11 @@ from unbag.challenge_sets.perturbations.arguments import (
 SUBJECT, OBJECT, NUMBER = ArgumentRole
 
 
-def _found(sentence):
+def _find_arguments(sentence):
     return {(each.role, each.text) for each in iter_donor_arguments(parse_simple(sentence))}
 
 
-def _argument(role, noun, *, verb="", text="", is_plural=False):
+def _build_argument(role, noun, *, verb="", text="", is_plural=False):
     return Argument(role, text or f"a {noun}", noun, verb, is_plural, range(2))
 
 
@@ -54,7 +54,7 @@ def test_unsuitable_claim_has_exclusion_reason(claim, reason):
     assert find_claim_arguments(parse_simple(claim)) is reason
 
 
-def _walk(bound, after=""):
+def _parse_walk(bound, after=""):
     """Parse "A man walks BOUND three blocks AFTER", where all words of the bound depend on the number."""
     before, behind = bound.split(), after.split()
     number = 3 + len(before)
@@ -62,7 +62,7 @@ def _walk(bound, after=""):
     lines += [f"{word} {word} ADV RB {number + 1} advmod" for word in before]
     lines += [f"three three NUM CD {number + 2} nummod", "blocks block NOUN NNS 3 npadvmod"]
     lines += [f"{word} {word} ADV RB {number + 2} advmod" for word in behind]
-    return parse_of("\n".join(lines))
+    return build_parse("\n".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ def _walk(bound, after=""):
     ],
 )
 def test_bounded_number_is_not_exchanged(bound, after):
-    found = find_claim_arguments(_walk(bound, after))
+    found = find_claim_arguments(_parse_walk(bound, after))
     # "no" negates the claim, and "more" or "most" refer to the context, so no argument of the claim is exchanged.
     refers = {"no", "more", "most"} & set(f"{bound} {after}".split())
     assert isinstance(found, ClaimExclusion) if refers else [each.role for each in found] == [SUBJECT]
-    assert NUMBER not in {each.role for each in iter_donor_arguments(_walk(bound, after))}
+    assert NUMBER not in {each.role for each in iter_donor_arguments(_parse_walk(bound, after))}
 
 
 @pytest.mark.parametrize("period", ["last", "past", "next"])
 def test_number_of_time_period_is_not_exchanged(period):
-    parse = _walk(f"the {period}")
+    parse = _parse_walk(f"the {period}")
     found = find_claim_arguments(parse)
     assert isinstance(found, ClaimExclusion) or [each.role for each in found] == [SUBJECT]
     assert NUMBER in {each.role for each in iter_donor_arguments(parse)}
@@ -98,11 +98,11 @@ def test_number_of_time_period_is_not_exchanged(period):
 
 @pytest.mark.parametrize("before", ["", "only", "exactly"])
 def test_number_without_bound_is_exchanged(before):
-    assert (NUMBER, "three") in {(each.role, each.text) for each in find_claim_arguments(_walk(before))}
+    assert (NUMBER, "three") in {(each.role, each.text) for each in find_claim_arguments(_parse_walk(before))}
 
 
 def test_negated_claim_is_excluded():
-    parse = parse_of("""
+    parse = build_parse("""
         A      a     DET  DT  2 det
         man    man   NOUN NN  5 nsubj
         is     be    AUX  VBZ 5 aux
@@ -115,7 +115,7 @@ def test_negated_claim_is_excluded():
 
 
 def test_subject_with_pronoun_reference_is_kept():
-    parse = parse_of("""
+    parse = build_parse("""
         A      a     DET  DT   2 det
         man    man   NOUN NN   4 nsubj
         is     be    AUX  VBZ  4 aux
@@ -127,18 +127,18 @@ def test_subject_with_pronoun_reference_is_kept():
 
 
 def test_donor_arguments_are_lowercase_plain_phrases():
-    assert _found("A young woman is carrying three ladders.") == {
+    assert _find_arguments("A young woman is carrying three ladders.") == {
         (SUBJECT, "a young woman"),
         (OBJECT, "three ladders"),
         (NUMBER, "three"),
     }
-    assert _found("The girls are holding another flag.") == {(SUBJECT, "the girls")}
-    assert _found("A boy is taking a nap.") == {(SUBJECT, "a boy")}, "a nap is not acted on"
-    assert _found("A mans is holding a flag.") == set(), "the determiner does not fit"
+    assert _find_arguments("The girls are holding another flag.") == {(SUBJECT, "the girls")}
+    assert _find_arguments("A boy is taking a nap.") == {(SUBJECT, "a boy")}, "a nap is not acted on"
+    assert _find_arguments("A mans is holding a flag.") == set(), "the determiner does not fit"
 
 
 def test_donor_arguments_include_caption_subject():
-    parse = parse_of("""
+    parse = build_parse("""
         A      a     DET  DT  2 det
         man    man   NOUN NN  2 ROOT
         riding ride  VERB VBG 2 acl
@@ -172,11 +172,11 @@ def test_donor_arguments_include_caption_subject():
     ],
 )
 def test_can_replace_accepts_mutually_exclusive_subjects(old, new, fits):
-    assert can_replace(_argument(SUBJECT, old), _argument(SUBJECT, new)) is fits
+    assert can_replace(_build_argument(SUBJECT, old), _build_argument(SUBJECT, new)) is fits
 
 
 def test_can_replace_requires_same_grammatical_number():
-    assert not can_replace(_argument(SUBJECT, "man"), _argument(SUBJECT, "woman", is_plural=True))
+    assert not can_replace(_build_argument(SUBJECT, "man"), _build_argument(SUBJECT, "woman", is_plural=True))
 
 
 @pytest.mark.parametrize(
@@ -190,20 +190,20 @@ def test_can_replace_requires_same_grammatical_number():
     ],
 )
 def test_can_replace_accepts_exclusive_objects_of_same_verb(old, new, objects, fits):
-    assert can_replace(_argument(OBJECT, old, verb="carry"), _argument(OBJECT, new), objects) is fits
+    assert can_replace(_build_argument(OBJECT, old, verb="carry"), _build_argument(OBJECT, new), objects) is fits
 
 
 def test_can_replace_requires_object_type_of_verb():
-    assert can_replace(_argument(OBJECT, "guitar", verb="play"), _argument(OBJECT, "piano"))
-    assert not can_replace(_argument(OBJECT, "guitar", verb="carry"), _argument(OBJECT, "piano"))
-    worn = _argument(OBJECT, "hat", verb="wear")
-    assert not can_replace(worn, _argument(OBJECT, "shirt"))
-    assert can_replace(worn, _argument(OBJECT, "shirt", text="a red shirt"))
+    assert can_replace(_build_argument(OBJECT, "guitar", verb="play"), _build_argument(OBJECT, "piano"))
+    assert not can_replace(_build_argument(OBJECT, "guitar", verb="carry"), _build_argument(OBJECT, "piano"))
+    worn = _build_argument(OBJECT, "hat", verb="wear")
+    assert not can_replace(worn, _build_argument(OBJECT, "shirt"))
+    assert can_replace(worn, _build_argument(OBJECT, "shirt", text="a red shirt"))
 
 
 @pytest.mark.parametrize(("old", "new", "fits"), [("two", "three", True), ("three", "two", False), ("2", "five", True)])
 def test_can_replace_requires_larger_number(old, new, fits):
-    numbers = [_argument(NUMBER, noun, text=text, is_plural=True) for noun, text in (("man", old), ("dog", new))]
+    numbers = [_build_argument(NUMBER, noun, text=text, is_plural=True) for noun, text in (("man", old), ("dog", new))]
     assert can_replace(*numbers) is fits
 
 
@@ -217,7 +217,7 @@ def test_can_replace_requires_larger_number(old, new, fits):
     ],
 )
 def test_is_counted_once_rejects_further_members(sentence, once):
-    assert is_mentioned_once(sentence, _argument(NUMBER, "man", text="two")) is once
+    assert is_mentioned_once(sentence, _build_argument(NUMBER, "man", text="two")) is once
 
 
 @pytest.mark.parametrize(
@@ -237,24 +237,24 @@ def test_exchange_argument_changes_only_argument(claim, donor, role, expected):
 
 
 def test_exchange_argument_capitalizes_word_for_initial_digit():
-    parse = parse_of("""
+    parse = build_parse("""
         2    2    NUM  CD  2 nummod
         dogs dog  NOUN NNS 3 nsubj
         run  run  VERB VBP 3 ROOT
     """)
-    old, new = (_argument(NUMBER, "dog", text=text, is_plural=True) for text in ("2", "four"))
+    old, new = (_build_argument(NUMBER, "dog", text=text, is_plural=True) for text in ("2", "four"))
     assert exchange_argument(parse, old._replace(span=range(1)), new) == "Four dogs run"
 
 
 def test_implied_stems_include_hypernyms_but_not_hyponyms():
-    def implied(word):
+    def expand_word(word):
         return expand_stems(collect_content_stems(word))
 
-    assert collect_content_stems("a child") <= implied("girl")
-    assert collect_content_stems("a dog") <= implied("poodle")
-    assert collect_content_stems("a street") <= implied("road")
-    assert collect_content_stems("a girl").isdisjoint(implied("child"))
-    assert collect_content_stems("2") <= implied("two")
+    assert collect_content_stems("a child") <= expand_word("girl")
+    assert collect_content_stems("a dog") <= expand_word("poodle")
+    assert collect_content_stems("a street") <= expand_word("road")
+    assert collect_content_stems("a girl").isdisjoint(expand_word("child"))
+    assert collect_content_stems("2") <= expand_word("two")
 
 
 def test_real_exchange_changes_one_phrase(real_parses):

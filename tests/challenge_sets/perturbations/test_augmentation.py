@@ -20,7 +20,7 @@ from unbag.data.sources import Example
 from unbag.data.text.grammar import find_replacement
 
 
-class Letters:
+class LetterPairs:
     """A generator of one pair per label."""
 
     kind = "letters"
@@ -37,25 +37,25 @@ class Letters:
             yield [GeneratedPair(str(i), label, label) for label in self._labels[i]] or "none"
 
 
-def _labels(labels, pairs, *, balanced):
+def _count_sampled_labels(labels, pairs, *, balanced):
     counts = Counter()
-    made = sample_epoch(Letters(labels, balanced=balanced), epoch=0, pairs=pairs, counts=counts)
+    made = sample_epoch(LetterPairs(labels, balanced=balanced), epoch=0, pairs=pairs, counts=counts)
     return Counter(pair.label for pair in made), counts
 
 
 def test_sample_epoch_prefers_rarest_label():
-    assert _labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
+    assert _count_sampled_labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
 
 
 def test_sample_epoch_balanced_limits_each_label_to_half():
-    labels, counts = _labels(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
+    labels, counts = _count_sampled_labels(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
     assert labels["C"] in (10, 11)
     assert counts[UNBALANCED] > 0
-    assert _labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
+    assert _count_sampled_labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
 
 
 def test_kind_of_parses_id():
-    made = list(sample_epoch(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
+    made = list(sample_epoch(LetterPairs(["C"] * 3, balanced=False), epoch=2, pairs=7))
     assert len({pair.source_id for pair in made}) == 7
     assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
     assert parse_pair_kind("snli-train-3") is parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
@@ -69,7 +69,7 @@ def adjectives(real_parses):
 
 
 @pytest.fixture(scope="module")
-def of_half(parser, real_premises, adjectives):
+def words_by_half(parser, real_premises, adjectives):
     """Return the words that the pairs of each half depend on, by pair type."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     counts = count_corpus(examples)
@@ -77,7 +77,7 @@ def of_half(parser, real_premises, adjectives):
     for half in (TRAINING, HELD_OUT):
         made = iter_soswap_addamod_tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
         rows = [row for table in made for row in table.to_pylist()]
-        words[half, "soswap"] = {tuple(_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
+        words[half, "soswap"] = {tuple(_list_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
         words[half, "addamod"] = {
             (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
         }
@@ -89,7 +89,7 @@ def of_half(parser, real_premises, adjectives):
     return words
 
 
-def _nouns(parser, row):
+def _list_nouns(parser, row):
     from unbag.challenge_sets.perturbations.soswap import list_swap_lemmas
 
     [parse] = parser.parse([row["premise"]])
@@ -102,9 +102,9 @@ def _difference(premise, hypothesis):
 
 
 @pytest.mark.nightly
-def test_training_pairs_share_no_word_with_held_out_half(of_half):
+def test_training_pairs_share_no_word_with_held_out_half(words_by_half):
     for kind in ("soswap", "addamod", "substituted"):
-        training, held_out = of_half[TRAINING, kind], of_half[HELD_OUT, kind]
+        training, held_out = words_by_half[TRAINING, kind], words_by_half[HELD_OUT, kind]
         assert training
         assert held_out
         if kind != "substituted":

@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.modifiers import (
 SEED = SeedPair.from_pair("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
 
 
-def _said(text, part, modifier, tags=None):
+def _modify_sentence(text, part, modifier, tags=None):
     return build_modified_sentence(split_constituents(text, tags), ((part, MODIFIERS_BY_NAME[modifier]),))
 
 
@@ -53,16 +53,19 @@ def _said(text, part, modifier, tags=None):
     ],
 )  # fmt: skip
 def test_modified_sentences_equal_manual_examples(text, part, modifier, expected):
-    assert _said(text, part, modifier) == expected
+    assert _modify_sentence(text, part, modifier) == expected
 
 
 def test_verb_without_auxiliary_gets_do():
     one = [("a", "DET"), ("cat", "NOUN"), ("watches", "VERB"), ("a", "DET"), ("fish", "NOUN")]
     two = [("two", "NUM"), ("cats", "NOUN"), ("watch", "VERB"), ("a", "DET"), ("fish", "NOUN")]
-    assert _said("a cat watches a fish", VERB, "not", one) == "a cat does not watch a fish"
-    assert _said("two cats watch a fish", VERB, "not", two) == "two cats do not watch a fish"
-    assert _said("a cat watches a fish", VERB, "never", one) == "a cat never watches a fish"
-    assert _said("two cats watch a fish", SUBJECT, "every one of", two) == "every one of the two cats watches a fish"
+    assert _modify_sentence("a cat watches a fish", VERB, "not", one) == "a cat does not watch a fish"
+    assert _modify_sentence("two cats watch a fish", VERB, "not", two) == "two cats do not watch a fish"
+    assert _modify_sentence("a cat watches a fish", VERB, "never", one) == "a cat never watches a fish"
+    assert (
+        _modify_sentence("two cats watch a fish", SUBJECT, "every one of", two)
+        == "every one of the two cats watches a fish"
+    )
 
 
 def test_all_modifiers_occur_at_all_positions():

@@ -66,7 +66,7 @@ FULL = [annotate(f"[{name}] nodded slowly.") for name in ("Ann Lee", "Bob Ray", 
 TEXT = [*PERSONS, *CITIES, *AGENCIES, *FULL]
 
 
-def _reasons(sentence, text=TEXT):
+def _count_exclusions(sentence, text=TEXT):
     rejected = Counter()
     assert exchange_name(*sentence, collect_names([*text, sentence]), rejected=rejected) is None
     return rejected
@@ -121,8 +121,8 @@ def test_name_pairs_sample_all_other_persons():
     ],
 )
 def test_exchange_name_excludes_unclear_sentence_with_reason(sentence, reason):
-    assert reason in _reasons(sentence)
-    assert set(_reasons(sentence)) <= set(REASONS)
+    assert reason in _count_exclusions(sentence)
+    assert set(_count_exclusions(sentence)) <= set(REASONS)
 
 
 @pytest.mark.parametrize(("before", "is_apart"), [("old", True), ("ex-", False)])
@@ -130,20 +130,20 @@ def test_exchange_name_excludes_modified_or_joined_name(before, is_apart):
     words, heads, deps = (before, "Jones", "nodded", "."), (1, 2, 2, 2), ("amod", "nsubj", "ROOT", "punct")
     lemmas, pos, tags = (before, "Jones", "nod", "."), ("ADJ", "PROPN", "VERB", "PUNCT"), ("JJ", "NNP", "VBD", ".")
     parse = Parse(words, (is_apart, True, False, False), lemmas, pos, tags, heads, deps)
-    assert _reasons((parse, [Entity(1, 2, "PERSON")])) == {JOINED: 1}
+    assert _count_exclusions((parse, [Entity(1, 2, "PERSON")])) == {JOINED: 1}
 
 
 def test_exchange_name_excludes_ambiguous_or_common_name():
     two_kinds = [annotate("They walked in [Jones] today.", "GPE")]
     common = [annotate("They walked to jones today.")]
     for others in (two_kinds, common):
-        assert UNSURE in _reasons(PERSONS[0], [*TEXT, *others])
+        assert UNSURE in _count_exclusions(PERSONS[0], [*TEXT, *others])
         assert all(pair.new != "Jones" for pair in build_name_pairs(lambda more=others: [*TEXT, *more]).values())
 
 
 def test_exchange_name_requires_enough_names():
     assert MIN_NAMES == 3
-    assert _reasons(PERSONS[0], PERSONS[:2]) == {FEW: 1}
+    assert _count_exclusions(PERSONS[0], PERSONS[:2]) == {FEW: 1}
     assert build_name_pairs(lambda: PERSONS[:3])
 
 
@@ -173,7 +173,7 @@ def test_longer_name_makes_its_words_coreferent():
 
 def test_exchange_name_excludes_possibly_coreferent_names():
     text = [annotate(f"[{name}] nodded slowly.") for name in ("Tom", "Tommy", "Tomas")]
-    assert _reasons(text[0], text) == {SAME: 1}
+    assert _count_exclusions(text[0], text) == {SAME: 1}
 
 
 def test_city_is_not_exchanged_with_country():

@@ -27,13 +27,13 @@ def labeller(parser, wordnet):
     return NatlogLabeler(parser, wordnet, wordnet.identity)
 
 
-def parsed(parser, sentence):
+def parse_sentence(parser, sentence):
     [parse] = parser.parse([sentence])
     return parse
 
 
 def test_negation_nobody_requires_sentence_without_pronoun(parser):
-    parse = parsed(parser, "A girl is washing her hands.")
+    parse = parse_sentence(parser, "A girl is washing her hands.")
     assert NOBODY not in build_negations(parse, find_plain_clause(parse))
 
 
@@ -72,7 +72,7 @@ def test_negation_nobody_requires_sentence_without_pronoun(parser):
     ],
 )
 def test_each_template_negates_sentence(parser, sentence, expected):
-    parse = parsed(parser, sentence)
+    parse = parse_sentence(parser, sentence)
     assert build_negations(parse, find_plain_clause(parse)) == expected
 
 
@@ -90,7 +90,7 @@ def test_each_template_negates_sentence(parser, sentence, expected):
     ],
 )
 def test_plain_clause_other_sentences_are_none(parser, sentence):
-    assert find_plain_clause(parsed(parser, sentence)) is None
+    assert find_plain_clause(parse_sentence(parser, sentence)) is None
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_plain_clause_other_sentences_are_none(parser, sentence):
     ],
 )
 def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
-    assert [str(each) for each in iter_shortened_parses(parsed(parser, sentence))] == expected
+    assert [str(each) for each in iter_shortened_parses(parse_sentence(parser, sentence))] == expected
 
 
 def test_labels_are_proved_and_templates_match_half(parser, real_premises, labeller):

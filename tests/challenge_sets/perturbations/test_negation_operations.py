@@ -79,7 +79,7 @@ _OPPOSITES = {
 }
 
 
-def _statements(text):
+def _split_statements(text):
     """Split a premise into statements without full stops."""
     if text.startswith("Although "):
         return text.removeprefix("Although ").rstrip(".").split(", ")
@@ -90,7 +90,7 @@ def _statements(text):
     return parts
 
 
-def _literal(statement):
+def _parse_literal(statement):
     """Parse a statement as (atom, truth value)."""
     truth = True
     if frame := _FRAME.match(statement):
@@ -100,14 +100,14 @@ def _literal(statement):
     return " ".join(word for word in words if word != "not"), truth ^ ("not" in words)
 
 
-def _label(truths):
+def _determine_label(truths):
     """Determine the label from the truth of the hypothesis in all situations in which the premise is true."""
     return ENTAILMENT if all(truths) else NEUTRAL if any(truths) else CONTRADICTION
 
 
-def _read(premise, hypothesis):
+def _infer_label(premise, hypothesis):
     """Determine the label of a pair from all situations in which the statements of the premise are true."""
-    known, (atom, truth) = [_literal(each) for each in _statements(premise)], _literal(hypothesis)
+    known, (atom, truth) = [_parse_literal(each) for each in _split_statements(premise)], _parse_literal(hypothesis)
     atoms = sorted({atom, *(each for each, _ in known)})
     exclusive = [
         (one, other)
@@ -121,10 +121,10 @@ def _read(premise, hypothesis):
         and not any(world[one] and world[other] for one, other in exclusive)
     ]
     assert fitting, premise
-    return _label([world[atom] == truth for world in fitting])
+    return _determine_label([world[atom] == truth for world in fitting])
 
 
-def _quantified(statement, nouns):
+def _parse_quantified(statement, nouns):
     """Parse a statement as (determiner, whether the noun is the narrow one, predicate, whether it contains *not*)."""
     determiner = _DETERMINER.match(statement)
     rest = statement[determiner.end() :].rstrip(".")
@@ -148,14 +148,14 @@ def _is_true(determiner, inside, outside):
 
 
 @cache
-def _situations():
+def _iter_situations():
     """Generate counts of narrow things inside and outside the predicate (at least one), and of other wide things."""
     return [each for each in product(range(8), range(2), range(8), range(2)) if each[0] + each[1]]
 
 
-def _read_quantified(premise, hypothesis, nouns, narrow):
-    determiner, noun, predicate, is_negated = _quantified(hypothesis, nouns)
-    statements = [_quantified(each, nouns) for each in _statements(premise)]
+def _infer_quantified_label(premise, hypothesis, nouns, narrow):
+    determiner, noun, predicate, is_negated = _parse_quantified(hypothesis, nouns)
+    statements = [_parse_quantified(each, nouns) for each in _split_statements(premise)]
     about = [each for each in statements if each[2] == predicate]
     assert len(statements) == 2
     assert len(about) == 1
@@ -164,9 +164,9 @@ def _read_quantified(premise, hypothesis, nouns, narrow):
         inside, outside = world[0] + (noun not in narrow) * world[2], world[1] + (noun not in narrow) * world[3]
         return _is_true(determiner, *((outside, inside) if is_negated else (inside, outside)))
 
-    fitting = [w for w in _situations() if all(holds(w, d, n, neg) for d, n, _, neg in about)]
+    fitting = [w for w in _iter_situations() if all(holds(w, d, n, neg) for d, n, _, neg in about)]
     assert fitting
-    return _label([holds(world, determiner, noun, is_negated) for world in fitting])
+    return _determine_label([holds(world, determiner, noun, is_negated) for world in fitting])
 
 
 _SUBJECTS = ("man", "women", "museum", "villages", "dog", "boys")
@@ -182,9 +182,9 @@ def test_labels_equal_independent_reader(pairs):
         if pair.operation in ("quantifier", "hypernym", "modifier"):
             # The narrow noun is the noun itself for `hypernym`, and the noun with an adjective otherwise.
             narrow = plain if pair.operation == "hypernym" else modified
-            label = _read_quantified(pair.premise, pair.hypothesis, plain | modified | above, narrow)
+            label = _infer_quantified_label(pair.premise, pair.hypothesis, plain | modified | above, narrow)
         else:
-            label = _read(pair.premise, pair.hypothesis)
+            label = _infer_label(pair.premise, pair.hypothesis)
         entails = label == ENTAILMENT
         assert entails == (pair.label == ENTAILMENT), pair
         assert pair.three_way in (label, None), pair
@@ -199,11 +199,11 @@ def test_premises_of_mirror_have_same_words(pairs):
     for entailed, other in zip(pairs[::2], pairs[1::2], strict=True):
         assert entailed.hypothesis == other.hypothesis
         assert (entailed.label, other.label) == ("entailment", "not_entailment")
-        assert _bag(entailed.premise) == _bag(other.premise)
+        assert _count_words(entailed.premise) == _count_words(other.premise)
         assert entailed.premise != other.premise
 
 
-def _bag(text):
+def _count_words(text):
     return Counter(re.findall(r"[\w-]+|[.,]", text.lower()))
 
 
@@ -245,7 +245,7 @@ def test_halves_share_no_premise_noun_or_negation(parser):
     halves = {}
     for words in (TRAINING, HELD_OUT):
         counts = Counter()
-        rows = _rows(parser, [*CLAIMS, *OTHERS], words=words, counts=counts)
+        rows = _build_rows(parser, [*CLAIMS, *OTHERS], words=words, counts=counts)
         assert counts[f"excluded: {OTHER_WORDS}"] > 0
         assert {get_vocabulary_half(row["negation"]) for row in rows} <= {words}
         halves[words] = rows
@@ -259,7 +259,7 @@ def test_halves_share_no_premise_noun_or_negation(parser):
 
 def test_negation_counts_include_premises_operations_and_exclusions(parser):
     counts = Counter()
-    rows = _rows(parser, [*CLAIMS, *NO_CLAIMS, CLAIMS[0]], counts=counts)
+    rows = _build_rows(parser, [*CLAIMS, *NO_CLAIMS, CLAIMS[0]], counts=counts)
     assert counts["premises"] == len(CLAIMS) + len(NO_CLAIMS), "a repeated premise counts once"
     assert counts["claims"] == len(CLAIMS)
     assert counts[f"excluded: {NO_CLAIM}"] == len(NO_CLAIMS)
@@ -269,6 +269,6 @@ def test_negation_counts_include_premises_operations_and_exclusions(parser):
     assert set(Counter(row["mirror"] for row in rows).values()) == {2}
 
 
-def _rows(parser, premises, **options):
+def _build_rows(parser, premises, **options):
     examples = [Example(str(number), text, text, "entailment") for number, text in enumerate(premises)]
     return [row for table in iter_negation_tables(examples, parser, **options) for row in table.to_pylist()]

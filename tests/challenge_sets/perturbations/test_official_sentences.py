@@ -24,7 +24,7 @@ def test_other_sentences_are_not_official(real_premises):
     assert not any(map(is_official, real_premises))
 
 
-class Three:
+class ThreePairs:
     """A generator of three pairs."""
 
     kind = "three"
@@ -46,6 +46,6 @@ def test_pairs_contain_no_official_sentence(monkeypatch):
     from collections import Counter
 
     counts = Counter()
-    made = list(sample_epoch(Three(), epoch=0, pairs=4, counts=counts))
+    made = list(sample_epoch(ThreePairs(), epoch=0, pairs=4, counts=counts))
     assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
     assert counts[OFFICIAL] in (1, 2)

@@ -37,12 +37,12 @@ CORPUS = (
 """Sentences with both colors before each noun, often enough for AddAmod."""
 
 
-def bag(text):
+def count_words(text):
     return Counter(re.findall(r"[\w'-]+|[.,]", text.lower()))
 
 
 @pytest.fixture(scope="module")
-def small(parser):
+def small_corpus(parser):
     """Return the adjective counts and the substituter of a small corpus."""
     examples = [Example(str(i), text, text, "neutral") for i, text in enumerate(CORPUS)]
     return AdjectiveCounts(list(parser.parse(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
@@ -61,16 +61,16 @@ def contrast_sets(parser, real_premises, real_parses):
     return make
 
 
-def groups_of(pairs):
+def group_pairs(pairs):
     groups = {}
     for pair in pairs:
         groups.setdefault(parse_pair_group(pair.source_id), []).append(pair)
     return groups
 
 
-def test_contrast_set_of_two_nouns_equals_manual_example(parser, small):
+def test_contrast_set_of_two_nouns_equals_manual_example(parser, small_corpus):
     [parse] = parser.parse(["A man in a hat is near a dog."])
-    made = [build_contrast_set(parse, small[0], _seeded(small[1], seed)) for seed in range(30)]
+    made = [build_contrast_set(parse, small_corpus[0], _with_seed(small_corpus[1], seed)) for seed in range(30)]
     white, other, black = (
         "A man in a white hat is near a dog.",
         "A man in a hat is near a white dog.",
@@ -84,9 +84,9 @@ def test_contrast_set_of_two_nouns_equals_manual_example(parser, small):
     ] in made
 
 
-def test_contrast_set_of_clause_swaps_subject_and_object(parser, small):
+def test_contrast_set_of_clause_swaps_subject_and_object(parser, small_corpus):
     [parse] = parser.parse(["A man chases a dog."])
-    made = [build_contrast_set(parse, small[0], _seeded(small[1], seed)) for seed in range(30)]
+    made = [build_contrast_set(parse, small_corpus[0], _with_seed(small_corpus[1], seed)) for seed in range(30)]
     white, swapped, other, black = (
         "A man chases a white dog.",
         "A white dog chases a man.",
@@ -101,19 +101,21 @@ def test_contrast_set_of_clause_swaps_subject_and_object(parser, small):
     ] in made
 
 
-def _seeded(substituter, seed):
+def _with_seed(substituter, seed):
     return replace(substituter, seed=seed)
 
 
-def test_contrast_set_without_exclusive_adjective_has_reason(parser, small):
+def test_contrast_set_without_exclusive_adjective_has_reason(parser, small_corpus):
     [parse] = parser.parse(["A man in a hat is near a dog."])
-    assert build_contrast_set(parse, small[0], Substituter(small[1].counts, lists=(), q=100)) == NO_EXCLUSIVE
+    assert (
+        build_contrast_set(parse, small_corpus[0], Substituter(small_corpus[1].counts, lists=(), q=100)) == NO_EXCLUSIVE
+    )
     [parse] = parser.parse(["A man in a hat is near the dog."])
     old = AdjectiveCounts(list(parser.parse(["An old man sees an old dog and an old hat."])) * 2)
-    made = {build_contrast_set(parse, old, _seeded(small[1], seed)) for seed in range(20)}
+    made = {build_contrast_set(parse, old, _with_seed(small_corpus[1], seed)) for seed in range(20)}
     assert made == {OTHER_ARTICLE, NO_EXCLUSIVE}, "beside the dog, and for man and hat"
     [parse] = parser.parse(["A man sleeps."])
-    assert build_contrast_set(parse, *small) == "fewer than two nouns that take an adjective"
+    assert build_contrast_set(parse, *small_corpus) == "fewer than two nouns that take an adjective"
 
 
 @pytest.mark.parametrize(
@@ -149,13 +151,13 @@ def test_modify_noun_equals_addamod_on_real_premises(real_parses):
 
 def test_bag_of_words_does_not_solve_contrast_sets(contrast_sets):
     pairs = list(sample_epoch(contrast_sets("all"), epoch=0, pairs=203))
-    groups = groups_of(pairs)
+    groups = group_pairs(pairs)
     assert len(pairs) == 200, "whole groups"
     assert set(map(len, groups.values())) == {4}
     for group in groups.values():
         labels = {}
         for pair in group:
-            labels.setdefault((_key(pair.premise), pair.hypothesis), set()).add(pair.label)
+            labels.setdefault((_build_bag_key(pair.premise), pair.hypothesis), set()).add(pair.label)
         assert len(labels) == 2
         assert all(len(each) == 2 for each in labels.values()), "equal words, two labels"
         assert [pair.label for pair in group][::2] == [ENTAILMENT, CONTRADICTION]
@@ -163,8 +165,8 @@ def test_bag_of_words_does_not_solve_contrast_sets(contrast_sets):
     assert {parse_pair_kind(pair.source_id) for pair in pairs} == {"contrast"}
 
 
-def _key(text):
-    return tuple(sorted(bag(text).items()))
+def _build_bag_key(text):
+    return tuple(sorted(count_words(text).items()))
 
 
 @pytest.mark.parametrize(
@@ -180,15 +182,15 @@ def test_contrast_sets_use_only_words_of_their_half(parser, words, premise, colo
     made = ContrastSets(premises, parser, adjectives=adjectives, substituter=substituter)
     pairs = list(sample_epoch(made, epoch=0, pairs=80))
     for pair in pairs:
-        assert {*bag(pair.premise), *bag(pair.hypothesis)} <= {*bag(premise), *colors}
-    assert {word for pair in pairs for word in bag(pair.hypothesis)} == {*bag(premise), *colors}
+        assert {*count_words(pair.premise), *count_words(pair.hypothesis)} <= {*count_words(premise), *colors}
+    assert {word for pair in pairs for word in count_words(pair.hypothesis)} == {*count_words(premise), *colors}
 
 
 _COLORS = ("black", "white", "blue", "green")
 
 
 @pytest.fixture(scope="module")
-def mirrors(parser, real_premises):
+def mirror_pairs(parser, real_premises):
     """Return negation mirrors of real premises and two more sentences, in an epoch with half of the vocabulary."""
     premises = [*real_premises, "The man is sleeping in a tent.", "The women were sleeping in a tent."]
     return {
@@ -197,31 +199,31 @@ def mirrors(parser, real_premises):
     }
 
 
-def test_bag_of_words_does_not_solve_negation_mirrors(mirrors):
-    for pairs in mirrors.values():
-        groups = groups_of(pairs)
+def test_bag_of_words_does_not_solve_negation_mirrors(mirror_pairs):
+    for pairs in mirror_pairs.values():
+        groups = group_pairs(pairs)
         assert len(pairs) == 80
         assert len(groups) == 40
         for entailing, other in groups.values():
             assert entailing.hypothesis == other.hypothesis
             assert entailing.premise != other.premise
-            assert bag(entailing.premise) == bag(other.premise)
+            assert count_words(entailing.premise) == count_words(other.premise)
             assert entailing.label == ENTAILMENT
             assert other.label in (NEUTRAL, CONTRADICTION)
-    assert {pair.label for pair in mirrors["all"]} == {ENTAILMENT, NEUTRAL, CONTRADICTION}
+    assert {pair.label for pair in mirror_pairs["all"]} == {ENTAILMENT, NEUTRAL, CONTRADICTION}
 
 
-def test_training_mirrors_use_no_held_out_word(mirrors):
+def test_training_mirrors_use_no_held_out_word(mirror_pairs):
     held_out = [each for each in COMPANIONS if get_vocabulary_half(each.noun) == HELD_OUT]
     determiners = {
         each.negative for each in (*QUANTIFIERS, *DOWNWARD) if get_vocabulary_half(each.negative) == HELD_OUT
     }
-    for pair in mirrors[TRAINING]:
+    for pair in mirror_pairs[TRAINING]:
         assert not any(re.search(rf"{each.noun}s? (is|are|was|were) {each.place}", pair.premise) for each in held_out)
         assert not any(pair.premise.startswith(f"{each} ") for each in determiners if each != "Not")
         assert " not " not in pair.premise
-    of_set = {pair[1:3] for pair in mirrors[HELD_OUT]}
-    assert of_set.isdisjoint(pair[1:3] for pair in mirrors[TRAINING])
+    of_set = {pair[1:3] for pair in mirror_pairs[HELD_OUT]}
+    assert of_set.isdisjoint(pair[1:3] for pair in mirror_pairs[TRAINING])
 
 
 def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
@@ -234,9 +236,9 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     assert NO_LABEL != group
 
 
-def test_group_with_official_sentence_is_skipped(mirrors, parser, real_premises, monkeypatch):
-    official = mirrors["all"][3].premise
+def test_group_with_official_sentence_is_skipped(mirror_pairs, parser, real_premises, monkeypatch):
+    official = mirror_pairs["all"][3].premise
     monkeypatch.setattr("unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == official)
     made = list(sample_epoch(NegationMirrors(real_premises, parser), epoch=1, pairs=80))
     assert official not in {pair.premise for pair in made}
-    assert set(map(len, groups_of(made).values())) == {2}
+    assert set(map(len, group_pairs(made).values())) == {2}

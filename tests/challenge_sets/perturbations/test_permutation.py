@@ -26,7 +26,7 @@ HYPOTHESIS = tokenize("Some small animals aren't playing with a toy outside toda
 TWELVE = tokenize("zero one two three four five six seven eight nine ten eleven.")  # 12 words, 13 tokens
 
 
-def _word_places(tokens, text):
+def _find_word_positions(tokens, text):
     """Return the original position of the word at each position of a permuted text without repeated words."""
     permuted = text.split(" ")
     return [tokens.texts.index(permuted[place]) for place in tokens.words]
@@ -143,7 +143,7 @@ def test_clump_stays_together_and_every_word_moves(mode, run):
     premise, _ = Permuter(q=30, mode=mode).permute_pair("a", TWELVE, TWELVE)
     starts = set()
     for text in premise.texts:
-        places = _word_places(TWELVE, text)
+        places = _find_word_positions(TWELVE, text)
         assert all(place != word for place, word in enumerate(places))
         runs = [
             places[i] for i in range(12 - run + 1) if places[i : i + run] == list(range(places[i], places[i] + run))
@@ -166,7 +166,7 @@ def test_clump_length_is_fraction_of_all_tokens(sentence, longest):
     premise, _ = Permuter(q=20, mode="clumped_50").permute_pair("a", tokens, tokens)
     together = []
     for text in premise.texts:
-        order = _word_places(tokens, text)
+        order = _find_word_positions(tokens, text)
         order = [tokens.words.index(word) for word in order]
         lengths = [len(list(run)) for _, run in itertools.groupby(enumerate(order), lambda pair: pair[1] - pair[0])]
         together.append(max(lengths))
@@ -183,7 +183,7 @@ def test_permuter_clump_of_all_words_raises():
 def test_short_sentence_has_no_clump():
     few = tokenize("a b c d e f g")  # int(.25 × 7) = 1
     premise, _ = Permuter(q=200, mode="clumped_25").permute_pair("a", few, HYPOTHESIS)
-    assert all(place != word for text in premise.texts for place, word in enumerate(_word_places(few, text)))
+    assert all(place != word for text in premise.texts for place, word in enumerate(_find_word_positions(few, text)))
     assert len(set(premise.texts)) > 150, "of 1,854 derangements"
 
 
@@ -204,7 +204,7 @@ def test_every_word_of_snli_moves(snli, mode):
     assert dropped < 10
 
 
-def _clumped_orders(n, run):
+def _iter_clumped_orders(n, run):
     """Generate by brute force all choices of a run, and all ways to move the run and the other words."""
     for start in range(n - run + 1):
         units = [(word,) for word in range(start)] + [tuple(range(start, start + run))]
@@ -217,23 +217,25 @@ def _clumped_orders(n, run):
 
 @pytest.mark.parametrize(("n", "run"), [(n, run) for n in range(1, 7) for run in range(1, 8)])
 def test_clumped_order_count_equals_enumeration(n, run):
-    assert _clumped_count(n, run) == sum(1 for _ in _clumped_orders(n, run))
-    assert _placements(n, n) == sum(1 for _ in _clumped_orders(n, 1)) / n
+    assert _clumped_count(n, run) == sum(1 for _ in _iter_clumped_orders(n, run))
+    assert _placements(n, n) == sum(1 for _ in _iter_clumped_orders(n, 1)) / n
 
 
 @pytest.mark.slow
 def test_clumped_orders_are_uniform_given_run():
     """Chi-square test for a run of 3 of 5 words, separately for each of its three starts."""
     tokens = tokenize("a b c d e .")  # int(.5 × 6) = 3
-    ways = Counter(order for _, order in _clumped_orders(5, 3))
+    ways = Counter(order for _, order in _iter_clumped_orders(5, 3))
     shares = Counter()
     for start in range(3):
-        orders = [order for begin, order in _clumped_orders(5, 3) if begin == start]
+        orders = [order for begin, order in _iter_clumped_orders(5, 3) if begin == start]
         for order in orders:
             shares[order] += 1 / 3 / len(orders)
     draws = 1500
     permuters = (Permuter(q=1, mode="clumped_50", seed=seed) for seed in range(draws))
-    seen = Counter(tuple(_word_places(tokens, each.permute_once("x", tokens, HYPOTHESIS, 0)[0])) for each in permuters)
+    seen = Counter(
+        tuple(_find_word_positions(tokens, each.permute_once("x", tokens, HYPOTHESIS, 0)[0])) for each in permuters
+    )
     assert set(seen) == set(ways)
     chi_square = sum((seen[order] - draws * share) ** 2 / (draws * share) for order, share in shares.items())
     assert len(shares) - 1 < 10

@@ -40,11 +40,11 @@ OTHERS = [
 ]
 
 
-def _pairs(*sentences):
+def _build_pairs(*sentences):
     return [Example(f"p{number}", text, text, "neutral") for number, text in enumerate(sentences)]
 
 
-def _rows(examples, sentences, **options):
+def _build_rows(examples, sentences, **options):
     parser = SimpleParser()
     pool = build_pool(draw_pool_texts(sentences), parser)
     return [row for table in iter_recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
@@ -66,20 +66,20 @@ def real_pool(real_examples, parser):
     return build_pool(draw_pool_texts(real_examples), parser)
 
 
-def _real_rows(examples, pool, parser, **options):
+def _build_real_rows(examples, pool, parser, **options):
     return [row for table in iter_recombined_tables(examples, pool, parser, **options) for row in table.to_pylist()]
 
 
 @pytest.fixture(scope="module")
 def real_rows(real_examples, real_pool, parser):
-    rows = _real_rows(real_examples, real_pool, parser, sizes=(1, 4, 16))
+    rows = _build_real_rows(real_examples, real_pool, parser, sizes=(1, 4, 16))
     assert len(rows) > 200
     return rows
 
 
 def test_rows_of_one_claim_equal_manual_example():
     """The documents have two sentences: the evidence, and the source of the exchanged words."""
-    rows = _rows([CLAIM], _pairs(OTHERS[0], *OTHERS[4:6]), sizes=(1, 2))
+    rows = _build_rows([CLAIM], _build_pairs(OTHERS[0], *OTHERS[4:6]), sizes=(1, 2))
     assert [row["id"] for row in rows] == [
         "claim#1#supported",
         "claim#1#removed",
@@ -119,20 +119,22 @@ def test_find_exclusion_returns_reason(example, reason):
 
 def test_claims_without_donor_or_sentences_are_counted():
     counts = Counter()
-    assert not _rows([CLAIM], _pairs(*OTHERS[4:6]), counts=counts)
+    assert not _build_rows([CLAIM], _build_pairs(*OTHERS[4:6]), counts=counts)
     assert counts == {f"excluded: {NO_DONOR}": 1}
     counts = Counter()
-    assert not _rows([CLAIM], _pairs(OTHERS[0]), counts=counts), "no sentence is left in the place of the evidence"
+    assert not _build_rows([CLAIM], _build_pairs(OTHERS[0]), counts=counts), (
+        "no sentence is left in the place of the evidence"
+    )
     assert counts == {f"excluded: {FEW_SENTENCES}": 1}
 
 
 def test_documents_larger_than_pool_are_skipped():
-    rows = _rows([CLAIM], _pairs(*OTHERS), sizes=(1, 4, 16))
+    rows = _build_rows([CLAIM], _build_pairs(*OTHERS), sizes=(1, 4, 16))
     assert {row["k"] for row in rows} == {1, 4}
 
 
 def test_paraphrase_of_claim_is_in_no_document():
-    rows = _rows([CLAIM], _pairs(*OTHERS, "A guy is waiting.", "A man is sleeping."), sizes=(4,))
+    rows = _build_rows([CLAIM], _build_pairs(*OTHERS, "A guy is waiting.", "A man is sleeping."), sizes=(4,))
     assert rows
     assert not any("guy" in row["premise"] or "man is sleeping" in row["premise"] for row in rows)
 
@@ -149,7 +151,7 @@ def test_join_sentences_ends_each_with_one_mark(sentences, document):
 
 
 def test_pool_does_not_depend_on_order_or_duplicates():
-    examples = _pairs(*OTHERS)
+    examples = _build_pairs(*OTHERS)
     drawn = draw_pool_texts(examples, size=5)
     assert len(drawn) == 5
     shuffled = examples * 3
@@ -233,10 +235,10 @@ def test_row_depends_only_on_example_and_pool(real_rows, real_examples, real_poo
     shuffled = list(real_examples)
     random.Random(3).shuffle(shuffled)
     halves = [shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]]
-    found = {row["id"]: row for half in halves for row in _real_rows(half, real_pool, parser, sizes=(1, 4, 16))}
+    found = {row["id"]: row for half in halves for row in _build_real_rows(half, real_pool, parser, sizes=(1, 4, 16))}
     assert found == {row["id"]: row for row in real_rows}
     few = [example for example in real_examples if example.label == "entailment"][:300]
-    [again, other] = [_real_rows(few, real_pool, parser, sizes=(4,), seed=seed) for seed in (13, 14)]
+    [again, other] = [_build_real_rows(few, real_pool, parser, sizes=(4,), seed=seed) for seed in (13, 14)]
     assert {row["id"]: row for row in again}.items() <= found.items()
     assert [row["premise"] for row in again] != [row["premise"] for row in other]
 

@@ -14,7 +14,7 @@ HEADER = [
 PLAIN = ["0", "7", "a cat is eating", "an animal is eating", "NONE", "NONE", "NONE", "No Modifiers", "FE", "FE"]
 
 
-def _file(tmp_path, *rows, header=HEADER):
+def _write_file(tmp_path, *rows, header=HEADER):
     path = tmp_path / "sicck.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])
@@ -29,7 +29,7 @@ def test_values_are_normalized_and_counted(tmp_path):
         ["892", "7", "a", "b", "never", "FE", "Verb", "Universal", "RE", "RE"],
         ["3", "7", "a", "b", "an abnormal", "Both", "Object", "Adjectives/Adverbs", "Neutral", "Neutral"],
     ]  # fmt: skip
-    found, counts = read_sicck(_file(tmp_path, *rows))
+    found, counts = read_sicck(_write_file(tmp_path, *rows))
     assert counts == {"white space": 2, "case": 2, "spelling": 2, "stray cell": 1}
     assert [row.modifier for row in found] == ["none", "every one of", "never", "abnormal"]
     assert [row.position for row in found] == ["none", "premise", "both", "both"]
@@ -41,7 +41,7 @@ def test_values_are_normalized_and_counted(tmp_path):
 
 def test_four_way_label_excluded_by_paper_is_none(tmp_path):
     rows = [[*PLAIN[:8], "Equivalence", "Equivalence"], [*PLAIN[:8], "Cover|FE", "x"]]
-    found, _ = read_sicck(_file(tmp_path, *rows))
+    found, _ = read_sicck(_write_file(tmp_path, *rows))
     assert [row.four_way for row in found] == [None, None]
     assert [row.label for row in found] == ["entailment", "neutral"]
 
@@ -63,12 +63,12 @@ def test_four_way_label_excluded_by_paper_is_none(tmp_path):
 def test_unknown_value_error_names_value(tmp_path, column, value, words):
     row = [*PLAIN[:column], value, *PLAIN[column + 1 :]]
     with pytest.raises(ValueError, match=words):
-        read_sicck(_file(tmp_path, row))
+        read_sicck(_write_file(tmp_path, row))
 
 
 def test_missing_column_error_names_column(tmp_path):
     with pytest.raises(ValueError, match=r"expected the columns \['CompressedGT'\]"):
-        read_sicck(_file(tmp_path, PLAIN[:-1], header=HEADER[:-1]))
+        read_sicck(_write_file(tmp_path, PLAIN[:-1], header=HEADER[:-1]))
 
 
 def test_official_file_has_known_counts(shared):

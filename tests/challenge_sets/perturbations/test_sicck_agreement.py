@@ -45,18 +45,18 @@ def test_most_frequent_disagreements_equal_card(rows):
     ]
 
 
-def _row(number, premise, hypothesis, modifier, position, relation):
+def _build_row(number, premise, hypothesis, modifier, position, relation):
     kind = "none" if modifier == "none" else MODIFIERS_BY_NAME[modifier].type
     part = "none" if modifier == "none" else "subject"
     return SicckRow(number, "7", premise, hypothesis, modifier, kind, position, part, (relation,))
 
 
 ROWS = [
-    _row(0, "A poodle is asleep", "A dog is asleep", "none", "none", Relation.FORWARD_ENTAILMENT),
-    _row(1, "no poodle is asleep", "a dog is asleep", "no", "premise", Relation.NEGATION),
-    _row(2, "a poodle is asleep", "no dog is asleep", "no", "hypothesis", Relation.NEGATION),
-    _row(3, "Every  poodle is asleep", "a dog is asleep", "every", "premise", Relation.FORWARD_ENTAILMENT),
-    _row(4, "green poodle is asleep", "a dog is asleep", "green", "premise", Relation.FORWARD_ENTAILMENT),
+    _build_row(0, "A poodle is asleep", "A dog is asleep", "none", "none", Relation.FORWARD_ENTAILMENT),
+    _build_row(1, "no poodle is asleep", "a dog is asleep", "no", "premise", Relation.NEGATION),
+    _build_row(2, "a poodle is asleep", "no dog is asleep", "no", "hypothesis", Relation.NEGATION),
+    _build_row(3, "Every  poodle is asleep", "a dog is asleep", "every", "premise", Relation.FORWARD_ENTAILMENT),
+    _build_row(4, "green poodle is asleep", "a dog is asleep", "green", "premise", Relation.FORWARD_ENTAILMENT),
 ]
 
 
@@ -110,11 +110,11 @@ def test_higher_bound_does_not_change_occurring_shapes(rows):
     shapes = set(build_official_shapes(rows))
     assert len(shapes) > 100
     for shape in shapes:
-        bound = 6 if max(_numbers(shape)) == 1 else 7
+        bound = 6 if max(_iter_numbers(shape)) == 1 else 7
         assert set(find_outcome_models(shape)) == set(find_outcome_models(shape, bound)), shape
 
 
-def _numbers(shape):
+def _iter_numbers(shape):
     for clause in (shape.premise, shape.hypothesis):
         yield clause.subject.number
         if clause.object is not None:

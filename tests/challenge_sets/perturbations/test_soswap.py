@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.challenge_sets.perturbations.conftest import parse_of
+from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, SwappedSentence, swap_subject_and_object
 from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import tokenize
@@ -60,7 +60,7 @@ HEADS = {"dog": "NN", "cat": "NN", "man": "NN", "birds": "NNS", "dogs": "NNS", "
 OBJECTS_OF_PREPOSITIONS = {"hat", "coats", "park", "house"}
 
 
-def sentence(subject, verb, object_, tail):
+def build_sentence(subject, verb, object_, tail):
     """Build a sentence and its parse from a small grammar, an independent reference for `soswap`."""
     words, pos, tags, deps, heads = [], [], [], [], []
 
@@ -126,8 +126,8 @@ PAIRS = st.tuples(
 @given(PAIRS)
 def test_swap_exchanges_both_phrases(drawn):
     subject, verb, object_, tail = drawn
-    swap = swap_subject_and_object(sentence(subject, verb, object_, tail))
-    assert swap.hypothesis == str(sentence(object_, verb, subject, tail))
+    swap = swap_subject_and_object(build_sentence(subject, verb, object_, tail))
+    assert swap.hypothesis == str(build_sentence(object_, verb, subject, tail))
     assert (swap.subject.lower(), swap.object) == (subject.words, object_.words)
     assert swap.repaired == (subject.plural != object_.plural and verb != "passed")
 
@@ -135,8 +135,8 @@ def test_swap_exchanges_both_phrases(drawn):
 @given(PAIRS)
 def test_swapping_twice_restores_premise(drawn):
     subject, verb, object_, tail = drawn
-    premise = sentence(subject, verb, object_, tail)
-    assert swap_subject_and_object(sentence(object_, verb, subject, tail)).hypothesis == str(premise)
+    premise = build_sentence(subject, verb, object_, tail)
+    assert swap_subject_and_object(build_sentence(object_, verb, subject, tail)).hypothesis == str(premise)
 
 
 HE_SEES_DOGS = """
@@ -149,14 +149,14 @@ feeding feed  VERB  VBG 3 ROOT
 
 
 def test_pronouns_change_case_and_verb_changes_number():
-    parse = parse_of(HE_SEES_DOGS.format("them they PRON PRP 3 dobj"))
+    parse = build_parse(HE_SEES_DOGS.format("them they PRON PRP 3 dobj"))
     assert swap_subject_and_object(parse) == SwappedSentence("They are feeding him.", "He", "them", repaired=True)
-    parse = parse_of(HE_SEES_DOGS.format("me I PRON PRP 3 dobj"))
+    parse = build_parse(HE_SEES_DOGS.format("me I PRON PRP 3 dobj"))
     assert swap_subject_and_object(parse).hypothesis == "I am feeding him."
 
 
 def test_name_keeps_capital_and_verbs_agree():
-    parse = parse_of("""
+    parse = build_parse("""
         Anna  Anna  PROPN NNP 2 compound
         Smith Smith PROPN NNP 3 nsubj
         opens open  VERB  VBZ 3 ROOT
@@ -170,7 +170,7 @@ def test_name_keeps_capital_and_verbs_agree():
 
 
 def test_object_of_later_verb_swaps_with_first_subject():
-    parse = parse_of("""
+    parse = build_parse("""
         A     a     DET   DT  2 det
         girl  girl  NOUN  NN  3 nsubj
         sits  sit   VERB  VBZ 3 ROOT
@@ -215,11 +215,11 @@ a     a     DET   DT  6 det
     ],
 )
 def test_soswap_misread_sentence_is_excluded(first, second, rest):
-    assert swap_subject_and_object(parse_of(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
+    assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) is SoswapExclusion.BROKEN
 
 
 def test_caption_without_finite_verb_rejects_pronoun():
-    parse = parse_of("""
+    parse = build_parse("""
         Two       two    NUM  CD  2 nummod
         men       man    NOUN NNS 3 nsubj
         repairing repair VERB VBG 3 ROOT
@@ -229,7 +229,7 @@ def test_caption_without_finite_verb_rejects_pronoun():
 
 
 def test_plural_verb_parsed_as_infinitive_agrees():
-    parse = parse_of("""
+    parse = build_parse("""
         Men    man   NOUN  NNS 2 nsubj
         stand  stand VERB  VBP 2 ROOT
         and    and   CCONJ CC  2 cc
@@ -356,10 +356,13 @@ def test_swap_keeps_words_except_inflection_and_capitals(real_parses):
         before, after = (Counter(tokenize(text.lower()).texts) for text in (premise, swap.hypothesis))
         lost, won = before - after, after - before
         assert bool(lost) == swap.repaired
-        assert Counter(map(_base, lost.elements())) == Counter(map(_base, won.elements())), (premise, swap)
+        assert Counter(map(_strip_inflection, lost.elements())) == Counter(map(_strip_inflection, won.elements())), (
+            premise,
+            swap,
+        )
 
 
-def _base(word):
+def _strip_inflection(word):
     for case in CASES:
         if word in case:
             return min(case)
@@ -383,13 +386,13 @@ def test_swapping_real_premise_twice_restores_it(parser, real_parses):
         if (
             isinstance(back, SwappedSentence)
             and not back.repaired
-            and _same(back.subject, swap.object)
-            and _same(back.object, swap.subject)
+            and _is_same_word(back.subject, swap.object)
+            and _is_same_word(back.object, swap.subject)
         ):
             assert back.hypothesis == str(parse)
             again += 1
     assert again > len(swaps) / 3 > 10
 
 
-def _same(one, other):
+def _is_same_word(one, other):
     return one.lower() == other.lower()

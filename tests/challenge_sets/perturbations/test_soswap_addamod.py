@@ -26,7 +26,7 @@ def adjectives(parser):
     )
 
 
-def _rows(parser, **options):
+def _build_rows(parser, **options):
     return pa.concat_tables(
         [*iter_soswap_addamod_tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]
     ).to_pylist()
@@ -34,7 +34,7 @@ def _rows(parser, **options):
 
 def test_each_distinct_premise_is_used_once_per_kind(parser, adjectives):
     counts = Counter()
-    rows = _rows(parser, adjectives=adjectives, counts=counts)
+    rows = _build_rows(parser, adjectives=adjectives, counts=counts)
     assert [row["id"] for row in rows if row["kind"] == "soswap"] == ["p-0#soswap", "p-2#soswap", "p-5#soswap"]
     assert counts["premises"] == 5
     assert len({row["id"] for row in rows}) == len(rows) == counts["soswap"] + counts["addamod"]
@@ -43,7 +43,7 @@ def test_each_distinct_premise_is_used_once_per_kind(parser, adjectives):
 
 
 def test_row_contains_swapped_or_added_words(parser, adjectives):
-    rows = {row["id"]: row for row in _rows(parser, adjectives=adjectives, min_count=1)}
+    rows = {row["id"]: row for row in _build_rows(parser, adjectives=adjectives, min_count=1)}
     swapped = rows["p-0#soswap"]
     assert {name: value for name, value in swapped.items() if value is not None} == {
         "id": "p-0#soswap",
@@ -62,9 +62,9 @@ def test_row_contains_swapped_or_added_words(parser, adjectives):
 
 
 def test_single_kind_has_same_rows_as_both(parser, adjectives):
-    both = _rows(parser, adjectives=adjectives)
+    both = _build_rows(parser, adjectives=adjectives)
     for kind in ("soswap", "addamod"):
-        assert _rows(parser, adjectives=adjectives, kind=kind) == [row for row in both if row["kind"] == kind]
+        assert _build_rows(parser, adjectives=adjectives, kind=kind) == [row for row in both if row["kind"] == kind]
 
 
 def test_repeated_sentence_is_counted_once(parser):
@@ -96,33 +96,33 @@ def real_adjectives(real_parses):
 
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
 def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adjectives, kind):
-    def epoch(number, seed=13, pairs=40):
+    def sample_pairs(number, seed=13, pairs=40):
         maker = SoswapAddamodPairs(real_premises, parser, kind=kind, adjectives=real_adjectives)
         return list(sample_epoch(maker, epoch=number, pairs=pairs, seed=seed))
 
-    first = epoch(1)
+    first = sample_pairs(1)
     assert len(first) == len({example.source_id for example in first}) == 40
     once = [example for example in first if example.source_id.endswith(".0")]  # before premises are repeated
     assert len({(example.premise, example.hypothesis) for example in once}) == len(once) >= 15
     assert {example.label for example in first} == {{"soswap": "contradiction", "addamod": "neutral"}[kind]}
-    assert first == epoch(1)
-    assert first[:25] == epoch(1, pairs=25)
-    assert first != epoch(2)
-    assert first != epoch(1, seed=14)
+    assert first == sample_pairs(1)
+    assert first[:25] == sample_pairs(1, pairs=25)
+    assert first != sample_pairs(2)
+    assert first != sample_pairs(1, seed=14)
 
 
 def test_sample_epoch_is_lazy(real_premises, real_parses):
     """Premises beyond the requested pairs are neither parsed nor looked up in the cache."""
     taken = []
 
-    class Remembered:
+    class CountingParser:
         def parse(self, sentences):
-            parse_of = dict(zip(real_premises, real_parses, strict=True))
+            build_parse = dict(zip(real_premises, real_parses, strict=True))
             for sentence in sentences:
                 taken.append(sentence)
-                yield parse_of[sentence]
+                yield build_parse[sentence]
 
-    pairs = sample_epoch(SoswapAddamodPairs(real_premises, Remembered(), kind="soswap"), epoch=0, pairs=1000)
+    pairs = sample_epoch(SoswapAddamodPairs(real_premises, CountingParser(), kind="soswap"), epoch=0, pairs=1000)
     assert not taken
     some = [next(pairs) for _ in range(10)]
     assert len(set(taken)) == len(taken) < len(real_premises) / 2

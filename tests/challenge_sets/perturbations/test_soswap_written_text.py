@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.challenge_sets.perturbations.conftest import parse_of
+from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.challenge_sets.perturbations.soswap import SoswapExclusion, SwappedSentence, swap_subject_and_object
 
 CHASE = """
@@ -14,7 +14,7 @@ CHASE = """
 """
 
 
-def clause(*tail, verb="chases chase", before=()):
+def build_clause(*tail, verb="chases chase", before=()):
     """Build the parse of "A dog chases a cat" with tokens before and after. Heads of the tail are relative to the
     clause.
     """
@@ -25,7 +25,7 @@ def clause(*tail, verb="chases chase", before=()):
         line[4] = str(int(line[4]) + shift)
     if before:
         lines[0][0] = lines[0][0].lower()
-    return parse_of("\n".join([*before, *(" ".join(line) for line in lines)]))
+    return build_parse("\n".join([*before, *(" ".join(line) for line in lines)]))
 
 
 STOP = "+. . PUNCT . 3 punct"
@@ -35,16 +35,16 @@ NOUN_PHRASES = ("and and CCONJ CC 5 cc", "two two NUM CD 8 nummod", "birds bird 
 @pytest.mark.parametrize(
     ("parse", "reason"),
     [
-        (clause('+" " PUNCT \'\' 3 punct', STOP), SoswapExclusion.QUOTED),
-        (clause("more more ADV RBR 3 advmod", "than than ADP IN 6 prep", "birds bird NOUN NNS 7 pobj", STOP),
+        (build_clause('+" " PUNCT \'\' 3 punct', STOP), SoswapExclusion.QUOTED),
+        (build_clause("more more ADV RBR 3 advmod", "than than ADP IN 6 prep", "birds bird NOUN NNS 7 pobj", STOP),
          SoswapExclusion.COMPARISON),
-        (clause(STOP, verb="has have"), SoswapExclusion.HAPPENING),
-        (clause(STOP, verb="promises promise"), SoswapExclusion.TWO_OBJECTS),
-        (clause("+, , PUNCT , 3 punct", "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP),
+        (build_clause(STOP, verb="has have"), SoswapExclusion.HAPPENING),
+        (build_clause(STOP, verb="promises promise"), SoswapExclusion.TWO_OBJECTS),
+        (build_clause("+, , PUNCT , 3 punct", "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP),
          SoswapExclusion.BROKEN),
-        (clause("+-significantly significantly ADV RB 3 advmod", STOP), SoswapExclusion.BROKEN),
-        (clause(STOP, before=["Printed print VERB VBN 4 advcl"]), SoswapExclusion.BROKEN),
-        (clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusion.BROKEN),
+        (build_clause("+-significantly significantly ADV RB 3 advmod", STOP), SoswapExclusion.BROKEN),
+        (build_clause(STOP, before=["Printed print VERB VBN 4 advcl"]), SoswapExclusion.BROKEN),
+        (build_clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusion.BROKEN),
     ],
 )  # fmt: skip
 def test_written_text_excludes_sentences_that_captions_keep(parse, reason):
@@ -58,8 +58,8 @@ def test_written_text_excludes_list_split_by_parser():
     """
     tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
             "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
-    assert isinstance(swap_subject_and_object(clause(*tail)), SwappedSentence)
-    assert swap_subject_and_object(clause(*tail), written=True) is SoswapExclusion.BROKEN
+    assert isinstance(swap_subject_and_object(build_clause(*tail)), SwappedSentence)
+    assert swap_subject_and_object(build_clause(*tail), written=True) is SoswapExclusion.BROKEN
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_written_text_excludes_list_split_by_parser():
 )
 @pytest.mark.parametrize("before", [(), ("Then then ADV RB 4 advmod",)])
 def test_written_text_swaps_plain_clauses_like_captions(tail, before):
-    parse = clause(*tail, before=before)
+    parse = build_clause(*tail, before=before)
     assert swap_subject_and_object(parse, written=True) == swap_subject_and_object(parse)
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
 
 
 def test_soswap_of_two_forms_of_pronoun_is_excluded():
-    parse = parse_of("""
+    parse = build_parse("""
         They they PRON PRP 2 nsubj
         cut  cut  VERB VBP 2 ROOT
         them they PRON PRP 2 dobj

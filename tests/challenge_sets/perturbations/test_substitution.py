@@ -38,15 +38,17 @@ CORPUS = [
 ]
 
 
-def _substituter(corpus=CORPUS, **options):
+def _build_substituter(corpus=CORPUS, **options):
     counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
     return Substituter(counts, **{"lists": LISTS, **options})
 
 
-def _all(premise, **options):
+def _list_replacements(premise, **options):
     """Return the replacements of a premise over many seeds, with labels."""
-    made = [found for seed in range(30) for found in _substituter(seed=seed, **options).substitute(premise)]
-    return {(found.hypothesis, found.label) for found in made}
+    substitute_runs = [
+        found for seed in range(30) for found in _build_substituter(seed=seed, **options).substitute(premise)
+    ]
+    return {(found.hypothesis, found.label) for found in substitute_runs}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def _all(premise, **options):
     ],
 )
 def test_one_phrase_is_replaced_and_article_agrees(premise, expected):
-    assert _all(premise) == expected
+    assert _list_replacements(premise) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,21 +90,21 @@ def test_one_phrase_is_replaced_and_article_agrees(premise, expected):
 )
 def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
     rejected = Counter()
-    made = _substituter(corpus).substitute(premise, rejected)
+    substitute_runs = _build_substituter(corpus).substitute(premise, rejected)
     assert rejected[reason] >= 1
     assert set(rejected) <= set(sub.REASONS)
-    assert all(found.relation is WordNetRelation.SYNONYM or reason != sub.SCOPE for found in made)
+    assert all(found.relation is WordNetRelation.SYNONYM or reason != sub.SCOPE for found in substitute_runs)
 
 
 def test_substituter_sentence_over_max_words_is_rejected():
     longest = "In Peru " + "so " * (sub.MAX_WORDS - 3) + "."
-    made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).substitute(longest)
-    assert [found.new for found in made] == ["Chile"]
+    substitute_runs = _build_substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).substitute(longest)
+    assert [found.new for found in substitute_runs] == ["Chile"]
 
 
 def test_nationality_without_noun_is_rejected():
     lists = (WordList("nationalities", WordNetRelation.CO_HYPONYM, ("Thai", "Greek"), ("Thai", "Greek")),)
-    substituter = _substituter(["A Thai man.", "A Greek man.", "In Thai.", "In Greek."], lists=lists)
+    substituter = _build_substituter(["A Thai man.", "A Greek man.", "In Thai.", "In Greek."], lists=lists)
     rejected = Counter()
     assert [found.new for found in substituter.substitute("A Thai man.", rejected)] == ["Greek"]
     assert substituter.substitute("In Thai.", rejected) == []
@@ -110,33 +112,33 @@ def test_nationality_without_noun_is_rejected():
 
 
 def test_negated_synonyms_keep_entailment():
-    made = _substituter([*CORPUS, "No sofa.", "No couch."]).substitute("No sofa.")
-    assert [(found.hypothesis, found.label) for found in made] == [("No couch.", "entailment")]
+    substitute_runs = _build_substituter([*CORPUS, "No sofa.", "No couch."]).substitute("No sofa.")
+    assert [(found.hypothesis, found.label) for found in substitute_runs] == [("No couch.", "entailment")]
 
 
 def test_bigrams_must_be_frequent_enough():
-    assert _substituter(min_bigrams=1).substitute("In Peru.")
-    assert not _substituter(min_bigrams=2).substitute("In Peru.")
-    assert _substituter(CORPUS * 2, min_bigrams=2).substitute("In Peru.")
+    assert _build_substituter(min_bigrams=1).substitute("In Peru.")
+    assert not _build_substituter(min_bigrams=2).substitute("In Peru.")
+    assert _build_substituter(CORPUS * 2, min_bigrams=2).substitute("In Peru.")
 
 
 def test_q_words_are_replaced_once_each():
     premise = "Two dogs in a living room."
-    assert len(_substituter(q=1).substitute(premise)) == 1
-    both = _substituter(q=5).substitute(premise)
+    assert len(_build_substituter(q=1).substitute(premise)) == 1
+    both = _build_substituter(q=5).substitute(premise)
     assert [found.old for found in both] == ["two", "living room"]
-    assert _substituter(q=1).substitute(premise)[0] in both  # q selects among the same replacements
+    assert _build_substituter(q=1).substitute(premise)[0] in both  # q selects among the same replacements
 
 
 def test_bigrams_can_come_from_another_corpus():
-    elsewhere = Bigrams(Counter({("in", "chile"): 10}), has_sentence_ends=False)
-    assert _substituter(bigrams=elsewhere, min_bigrams=10).substitute("In Peru.")
-    assert not _substituter(bigrams=elsewhere, min_bigrams=11).substitute("In Peru.")
-    has_sentence_ends = elsewhere._replace(has_sentence_ends=True)
+    other_bigrams = Bigrams(Counter({("in", "chile"): 10}), has_sentence_ends=False)
+    assert _build_substituter(bigrams=other_bigrams, min_bigrams=10).substitute("In Peru.")
+    assert not _build_substituter(bigrams=other_bigrams, min_bigrams=11).substitute("In Peru.")
+    has_sentence_ends = other_bigrams._replace(has_sentence_ends=True)
     # "Chile" is never at the end of a sentence there
-    assert not _substituter(bigrams=has_sentence_ends, min_bigrams=10).substitute("In Peru.")
+    assert not _build_substituter(bigrams=has_sentence_ends, min_bigrams=10).substitute("In Peru.")
     rejected = Counter()
-    _substituter(["In Peru."], bigrams=elsewhere).substitute("In Peru.", rejected)
+    _build_substituter(["In Peru."], bigrams=other_bigrams).substitute("In Peru.", rejected)
     assert rejected == {sub.UNSEEN: 1}  # replacement words must still occur in the training corpus
 
 
@@ -164,21 +166,21 @@ PLACES = (
 def test_preposition_of_place_agrees_with_noun(premise, hypothesis):
     corpus = [premise, hypothesis or "", "truck bus in on into onto"]
     counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
-    made = Substituter(counts, lists=PLACES, bigrams=Bigrams(_everything())).substitute(premise)
-    assert [found.hypothesis for found in made] == ([hypothesis] if hypothesis else [])
+    substitute_runs = Substituter(counts, lists=PLACES, bigrams=Bigrams(_build_saturated_counts())).substitute(premise)
+    assert [found.hypothesis for found in substitute_runs] == ([hypothesis] if hypothesis else [])
 
 
-def _everything():
-    class Everything(Counter):
+def _build_saturated_counts():
+    class SaturatedCounts(Counter):
         def __missing__(self, pair):
             return 1
 
-    return Everything()
+    return SaturatedCounts()
 
 
 def test_prepositions_can_be_kept():
     corpus = ["He sits in the kitchen.", "On the balcony.", "He is near the kitchen.", "Near the balcony."]
-    kept = _substituter(corpus, lists=PLACES, prepositions=False, bigrams=Bigrams(_everything()))
+    kept = _build_substituter(corpus, lists=PLACES, prepositions=False, bigrams=Bigrams(_build_saturated_counts()))
     rejected = Counter()
     assert kept.substitute("He sits in the kitchen.", rejected) == []
     assert rejected == {sub.PREPOSITION: 1}
@@ -187,9 +189,13 @@ def test_prepositions_can_be_kept():
 
 def test_hyponym_gives_neutral_pair():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("animal",), ("dog",)),)
-    substituter = _substituter(lists=lists, bigrams=Bigrams(_everything()))
-    [made] = substituter.substitute("An animal runs.")
-    assert (made.hypothesis, made.label, made.relation) == ("A dog runs.", "neutral", WordNetRelation.HYPERNYM)
+    substituter = _build_substituter(lists=lists, bigrams=Bigrams(_build_saturated_counts()))
+    [substitute_runs] = substituter.substitute("An animal runs.")
+    assert (substitute_runs.hypothesis, substitute_runs.label, substitute_runs.relation) == (
+        "A dog runs.",
+        "neutral",
+        WordNetRelation.HYPERNYM,
+    )
     for premise, reason in [("A farm animal.", sub.NO_ARTICLE), ("No animal runs.", sub.SCOPE)]:
         rejected = Counter()
         assert substituter.substitute(premise, rejected) == []
@@ -198,7 +204,7 @@ def test_hyponym_gives_neutral_pair():
 
 def test_person_with_pronoun_is_not_replaced_by_man():
     lists = (WordList("hyponyms", WordNetRelation.HYPERNYM, ("person",), ("woman",)),)
-    substituter = _substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_everything()))
+    substituter = _build_substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_build_saturated_counts()))
     assert [found.hypothesis for found in substituter.substitute("A person runs.")] == ["A woman runs."]
     rejected = Counter()
     assert substituter.substitute("A person lifts his hat.", rejected) == []
@@ -206,52 +212,60 @@ def test_person_with_pronoun_is_not_replaced_by_man():
 
 
 def test_wordnet_antonyms_must_be_similar_enough():
-    class More:
+    class ExtraCandidates:
         def get_candidates(self, word):
             return [Candidate(sub.WORDNET_ANTONYMS, WordNetRelation.ANTONYM, "rests")] if word == "runs" else []
 
-    def made(similarity, least):
-        options = {"more": More(), "similarity": lambda old, new: similarity, "min_similarity": least}
+    def substitute_runs(similarity, min_similarity):
+        options = {
+            "more": ExtraCandidates(),
+            "similarity": lambda old, new: similarity,
+            "min_similarity": min_similarity,
+        }
         rejected = Counter()
-        found = _substituter([*CORPUS, "A dog rests."], lists=(), **options).substitute("A dog runs.", rejected)
+        found = _build_substituter([*CORPUS, "A dog rests."], lists=(), **options).substitute("A dog runs.", rejected)
         return [each.new for each in found], dict(rejected)
 
-    assert made(0.5, 0.5) == made(0.1, None) == (["rests"], {})
-    assert made(0.4, 0.5) == made(None, 0.5) == ([], {sub.DISSIMILAR: 1})  # None: the word is missing in the table
+    assert substitute_runs(0.5, 0.5) == substitute_runs(0.1, None) == (["rests"], {})
+    assert (
+        substitute_runs(0.4, 0.5) == substitute_runs(None, 0.5) == ([], {sub.DISSIMILAR: 1})
+    )  # None: the word is missing in the table
 
 
 def test_other_candidates_need_no_similarity():
-    made = _substituter(similarity=lambda old, new: -1.0, min_similarity=0.9).substitute("A red ball.")
-    assert [found.category for found in made] == ["colors"]
+    substitute_runs = _build_substituter(similarity=lambda old, new: -1.0, min_similarity=0.9).substitute("A red ball.")
+    assert [found.category for found in substitute_runs] == ["colors"]
 
 
 def test_substituter_depends_only_on_seed_and_premise():
     premises = ["A red ball.", "Two dogs in a living room.", "A man on a sofa."]
-    first, again = _substituter(seed=1), _substituter(seed=1)
+    first, again = _build_substituter(seed=1), _build_substituter(seed=1)
     assert [first.substitute(premise) for premise in premises] == [
         again.substitute(premise) for premise in premises[::-1]
     ][::-1]
-    assert len({tuple(_substituter(seed=seed).substitute("A red ball.")) for seed in range(20)}) == 2
+    assert len({tuple(_build_substituter(seed=seed).substitute("A red ball.")) for seed in range(20)}) == 2
 
 
 def test_additional_candidates_replace_words_in_no_list():
-    class More:
+    class ExtraCandidates:
         def get_candidates(self, word):
             return [Candidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
 
-    made = _substituter([*CORPUS, "A dog sprints."], more=More(), q=9).substitute("A dog runs.")
-    assert [(found.old, found.new) for found in made] == [("dog", "animal"), ("runs", "sprints")]
+    substitute_runs = _build_substituter([*CORPUS, "A dog sprints."], more=ExtraCandidates(), q=9).substitute(
+        "A dog runs."
+    )
+    assert [(found.old, found.new) for found in substitute_runs] == [("dog", "animal"), ("runs", "sprints")]
 
 
 @given(st.lists(st.sampled_from(["a", "red", "two", "dog", "man", "sofa", "ball", "on", ",", "-"]), max_size=8))
 def test_pair_differs_only_in_stated_words(tokens):
     premise = " ".join(tokens)
     corpus = [premise, *(premise.replace(old, new) for old, new in [("red", "blue"), ("dog", "animal")])]
-    for found in _substituter([*CORPUS, *corpus]).substitute(premise):
+    for found in _build_substituter([*CORPUS, *corpus]).substitute(premise):
         difference = find_replacement(premise, found.hypothesis)
         assert (" ".join(difference.old), " ".join(difference.new)) == (found.old, found.new)
 
 
 def test_invalid_options_are_rejected():
     with pytest.raises(ValueError, match="got q = 0 and min_bigrams = 1"):
-        _substituter(q=0)
+        _build_substituter(q=0)

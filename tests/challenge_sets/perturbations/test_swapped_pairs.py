@@ -30,7 +30,7 @@ def test_swapped_pairs_keep_only_symmetric_labels(parser):
     assert list(SwappedPairs(PAIRS, parser).generate([3, 0], seed=2)) == [made[3], made[0]]
 
 
-class Labels:
+class FixedLabeler:
     """A labeller with fixed verdicts that counts its calls."""
 
     def __init__(self, relations):
@@ -47,7 +47,7 @@ def test_reversed_pairs_require_proof_in_both_orders():
     forward, independence = Relation.FORWARD_ENTAILMENT, Relation.INDEPENDENCE
     known = {(pair.premise, pair.hypothesis): forward for pair in PAIRS}  # as d is labelled, unlike the others
     known |= {(pair.hypothesis, pair.premise): forward.converse for pair in PAIRS}
-    labeller = Labels(known)
+    labeller = FixedLabeler(known)
     maker = ReversedPairs(PAIRS, labeller)
     expected = [NO_PROOF, NO_PROOF, NO_PROOF, [("A dog barks.", "A poodle barks.", "neutral")]]
     assert list(maker.generate(range(4), seed=1)) == expected
@@ -55,7 +55,7 @@ def test_reversed_pairs_require_proof_in_both_orders():
     assert list(maker.generate([3, 2], seed=2)) == expected[:1:-1]
     assert labeller.asked == 5
     known["A dog barks.", "A poodle barks."] = independence
-    assert list(ReversedPairs(PAIRS, Labels(known)).generate([3], seed=1)) == [NO_PROOF]
+    assert list(ReversedPairs(PAIRS, FixedLabeler(known)).generate([3], seed=1)) == [NO_PROOF]
 
 
 def test_proved_label_of_independence_is_none():

@@ -29,7 +29,7 @@ TASKS = [HarnessTask(name, f"org/{name}", "snli", "test") for name in challenge_
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
+def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 

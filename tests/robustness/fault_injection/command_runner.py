@@ -16,7 +16,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub, running_hub
 from tests.fork_server import Forked, ForkServer
-from tests.hub.conftest import mount_tiny
+from tests.hub.conftest import write_tiny_hub_files
 from tests.robustness.malformed_inputs import valid_files
 from tests.robustness.malformed_inputs.running import WARM
 
@@ -110,7 +110,7 @@ def lane() -> Iterator[Lane]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
         (folder / "mounted").mkdir()
-        pins = mount_tiny(folder / "mounted")
+        pins = write_tiny_hub_files(folder / "mounted")
         hub = stack.enter_context(running_hub(mount=folder / "mounted", pins=pins))
         yield Lane(folder / "lane", hub)
         os.sync()

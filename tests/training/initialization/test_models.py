@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.models.tiny_models import tiny_model
-from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
+from tests.training.conftest import pairs_path, write_pairs  # noqa: F401  (fixture)
 from unbag import scripts
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
@@ -42,8 +42,8 @@ def train(model, out, pairs, recipe="finetune", **options):
     return run(chosen, config)
 
 
-def test_vectors_equal_table_and_other_weights_are_random(pairs_file, vectors, tmp_path):  # noqa: F811
-    record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=vectors, options=SMALL)
+def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, tmp_path):  # noqa: F811
+    record = initialize_model("dam", [str(pairs_path)], tmp_path / "dam", vectors=vectors, options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     weights = load_file(tmp_path / "dam" / "model.safetensors")
     assert list(weights) == ["embeddings.words.weight"], "all else is drawn when it is trained"
@@ -55,12 +55,12 @@ def test_vectors_equal_table_and_other_weights_are_random(pairs_file, vectors, t
     assert record["vectors"].startswith("sha256:")
     assert record["vectors_multiplied_by"] == 1
     assert json.loads((tmp_path / "dam" / "made_with.json").read_text()) == record
-    initialize_model("dam", [str(pairs_file)], tmp_path / "again", vectors=vectors, options=SMALL)
+    initialize_model("dam", [str(pairs_path)], tmp_path / "again", vectors=vectors, options=SMALL)
     assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
 
 
-def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
-    record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
+def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_path, tmp_path):  # noqa: F811
+    record = initialize_model("dam", [str(pairs_path)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     made = load_file(tmp_path / "dam" / "model.safetensors")["embeddings.words.weight"].numpy()
     layer = embeddings.load_embeddings(str(tiny_bert))
@@ -73,13 +73,13 @@ def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_file
     assert found.std() == pytest.approx(0.3)
 
 
-def test_initial_predictions_are_uniform_and_seeds_differ(pairs_file, tmp_path):  # noqa: F811
-    initialize_model("dan", [str(pairs_file)], tmp_path / "dan", dimensions=8, options=SMALL)
+def test_initial_predictions_are_uniform_and_seeds_differ(pairs_path, tmp_path):  # noqa: F811
+    initialize_model("dan", [str(pairs_path)], tmp_path / "dan", dimensions=8, options=SMALL)
     with pytest.raises(ModelError, match="expected a model fine-tuned for classification"):
         TransformerPredictor.load(tmp_path / "dan")
     weights = {}
     for out, seed in (("one", 1), ("same", 1), ("other", 2)):
-        train(tmp_path / "dan", tmp_path / out, pairs_file, seed=seed, max_steps=1)
+        train(tmp_path / "dan", tmp_path / out, pairs_path, seed=seed, max_steps=1)
         weights[out] = load_file(tmp_path / out / "model.safetensors")["classifier.1.weight"]
     assert np.array_equal(weights["one"], weights["same"])
     assert not np.allclose(weights["one"], weights["other"], atol=0.05)
@@ -108,35 +108,35 @@ def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
 
 
 @pytest.mark.parametrize("recipe", ["finetune", "hex", "max_entropy"])
-def test_every_recipe_and_evaluation_accept_model(recipe, pairs_file, tmp_path):  # noqa: F811
+def test_every_recipe_and_evaluation_accept_model(recipe, pairs_path, tmp_path):  # noqa: F811
     from unbag.api import evaluate
     from unbag.challenge_sets.request import SetRequest
 
     initialize_model(
-        "infersent", [str(pairs_file)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"}
+        "infersent", [str(pairs_path)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"}
     )
-    record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
+    record = train(tmp_path / "model", tmp_path / "run", pairs_path, recipe, max_steps=30)
     assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
-    request = SetRequest("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
+    request = SetRequest("permuted", options={"data": str(pairs_path), "q": 2, "min_words": 3})
     [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.model["kind"] == "transformer"
     assert results.read_results(tmp_path / "results" / "results.json")
 
 
-def test_bag_of_words_accepts_all_permutations_of_correct_pairs(pairs_file, tmp_path):  # noqa: F811
+def test_bag_of_words_accepts_all_permutations_of_correct_pairs(pairs_path, tmp_path):  # noqa: F811
     """P^c = 1 and Ω_max = A for any model that ignores word order."""
     from unbag.api import evaluate
     from unbag.challenge_sets.request import SetRequest
 
-    initialize_model("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
-    train(tmp_path / "model", tmp_path / "run", pairs_file)
-    request = SetRequest("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
+    initialize_model("dan", [str(pairs_path)], tmp_path / "model", dimensions=8, options=SMALL)
+    train(tmp_path / "model", tmp_path / "run", pairs_path)
+    request = SetRequest("permuted", options={"data": str(pairs_path), "q": 5, "min_words": 3})
     [result] = evaluate(tmp_path / "run", [request], output_dir=tmp_path / "results", trust_labels=True)
     assert result.scores["p_c"].value == 1
     assert result.scores["omega_max"].value == result.scores["accuracy"].value > 0
 
 
-def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
+def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):  # noqa: F811
     record = initialize_model("dam", [], tmp_path / "dam", encoder=str(tiny_bert), options=SMALL)
     assert record["encoder"] == tiny_bert.name, "wherever it lies"
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "dam")
@@ -144,7 +144,7 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_file, tmp_path):  # no
         *("[CLS]", "a", "dog", "[SEP]"),
         *("[CLS]", "a", "cat", "[SEP]"),
     ]
-    train(tmp_path / "dam", tmp_path / "run", pairs_file)
+    train(tmp_path / "dam", tmp_path / "run", pairs_path)
     before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("dam", "run"))
     assert before
     assert all(np.array_equal(value, after[name]) for name, value in before.items()), "frozen"
@@ -169,16 +169,16 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_file, tmp_path):  # no
         ("kim", {"encoder": "org/encoder"}, "expected none with kim, which needs whole words"),
     ],
 )
-def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_file, tmp_path):  # noqa: F811
-    given = {"corpora": [str(pairs_file)], **options}
+def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_path, tmp_path):  # noqa: F811
+    given = {"corpora": [str(pairs_path)], **options}
     with pytest.raises(ValueError, match=message):
         initialize_model(name, output_dir=tmp_path / "out", **given)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_existing_folder_is_rejected(pairs_file, tmp_path):  # noqa: F811
+def test_existing_folder_is_rejected(pairs_path, tmp_path):  # noqa: F811
     with pytest.raises(ValueError, match="expected a new folder"):
-        initialize_model("dan", [str(pairs_file)], tmp_path)
+        initialize_model("dan", [str(pairs_path)], tmp_path)
 
 
 def test_relation_features_use_tagger_and_wordnet(wordnet, shared, tmp_path):
