@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import unbag
 from tests.cli.test_options import commands
 from unbag import cli
+from unbag.evaluation.model_loading import validate_model_options
 from unbag.utils import advice
 
 PAIRS = {
@@ -61,6 +62,17 @@ def test_download_error_names_only_options_of_command(options_of):
     for path, options in options_of.items():
         with advice.register_options(options):
             assert advice.extract_options(downloads._by_hand(file)) <= options, path
+
+
+def test_model_option_error_names_options_as_in_the_command(options_of):
+    words = "is for a Hub id or a folder; my:model is a function, which takes only"
+    with pytest.raises(ValueError, match=f"^head {words} label_map, long_premise$"):
+        validate_model_options(["my:model"], {"head": "plain"})
+    with (
+        advice.register_options(options_of[("evaluate",)]),
+        pytest.raises(ValueError, match=f"^--head {words} --label-map, --long-premise$"),
+    ):
+        validate_model_options(["my:model"], {"head": "plain"})
 
 
 def test_every_option_in_messages_exists(options_of):

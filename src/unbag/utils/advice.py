@@ -37,6 +37,19 @@ def has_command_options(text: str) -> bool:
     return _offered is None or extract_options(text) <= _offered
 
 
+def name_option(name: str) -> str:
+    """Name an option as in the running command, or as in Python if no command has the option.
+
+    >>> with register_options(["--label-map"]):
+    ...     name_option("label_map"), name_option("batch_tokens")
+    ('--label-map', 'batch_tokens')
+    >>> name_option("label_map")
+    'label_map'
+    """
+    flag = f"--{name.replace('_', '-')}"
+    return flag if _offered is not None and flag in _offered else name
+
+
 def choose_advice(*choices: str) -> str:
     """Choose the first text whose options the running command supports. Return "" if there is none.
 
