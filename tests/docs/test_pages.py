@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from markdown_it import MarkdownIt
 
 from tools.llms_txt import extract_title
 from tools.notebook import BLOCK
@@ -68,6 +69,15 @@ def test_relative_links_of_page_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_page_and_card_has_title(page):
     assert extract_title(page.read_text(encoding="utf-8"), page.stem)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_code_spans_of_a_page_are_closed(page):
+    blocks = MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8"))
+    texts = [token.content for block in blocks for token in block.children or () if token.type == "text"]
+    assert texts
+    # A line of a code span that starts with ">" or "-" begins a quotation or list, which ends the span.
+    assert [text for text in texts if "`" in text] == []
 
 
 def test_readme_has_at_most_1200_words():
