@@ -145,7 +145,7 @@ def test_two_labels_are_scored_on_entailment_or_not(tmp_path):
 
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_contradiction_set_rejects_two_labels_in_one_line(name):
-    with pytest.raises(ValueError, match="needs contradictions, and rte has only") as error:
+    with pytest.raises(ValueError, match="requires contradictions, but rte has only") as error:
         loading.create_builder(name, "rte-validation")
     assert "\n" not in str(error.value)
 

@@ -250,7 +250,7 @@ def test_long_premises_are_excluded_only_if_truncated(tmp_path):
 def test_set_with_three_labels_rejects_two_labels(tmp_path, name):
     path = _csv(tmp_path / "a.csv", ["supported", "unsupported"])
     builder = loading.create_builder(name, data=str(path))
-    expected = r"a\.csv: expected three labels, to know which pairs contradict"
+    expected = r"a\.csv: expected three labels, to identify contradictions"
     with pytest.raises(loading.UnsuitablePairsError, match=expected):
         builder.open_sources()
 

@@ -256,7 +256,7 @@ def test_compare_empty_results_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"expected the results of at least two models to compare, got none; pass"):
         comparison.compare()
     results.write_results([], tmp_path / results.FILE)
-    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty results files"):
+    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty result files"):
         comparison.compare(tmp_path)
 
 

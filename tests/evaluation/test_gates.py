@@ -177,7 +177,9 @@ def test_no_worse_than_respects_direction(tmp_path):
     [checked], _ = gates.check_no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
-    with pytest.raises(ValueError, match=r"expected a metric with a direction, got overall\.drop of swapped"):
+    with pytest.raises(
+        ValueError, match=r"expected a metric for which higher or lower is better, got overall\.drop of swapped"
+    ):
         gates.check_no_worse_than(after, before, ["overall.drop"])
 
 

@@ -149,7 +149,7 @@ def test_sheet_of_other_pairs_is_rejected(folder):
     with pytest.raises(ValueError, match=r"other.csv: expected each 'number' of .*key.csv once, got '9'"):
         human_study.score_annotation_sheet(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,answer\n1,neutral\n")
-    with pytest.raises(ValueError, match="got none named 'label'"):
+    with pytest.raises(ValueError, match="got no 'label'"):
         human_study.score_annotation_sheet(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,label\n1,not_entailment\n")
     with pytest.raises(DataError, match=r"line 2: expected 'label' to be one of entailment, neutral, contradiction"):

@@ -182,7 +182,7 @@ def test_temporary_errors_are_retried(endpoint):
             EndpointError,
             "responded with 400 to tiny: .*only enabled for num_labels",
         ),
-        ("chat", Classifier(), {}, EndpointError, "--base-url: expected the URL of a route, such as"),
+        ("chat", Classifier(), {}, EndpointError, "--base-url: expected the URL with a route, such as"),
     ],
 )
 def test_load_unsuitable_classifier_is_rejected(endpoint, route, classifier, options, error, words):

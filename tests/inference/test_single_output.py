@@ -181,7 +181,7 @@ def test_code_of_other_repository_is_rejected(with_code):
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"]["AutoConfig"] = "someone/else--own.OwnConfig"
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match=re.escape("code of another repository, someone/else")):
+    with pytest.raises(ModelError, match=re.escape("code from another repository, someone/else")):
         TransformerPredictor.load(folder, trust_remote_code=True)
     assert not ran.exists()
 

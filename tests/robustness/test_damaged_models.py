@@ -48,8 +48,8 @@ def test_tokenizer_without_files_is_rejected(make_model, tmp_path, kind):  # noq
     folder = shutil.copytree(make_model(kind), tmp_path / "model")
     for path in [*folder.glob("tokenizer*"), *folder.glob("vocab*")]:
         path.unlink()
-    assert "knows 0% of ordinary words" in refused(folder)
-    with pytest.raises(ModelError, match="knows 0% of ordinary words"):
+    assert "covers 0% of common words" in refused(folder)
+    with pytest.raises(ModelError, match="covers 0% of common words"):
         load_for_training(folder, revision=None, label_map=None, seed=0)
 
 
@@ -208,7 +208,7 @@ def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # no
         tiny_bert, [SetRequest("plain", options={"data": str(data)})], output_dir=tmp_path, lexical_baseline=False
     )
     assert right <= 4
-    said = f"gets {right} of 12 obvious pairs right, no more than a constant prediction: its scores may be"
+    said = f"gets {right} of 12 obvious pairs correctly, no more than a constant prediction: its scores may be"
     assert said in caplog.text
     assert said in result.model["label_probe_warning"]
     assert said in (tmp_path / "results.json").read_text()

@@ -173,7 +173,7 @@ def test_other_word_orders_change_training(finetune, options, order):
 
 def test_head_with_other_labels_is_rejected(make_model, finetune):
     two = make_model(order=("entailment", "not_entailment"))
-    with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction"):
+    with pytest.raises(ValueError, match="expected a classifier with the labels entailment, neutral, contradiction"):
         finetune(model=str(two))
     nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(ValueError, match="label-map"):

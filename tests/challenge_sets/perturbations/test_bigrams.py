@@ -42,7 +42,7 @@ def test_read_bigrams_invalid_line_error_names_line(tmp_path):
         DataError, match=r"bigrams.txt, line 2: expected two words and the count of the bigram.*'a sentence'"
     ):
         read_bigrams(table)
-    with pytest.raises(DataError, match=r"other.txt: expected a file, got none"):
+    with pytest.raises(DataError, match=r"other.txt: expected a file, got no such file"):
         read_bigrams(tmp_path / "other.txt")
 
 

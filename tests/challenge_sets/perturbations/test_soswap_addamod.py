@@ -138,7 +138,7 @@ def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
 
 
 def test_sample_epoch_without_pairs_raises(parser):
-    with pytest.raises(ValueError, match="pairs of the kind 'soswap', got 1 premises or pairs that yield none"):
+    with pytest.raises(ValueError, match="pairs of the kind 'soswap', got 1 unsuitable premises or pairs"):
         list(sample_epoch(SoswapAddamodPairs(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
 
 

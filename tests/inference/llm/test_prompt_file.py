@@ -66,7 +66,7 @@ def test_prompt_words_define_label_space(tmp_path):
         (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after YAML front matter"),
         (None, BODY + "{{ 1 / 0 }}", "expected a Jinja template after YAML front matter, got division by zero"),
         (None, BODY + "{{ premise + 1 }}", "expected a Jinja template after YAML front matter"),
-        ("answer: yes", BODY, "expected a head with words, json, system"),
+        ("answer: yes", BODY, "expected front matter with words, json, system"),
         ("words: {entailment: yes}", BODY, "expected words for each of entailment, neutral, contradiction"),
         ("words: {entailment: yes, not_entailment: Yes}", BODY, "expected each word once, got yes twice"),
         ("words: {good: yes, bad: no}", BODY, "good"),
@@ -82,7 +82,7 @@ def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
 def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
     with pytest.raises(PromptError, match="--num-fewshot: expected no few-shot examples with --prompt, got 3"):
         choose_prompt(write(tmp_path / "own.jinja"), 3)
-    with pytest.raises(PromptError, match=r"--prompt: expected a template, got .*absent"):
+    with pytest.raises(PromptError, match=r"--prompt: expected a readable template, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
 
 
@@ -257,7 +257,7 @@ def test_prompt_variants_have_distinct_names(tmp_path):
     ]
     assert found[1].options == {"dtype": "float32", "prompt": str(tmp_path / "b.jinja")}
     assert found[2].options == {"dtype": "float32"}
-    with pytest.raises(ValueError, match="expected files of different names, got a twice"):
+    with pytest.raises(ValueError, match="expected different file names, got a twice"):
         list_variants(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
     with pytest.raises(
         ValueError, match=r"prompt \(--prompt\): expected the path of a prompt, or a list of paths, got 3"
