@@ -230,7 +230,7 @@ def _shown(
             yield f"{seen}/report.txt", _report([folders[name]])
     if "words" in runs:
         plain = [result for result in runs["words"] if result.set == "plain"]
-        terminal.write_views(terminal.build_result_views(plain, crossed=True), Path("table.txt"))
+        terminal.write_views(terminal.build_result_views(plain, cross_domain=True), Path("table.txt"))
         yield "runs/words/crossed.txt", Path("table.txt").read_text(encoding="utf-8")
 
 

@@ -108,7 +108,7 @@ def test_better_system_is_lower_where_lower_is_better(tmp_path):
     assert drop.difference.high < 0
     assert found.find_better(drop) == "B"
     assert [each["better"] for each in found.to_json()["differences"] if each["quantity"] == "drop"] == ["B"]
-    assert "Swapped · ours.jsonl drop (b better than a)" in compared.format_comparison_verdict(found, named=True)
+    assert "Swapped · ours.jsonl drop (b better than a)" in compared.format_comparison_verdict(found, use_names=True)
 
 
 def test_no_system_is_better_without_test_or_direction(folders):
