@@ -122,7 +122,7 @@ def test_repo_names_contain_only_safe_characters(name):
 
 def test_only_planned_files_are_deleted(monkeypatch):
     """Another user commits first and adds a file in the same folder, which must stay."""
-    made = Publication("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owns=("data/a/*",))
+    made = Publication("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owned_patterns=("data/a/*",))
     seen = PublicationPlan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
     later = replace(seen, base="1" * 40, deleted=("data/a/old", "data/a/theirs"))
     plans, committed = [seen, later], []

@@ -108,7 +108,7 @@ def test_evaluation_in_job_requires_push(in_job, tmp_path, monkeypatch, capsys):
     started = []
 
     def run_plan(plan, *_, **__):
-        started.append(plan.place)
+        started.append(plan.output_location)
         return evaluate.EvaluationOutcome([], [])
 
     monkeypatch.setattr(evaluate, "run_plan", run_plan)

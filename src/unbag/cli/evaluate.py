@@ -48,7 +48,7 @@ class EvaluationPlan:
         models: Models, as given on the command line.
         requests: Challenge sets to build.
         model_options: Options for loading and running the models.
-        place: Folder or URL of the results.
+        output_location: Folder or URL of the results.
         predictions: Folder or URL of the predictions (default: a folder in `output_location`).
         incompatible_sets: Sets of the suite that are incompatible with the source pairs; printed at the end.
         unavailable_sets: Sets of the suite whose files are missing offline; printed when detected.
