@@ -202,7 +202,7 @@ def test_named_set_is_required_and_suite_set_optional(capsys):
         "sicck: skipped: could not be downloaded",
         "plain: failed: line 3: no label",
     ]
-    print_failures([raise_missing_file], with_model=False, is_named=True)
+    print_failures([missing], with_model=False, is_named=True)
     assert capsys.readouterr().err == "sicck: failed: could not be downloaded\n"
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("openai", reason="needs unbag[llm]")
 import unbag
 from tests.fake_llm import running_endpoint
 from tests.fake_llm.classifier import LABELS as SERVED
-from tests.fake_llm.classifier import Classifier, outputs_by_letters, score_by_letters
+from tests.fake_llm.classifier import Classifier, compute_probabilities_by_letters, score_by_letters
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.evaluation.model_loading import load_predictor
@@ -51,7 +51,9 @@ def right_on_obvious_pairs(premise, hypothesis):
     """Return probability .8 for the label of a label-probe pair, in the label order of the server."""
     label = GOLD.get((premise, hypothesis))
     return (
-        outputs_by_letters(premise, hypothesis) if label is None else [0.8 if name == label else 0.1 for name in SERVED]
+        compute_probabilities_by_letters(premise, hypothesis)
+        if label is None
+        else [0.8 if name == label else 0.1 for name in SERVED]
     )
 
 
@@ -66,7 +68,7 @@ def test_predict_probabilities_match_server_by_label_name(endpoint, route):
     assert isinstance(predictor, BatchPredictor)
     assert (predictor.order, predictor.label_space) == (SERVED, LABELS)
     values = predictor.predict(PREMISES, HYPOTHESES)
-    expected = [outputs_by_letters(*pair) for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    expected = [compute_probabilities_by_letters(*pair) for pair in zip(PREMISES, HYPOTHESES, strict=True)]
     columns = [SERVED.index(label) for label in LABELS]
     np.testing.assert_allclose(values, np.array(expected)[:, columns], atol=1e-6)
     sizes = [len(request.body.get("inputs") or request.body.get("input")) for request in endpoint.requests]

@@ -10,7 +10,7 @@ pytest.importorskip("moto.server", reason="needs moto[server]")
 
 import unbag
 from tests.cli.test_options import unbag as command
-from tests.evaluation.test_evaluator import reads_order, request_  # noqa: F401  a few pairs of ours
+from tests.evaluation.test_evaluator import predict_from_order, set_request  # noqa: F401  a few pairs of ours
 from tests.inference.test_runner import ROWS, Counting
 from tests.inference.test_shards import CHUNK, parts
 from unbag.inference import predict_rows
@@ -74,10 +74,12 @@ def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
 
 
 @pytest.mark.nightly
-def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
+def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, set_request, monkeypatch):  # noqa: F811
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
-        unbag.evaluate(reads_order, [request_], output_dir=out, shard=shard, lexical_baseline=False, progress=False)
+        unbag.evaluate(
+            predict_from_order, [set_request], output_dir=out, shard=shard, lexical_baseline=False, progress=False
+        )
     expected = (tmp_path / "one" / "results.json").read_bytes()
     assert StorageFolder(f"{bucket}/run").read("results.json") == expected
     assert StorageFolder(f"{bucket}/shards").read("results.json") == expected
@@ -86,7 +88,7 @@ def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, request_,
     assert f"in {bucket}/scored:" in done.output
     assert StorageFolder(f"{bucket}/scored").read("results.json") == expected
     done = command(
-        "build", "permuted", "--data", request_.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
+        "build", "permuted", "--data", set_request.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
     )
     assert done.exit_code == 0, done.output
     assert StorageFolder(f"{bucket}/sets").list_names() == ["permuted.parquet"]
