@@ -106,7 +106,7 @@ def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
             for _ in tagger._nlp.pipe(sentences, batch_size=256):
                 pass
         else:
-            tagged = tagger.fine_tags(sentences)
+            tagged = tagger.tag_fine_grained(sentences)
         cpu_seconds = time.process_time() - begin
     if engine == OURS:
         words = {sentence: select_content_words(found) for sentence, found in tagged.items()}

@@ -333,8 +333,8 @@ class BreakingNli(OfficialSetBuilder):
         """Iterate over the parses and entities of a text, which are read from the cache after the first time."""
         pipeline = self.config.parser_name
         recognize_ahead(pipeline, (example.premise for example in source.iter_examples()))
-        parses = Parser(pipeline).parses(example.premise for example in source.iter_examples())
-        entities = EntityRecognizer(pipeline).entities(example.premise for example in source.iter_examples())
+        parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
+        entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())
         return zip(parses, entities, strict=True)
 
     def _measure(self, old: str, new: str) -> WordPair:

@@ -347,7 +347,7 @@ def test_build_set_option_is_parsed_and_validated(folder):
     twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
     assert "expected one of --official-file and -o file=…, got both" in said(run("build", "sicck", *twice, cwd=folder))
     of_text = ("--official-file", "a.csv", "--output", "b.parquet", "--text", "a.txt")
-    assert "--official-file: expected the authors' own pairs, got --text" in said(
+    assert "--official-file (option file of breaking_nli): expected the authors' pairs, got --text" in said(
         run("build", "breaking_nli", *of_text, cwd=folder)
     )
 

@@ -52,7 +52,7 @@ def test_comma_separated_equals_repeated_values(tmp_path):
     (tmp_path / "a,b").mkdir()
     paths = typer_utils.split_paths([tmp_path / "a,b", tmp_path / "c,d"])
     assert [path.name for path in paths] == ["a,b", "c", "d"]
-    assert typer_utils.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not the current folder
+    assert typer_utils.split_paths([Path("c,")]) == [Path("c")]  # and not the current folder
 
 
 def test_only_list_set_options_can_be_repeated():

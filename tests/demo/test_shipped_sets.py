@@ -57,7 +57,7 @@ def test_demo_swaps_equal_output_of_operator(pipeline):
     rows = read_exported_set(demo.BUILT_SETS["soswap_addamod"]).rows
     shipped = {row["source_premise"]: row for row in rows if row["kind"] == "soswap"}
     premises = list(dict.fromkeys(pair.premise for pair in demo.iter_demo_pairs("validation")))[:120]
-    made = {str(parse): swap_subject_and_object(parse) for parse in Parser(pipeline).parses(premises)}
+    made = {str(parse): swap_subject_and_object(parse) for parse in Parser(pipeline).parse(premises)}
     swaps = {premise: swap for premise, swap in made.items() if isinstance(swap, SwappedSentence)}
     assert swaps
     assert swaps.keys() == shipped.keys() & set(premises)

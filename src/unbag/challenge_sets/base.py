@@ -65,7 +65,7 @@ class Quantity:
 
 
 def build_roles(*names: Role) -> frozenset[Role]:
-    """Build a frozen set of metric roles."""
+    """Build the value of `Quantity.roles` from role names."""
     return frozenset(names)
 
 

@@ -42,7 +42,7 @@ _MAKES_ROWS: Final = (
 
 
 def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
-    """Compute a hash of the code, the tokenizer versions and the user's files, which the cache key of `datasets` lacks.
+    """Compute a hash of the code, tokenizer versions and user files, as an addition to the cache key of `datasets`.
 
     Args:
         builder_file: Module of the builder. All modules in its folder are hashed.
@@ -174,7 +174,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     @classmethod
     def has_two_label_config(cls) -> bool:
-        """Check whether the set supports two-label pairs, i.e. whether one of its configs uses a two-label corpus."""
+        """Check whether the set supports pairs with two labels: one of its configs uses a two-label corpus."""
         return any(CORPORA[name].is_two_way for config in cls.BUILDER_CONFIGS if (name := config.corpus) in CORPORA)
 
     def validate_resources(self) -> None:
@@ -241,7 +241,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         return source.split or _UNNAMED_SPLIT
 
     def save_build_counts(self, counts: Mapping[str, int]) -> None:
-        """Store counts made by `iter_tables` beside the rows, e.g. the number of rejected candidates by reason."""
+        """Store counts from `iter_tables` with the rows, e.g. the number of rejected candidates by reason."""
         if self._is_prepared:
             build_stats.save_counts(Path(self._output_dir), _COUNTS, self._span, counts)
 

@@ -28,7 +28,7 @@ class Failure:
         return isinstance(self.error, ImportError | MissingResourceError | MissingFileError | UnsuitablePairsError)
 
     def is_fatal(self, *, is_named: bool) -> bool:
-        """Check whether this failure makes the command exit with code 1. Sets that the user named are required.
+        """Check whether this failure makes the command exit with code 1. A set that the user named must not fail.
 
         Args:
             is_named: Whether the user named the sets; False if the suite chose them.

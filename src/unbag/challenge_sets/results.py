@@ -370,7 +370,7 @@ def collect_environment() -> dict[str, str]:
 
 
 class SkippedSet(NamedTuple):
-    """A skipped set: its name, the reason, and the model; `model` is None if the set was skipped for all models."""
+    """A skipped set and the reason. `model` is None if the set was skipped for all models."""
 
     set: str
     model: str | None

@@ -122,7 +122,7 @@ class PairSelection:
         return self != PairSelection(read=self.read)
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Map each option given as `NAME` (not `SET.NAME`) to the sets that declare it, if there are several."""
+        """Collect the unqualified options that more than one set declares, with the names of these sets."""
         options_of = {name: loading.list_set_options(name) for name in names}
         sets_of = {option: [name for name in names if option in options_of[name]] for option in self.options}
         return {option: sets for option, sets in sets_of.items() if len(sets) > 1}

@@ -360,7 +360,7 @@ def run_plan(
 
 
 def _show_outcome(plan: EvaluationPlan, outcome: EvaluationOutcome, folder: Path, *, as_json: bool) -> None:
-    """Print the results and write their tables to the folder."""
+    """Print the results, and write the tables to the folder."""
     show_results(
         outcome.results,
         folder,

@@ -193,11 +193,6 @@ class PairOptions:
         from unbag.challenge_sets.selection import OptionError, PairSelection
         from unbag.utils.options import COLUMNS_GIVEN
 
-        if self.official_file is not None and (self.data or self.text):
-            raise typer.BadParameter(
-                f"--official-file: expected the authors' own pairs, got {'--data' if self.data else '--text'}; omit "
-                "--official-file"
-            )
         columns = _by_name(self.columns or (), COLUMNS_GIVEN)
         pairs = PairSelection(
             corpus=self._corpus(),

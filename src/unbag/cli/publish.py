@@ -135,7 +135,7 @@ def publish_all(
 def _publish_collection(
     namespace: str, publications: "Sequence[Publication]", options: PublishingOptions
 ) -> dict[str, Any]:
-    """Update the collection of an organization with `--yes`, or preview the change. Returns its record."""
+    """Update the collection of an organization with `--yes`, or preview the change. Returns a record of the change."""
     from unbag.hub.collection import TITLE, plan_collection, publish_collection
 
     planned = plan_collection(namespace, publications)

@@ -17,7 +17,7 @@ def papers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the published scores of the papers, with their sources.
+    """Print the scores published in the papers, with sources.
 
     unbag papers cs_lambda
     unbag papers --json

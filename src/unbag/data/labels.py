@@ -81,7 +81,7 @@ class LabelError(ValueError):
 
 
 def resolve_label(name: str) -> str:
-    """Resolve a label spelling to its canonical name, ignoring case and the separator (`-`, `_` or space).
+    """Resolve the spelling of a label to the canonical name. Ignores case and separators (`-`, `_`, space).
 
     Raises:
         LabelError: If the spelling is unknown.

@@ -221,7 +221,7 @@ def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate
 def _parsed(candidates: Iterator[SentenceCandidate], parser: Parser) -> Iterator[SentenceCandidate]:
     """Iterate over candidates in order, with exclusion reasons based on their parses."""
     while chunk := list(islice(candidates, _CHUNK)):
-        parses = parser.parses(each.text for each in chunk if each.reason is None)
+        parses = parser.parse(each.text for each in chunk if each.reason is None)
         for each in chunk:
             yield each if each.reason else each._replace(reason=find_parse_exclusion(next(parses)))
 

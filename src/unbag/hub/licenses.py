@@ -99,7 +99,7 @@ def _can_be_passed_on(license: str) -> bool:
 
 
 def _meets_conditions(license: str, other: str) -> bool:
-    """Check whether material under `other` may be part of a work under `license`."""
+    """Check whether a work under `license` may contain material under `other`."""
     if "share-alike" in parse_license_conditions(other):  # share-alike requires the same license
         return license == other
     return parse_license_conditions(other) <= parse_license_conditions(license)

@@ -96,7 +96,7 @@ class ModelCardContent:
 
     @property
     def sources(self) -> dict[str, str | None]:
-        """License of each source of the model, by name; None if unknown, such as for files."""
+        """Licenses of the model's sources, by source name; None if unknown, such as for files."""
         of_corpora = {corpus.name: (corpus.hub_id, corpus.license) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
         vectors = self.record["config"].get("embeddings")  # published with the model, under terms unknown to unbag

@@ -133,7 +133,7 @@ class GroupedTable:
     notes: tuple[str, ...] = ()
 
     def has_numbers(self, column: int) -> bool:
-        """Check whether a column is a column of numbers."""
+        """Check whether a column contains numbers, based on its index."""
         return self.n_text_columns <= column < len(self.columns) - self.n_last_text_columns
 
 
@@ -152,7 +152,7 @@ class ExportedTable:
     as_json: Any
 
     def text(self, form: Format) -> str:
-        """Format the output in the given format, with a final newline."""
+        """Format the output as Markdown, LaTeX, CSV or JSON text, with a final newline."""
         if form == "json":
             return json.dumps(self.as_json, ensure_ascii=False) + "\n"
         if form == "csv":

@@ -35,7 +35,7 @@ _SWITCHES: Final = {
 
 
 class ReproduceCommand(NamedTuple):
-    """A command that reproduces a result, or the reason why no command can.
+    """A command that reproduces a result, or the reason why none exists.
 
     Attributes:
         command: Command line; empty if no command reproduces the result.
@@ -51,7 +51,7 @@ class _NoCommandError(ValueError):
 
 
 def build_reproduce_command(result: Result) -> ReproduceCommand:
-    """Build the command that reproduces a result, bit by bit on the same machine and software versions.
+    """Build the command that reproduces a result exactly, on the same machine with the same software versions.
 
     The command includes the commit of the model and all non-default options that affect the metrics. The device is
     omitted, although results on different devices have different rounding errors. A predictor with a custom command has

@@ -24,7 +24,7 @@ _ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its denomina
 
 
 class Sample(NamedTuple):
-    """Per-example values from which a statistic can be recomputed on any resample of the examples.
+    """Per-example values, from which a statistic can be recomputed on bootstrap resamples.
 
     Attributes:
         statistic: Name of the function that computes the statistic from sums over examples, a key of
@@ -234,7 +234,7 @@ def estimate_named_ratios(
 
 
 def sum_by_source(values: ArrayLike, source: NDArray[np.int64], n_sources: int) -> NDArray[np.float64]:
-    """Sum row values by source.
+    """Sum the values of all rows with the same source.
 
     Args:
         values: Values of the rows, shape (n,).

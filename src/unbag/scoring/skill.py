@@ -236,7 +236,7 @@ def _excluded_labels(
 
 
 def compute_skill_from_sums(sums: Floats) -> Floats:
-    """Compute the skill score from sums over sources.
+    """Compute skill scores from credits summed over sources.
 
     Args:
         sums: Sums by gold label of four columns, shape (r, 4K): the scaled credits of the model, of the lexical

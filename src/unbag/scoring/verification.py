@@ -284,7 +284,7 @@ def _balanced_accuracy(
 
 
 def compute_balanced_accuracy(sums: Floats) -> Floats:
-    """Compute balanced accuracy from sums over sources.
+    """Compute balanced accuracy from counts summed over sources.
 
     Args:
         sums: Numbers of correctly predicted entailed pairs, of entailed pairs, of correctly predicted not-entailed

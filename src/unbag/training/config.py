@@ -409,7 +409,7 @@ class HexOptions:
     )
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: float = declare_option(
-        "Fraction of initial steps with plain cross-entropy; use 0 for a fine-tuned model.", _HEX, default=0.2
+        "Fraction of initial steps with plain cross-entropy; 0 for a fine-tuned model.", _HEX, default=0.2
     )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: str | None = declare_option(

@@ -256,7 +256,7 @@ class MendConfig(DebiasConfig):
     )
     # The rule and the grid are in `training.interpolation`.
     interpolate: bool = declare_option(
-        "Interpolate original and trained weights; loses ≤ 1 point of validation accuracy.",
+        "Interpolate original and trained weights; costs ≤ 1 point of held-out accuracy.",
         _OF_TRAINING["seed"].metadata["panel"],
         default=False,
     )

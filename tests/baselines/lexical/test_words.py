@@ -28,7 +28,7 @@ class _SuffixTagger:
     def __init__(self, *_):
         pass
 
-    def fine_tags(self, sentences):
+    def tag_fine_grained(self, sentences):
         return {text: tuple(tuple(token.split("_")) for token in text.split()) for text in sentences}
 
 

@@ -16,7 +16,7 @@ def real_premises(shared):
 
 @pytest.fixture(scope="session")
 def real_parses(parser, real_premises):
-    return list(parser.parses(real_premises))
+    return list(parser.parse(real_premises))
 
 
 def build_parse(text):

@@ -57,6 +57,6 @@ def _phrase(words: list[str], start: int, above: int, dep: str) -> list[tuple[st
 class SimpleParser:
     """A parser of simple sentences that replaces `unbag.data.text.parses.Parser`."""
 
-    def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
+    def parse(self, sentences: Iterable[str]) -> Iterator[Parse]:
         """Yield the parse of each sentence, in order."""
         return map(parse_simple, sentences)

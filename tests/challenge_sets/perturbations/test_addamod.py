@@ -250,7 +250,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
 def test_addamod_excluded_premise_has_reason(parser, premise, refusal):
-    [parse] = parser.parses([premise])
+    [parse] = parser.parse([premise])
     made = build_addamod_pair(parse, build_adjective_counts(["red"], NOUNS))
     if refusal is None:
         assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}

@@ -92,7 +92,7 @@ def words_by_half(parser, real_premises, adjectives):
 def _list_nouns(parser, row):
     from unbag.challenge_sets.perturbations.soswap import list_swap_lemmas
 
-    [parse] = parser.parses([row["premise"]])
+    [parse] = parser.parse([row["premise"]])
     return list_swap_lemmas(parse)
 
 
@@ -113,7 +113,7 @@ def test_training_pairs_share_no_word_with_held_out_half(words_by_half):
 
 
 def test_pairs_of_half_are_subset_of_all(parser, real_premises):
-    [*parses] = parser.parses(real_premises)
+    [*parses] = parser.parse(real_premises)
     every = {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse), str)}
     halves = [
         {str(parse): swap for parse in parses if not isinstance(swap := swap_within_half(parse, half), str)}
@@ -128,10 +128,10 @@ def test_premise_without_swap_is_parsed_once(parser):
     asked = []
 
     class Counting:
-        def parses(self, sentences):
+        def parse(self, sentences):
             for sentence in sentences:
                 asked.append(sentence)
-                yield from parser.parses([sentence])
+                yield from parser.parse([sentence])
 
     maker = SoswapAddamodPairs(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
     assert len(list(sample_epoch(maker, epoch=0, pairs=5))) == 5

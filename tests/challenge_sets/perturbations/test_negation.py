@@ -28,7 +28,7 @@ def labeller(parser, wordnet):
 
 
 def parse_sentence(parser, sentence):
-    [parse] = parser.parses([sentence])
+    [parse] = parser.parse([sentence])
     return parse
 
 

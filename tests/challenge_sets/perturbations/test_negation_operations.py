@@ -61,7 +61,7 @@ def parser(shared, tmp_path_factory):
 @pytest.fixture(scope="module")
 def pairs(parser):
     """Return the pairs of all claims with several seeds, so that every word list is used."""
-    parses = list(parser.parses([*CLAIMS, *OTHERS]))
+    parses = list(parser.parse([*CLAIMS, *OTHERS]))
     return [pair for parse in parses for seed in range(12) for pair in build_negation_pairs(parse, seed=seed)]
 
 
@@ -216,12 +216,12 @@ def test_each_premise_entails_half_of_its_hypotheses(pairs):
 
 @pytest.mark.parametrize("sentence", NO_CLAIMS)
 def test_unsuitable_sentence_has_no_negation_pairs(parser, sentence):
-    [parse] = parser.parses([sentence])
+    [parse] = parser.parse([sentence])
     assert build_negation_pairs(parse) == NO_CLAIM
 
 
 def test_missing_full_stop_does_not_change_pairs(parser):
-    one, other = parser.parses([CLAIMS[0], CLAIMS[0].removesuffix(".")])
+    one, other = parser.parse([CLAIMS[0], CLAIMS[0].removesuffix(".")])
     hypotheses, others = (
         {(pair.operation, pair.mirror) for pair in build_negation_pairs(each)} for each in (one, other)
     )
@@ -230,13 +230,13 @@ def test_missing_full_stop_does_not_change_pairs(parser):
 
 
 def test_indefinite_subject_has_no_double_negation(parser):
-    [parse] = parser.parses(["A man is sleeping in a tent."])
+    [parse] = parser.parse(["A man is sleeping in a tent."])
     operations = {pair.operation for pair in build_negation_pairs(parse)}
     assert operations == set(OPERATIONS) - {"double"}
 
 
 def test_pronoun_claim_precedes_companion_claim(parser):
-    [parse] = parser.parses(["It was important to the lawyer."])
+    [parse] = parser.parse(["It was important to the lawyer."])
     premises = [pair.premise for seed in range(20) for pair in build_negation_pairs(parse, seed=seed)]
     assert all(premise.startswith("It ") for premise in premises)
 

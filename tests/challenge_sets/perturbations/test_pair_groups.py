@@ -45,7 +45,7 @@ def count_words(text):
 def small_corpus(parser):
     """Return the adjective counts and the substituter of a small corpus."""
     examples = [Example(str(i), text, text, "neutral") for i, text in enumerate(CORPUS)]
-    return AdjectiveCounts(list(parser.parses(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
+    return AdjectiveCounts(list(parser.parse(CORPUS)) * 2), Substituter(count_corpus(examples), q=100)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def group_pairs(pairs):
 
 
 def test_contrast_set_of_two_nouns_equals_manual_example(parser, small_corpus):
-    [parse] = parser.parses(["A man in a hat is near a dog."])
+    [parse] = parser.parse(["A man in a hat is near a dog."])
     made = [build_contrast_set(parse, small_corpus[0], _with_seed(small_corpus[1], seed)) for seed in range(30)]
     white, other, black = (
         "A man in a white hat is near a dog.",
@@ -85,7 +85,7 @@ def test_contrast_set_of_two_nouns_equals_manual_example(parser, small_corpus):
 
 
 def test_contrast_set_of_clause_swaps_subject_and_object(parser, small_corpus):
-    [parse] = parser.parses(["A man chases a dog."])
+    [parse] = parser.parse(["A man chases a dog."])
     made = [build_contrast_set(parse, small_corpus[0], _with_seed(small_corpus[1], seed)) for seed in range(30)]
     white, swapped, other, black = (
         "A man chases a white dog.",
@@ -106,15 +106,15 @@ def _with_seed(substituter, seed):
 
 
 def test_contrast_set_without_exclusive_adjective_has_reason(parser, small_corpus):
-    [parse] = parser.parses(["A man in a hat is near a dog."])
+    [parse] = parser.parse(["A man in a hat is near a dog."])
     assert (
         build_contrast_set(parse, small_corpus[0], Substituter(small_corpus[1].counts, lists=(), q=100)) == NO_EXCLUSIVE
     )
-    [parse] = parser.parses(["A man in a hat is near the dog."])
-    old = AdjectiveCounts(list(parser.parses(["An old man sees an old dog and an old hat."])) * 2)
+    [parse] = parser.parse(["A man in a hat is near the dog."])
+    old = AdjectiveCounts(list(parser.parse(["An old man sees an old dog and an old hat."])) * 2)
     made = {build_contrast_set(parse, old, _with_seed(small_corpus[1], seed)) for seed in range(20)}
     assert made == {OTHER_ARTICLE, NO_EXCLUSIVE}, "beside the dog, and for man and hat"
-    [parse] = parser.parses(["A man sleeps."])
+    [parse] = parser.parse(["A man sleeps."])
     assert build_contrast_set(parse, *small_corpus) == "fewer than two nouns that take an adjective"
 
 
@@ -128,7 +128,7 @@ def test_contrast_set_without_exclusive_adjective_has_reason(parser, small_corpu
     ],
 )
 def test_modify_noun_inserts_suitable_adjective(parser, noun, adjective, expected):
-    [parse] = parser.parses(["A man rides a big horse."])
+    [parse] = parser.parse(["A man rides a big horse."])
     modified = modify_noun(parse, noun, adjective)
     assert (modified and str(modified)) == expected
     if modified:
@@ -175,7 +175,7 @@ def _build_bag_key(text):
 )
 def test_contrast_sets_use_only_words_of_their_half(parser, words, premise, colors):
     corpus = [f"A {color} {noun} is near a thing." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
-    adjectives = AdjectiveCounts(list(parser.parses(corpus)) * 2)
+    adjectives = AdjectiveCounts(list(parser.parse(corpus)) * 2)
     corpus += [f"Something is near a {color} {noun}." for color in _COLORS for noun in ("hat", "car", "bike", "van")]
     substituter = Substituter(count_corpus([Example("0", text, "", "neutral") for text in corpus]), words=words)
     premises = ["A hat is near a car.", "A bike is near a van.", "A hat is near a bike."]
@@ -228,7 +228,7 @@ def test_training_mirrors_use_no_held_out_word(mirror_pairs):
 
 def test_negation_mirrors_equal_set_pairs_with_three_labels(parser):
     sentence = "The man is sleeping in a tent."
-    [parse] = parser.parses([sentence])
+    [parse] = parser.parse([sentence])
     of_set = {(pair.premise, pair.hypothesis): pair for pair in build_negation_pairs(parse, seed=5)}
     [group] = NegationMirrors([sentence], parser).generate([0], 5)
     assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]

@@ -13,7 +13,7 @@ from unbag.data.sources import Example
 
 
 @pytest.fixture(scope="module")
-def iter_examples(shared, real_premises):
+def examples(shared, real_premises):
     [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     rows = pq.read_table(file).slice(0, 3 * len(real_premises)).to_pylist()
     return [
@@ -38,7 +38,7 @@ def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
         if isinstance(result, str):
             continue
         [pair] = result
-        [claim] = parser.parses([example.hypothesis])
+        [claim] = parser.parse([example.hypothesis])
         rows = build_claim_rows(example, claim, generator._pool, sizes=SIZES, seed=seed)
         [row] = [row for row in rows if (row["premise"], row["hypothesis"]) == pair[:2]]
         assert pair.label == (ENTAILMENT if row["operation"] == "supported" else NEUTRAL)

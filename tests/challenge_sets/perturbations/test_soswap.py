@@ -299,7 +299,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
 def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
-    [parse] = parser.parses([premise])
+    [parse] = parser.parse([premise])
     assert swap_subject_and_object(parse) is refusal
 
 
@@ -340,7 +340,7 @@ def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
     ],
 )
 def test_swapped_sentences_equal_manual_examples(parser, premise, hypothesis):
-    [parse] = parser.parses([premise])
+    [parse] = parser.parse([premise])
     assert swap_subject_and_object(parse).hypothesis == hypothesis
 
 
@@ -381,7 +381,7 @@ def test_swapping_real_premise_twice_restores_it(parser, real_parses):
         if isinstance(swap := swap_subject_and_object(parse), SwappedSentence) and not swap.repaired
     ]
     again = 0
-    for (parse, swap), reparsed in zip(swaps, parser.parses(swap.hypothesis for _, swap in swaps), strict=True):
+    for (parse, swap), reparsed in zip(swaps, parser.parse(swap.hypothesis for _, swap in swaps), strict=True):
         back = swap_subject_and_object(reparsed)
         if (
             isinstance(back, SwappedSentence)

@@ -14,8 +14,8 @@ def pipeline(shared):
 
 
 def test_entity_positions_match_parse(pipeline, tmp_path):
-    found = list(EntityRecognizer(pipeline, cache=tmp_path).entities(SENTENCES))
-    parses = Parser(pipeline, cache=tmp_path).parses(SENTENCES)
+    found = list(EntityRecognizer(pipeline, cache=tmp_path).recognize(SENTENCES))
+    parses = Parser(pipeline, cache=tmp_path).parse(SENTENCES)
     texts = [
         {parse.text(start, end): label for start, end, label in entities}
         for parse, entities in zip(parses, found, strict=True)
@@ -27,9 +27,9 @@ def test_entity_positions_match_parse(pipeline, tmp_path):
 
 def test_entities_do_not_depend_on_order_or_cache(pipeline, tmp_path):
     recognizer = EntityRecognizer(pipeline, cache=tmp_path)
-    first = list(recognizer.entities(SENTENCES))
+    first = list(recognizer.recognize(SENTENCES))
     assert all(isinstance(entity, Entity) for entities in first for entity in entities)
-    assert list(recognizer.entities([*SENTENCES[::-1], *SENTENCES])) == [*first[::-1], *first]
+    assert list(recognizer.recognize([*SENTENCES[::-1], *SENTENCES])) == [*first[::-1], *first]
 
 
 @pytest.mark.nightly
@@ -39,7 +39,7 @@ def test_several_processes_recognize_same_entities(pipeline, tmp_path):
     [file] = (tmp_path / "ahead").glob("*.sqlite")
     assert file.stat().st_size
     one, ahead = (EntityRecognizer(pipeline, cache=tmp_path / name) for name in ("one", "ahead"))
-    assert list(ahead.entities(SENTENCES)) == list(one.entities(SENTENCES))
+    assert list(ahead.recognize(SENTENCES)) == list(one.recognize(SENTENCES))
 
 
 def test_pipeline_without_ner_is_rejected(tmp_path):

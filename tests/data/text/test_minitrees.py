@@ -70,14 +70,14 @@ def test_vectorized_permutations_equal_single_ones(by_text):
 class _Tagger:
     """A stub tagger for known sentences. "tac" is the permuted cat sentence, in which *sees* is tagged as a noun."""
 
-    def tags(self, sentences, *, keep=True):
+    def tag(self, sentences, *, keep=True):
         again = (("dog", "NOUN"), ("The", "DET"), ("sees", "NOUN"), ("old", "ADJ"), ("cat", "NOUN"), ("the", "DET"))
         known = {"cat": CAT, "dog": DOG, "odd": (("zzz", "NOUN"), ("yyy", "VERB")), "tac": again}
         return {sentence: known[sentence] for sentence in sentences}
 
 
 def test_signature_equals_standalone_module(trees):
-    for tagged in (CAT, DOG, _Tagger().tags(["tac"])["tac"]):
+    for tagged in (CAT, DOG, _Tagger().tag(["tac"])["tac"]):
         signature = compute_sentence_signature(*zip(*tagged, strict=True), trees.compute_table())
         assert trees.compute_signature(tagged) == signature
     assert trees.compute_signature(DOG, k=2) != trees.compute_signature(DOG, k=4)
@@ -86,7 +86,7 @@ def test_signature_equals_standalone_module(trees):
 def test_permuted_sentence_is_tagged_again(trees):
     orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
     cat, dog = MiniTreeRatios(trees, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
-    again = _Tagger().tags(["tac"])["tac"]
+    again = _Tagger().tag(["tac"])["tac"]
     assert cat.tolist() == [trees.compute_signature(CAT), trees.compute_signature(again)]
     in_its_own_tags = tuple(CAT[place] for place in orders[0][0])
     assert trees.compute_signature(again) != trees.compute_signature(in_its_own_tags)
@@ -126,7 +126,7 @@ def test_corpus_can_be_streamed(shared, tmp_path):
     trees = MiniTrees.from_sentences(iter(sentences), tagger)
     by_hand = MiniTrees()
     for sentence in sentences:
-        by_hand.add(tagger.tags([sentence])[sentence])
+        by_hand.add(tagger.tag([sentence])[sentence])
     assert trees.compute_table() == by_hand.compute_table()
     assert trees.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
 
@@ -139,7 +139,7 @@ def test_permuted_texts_have_signatures(shared, tmp_path):
     pair = ["Two dogs, both brown, don't chase the red ball.", "Some animals play with the toy today."]
     sides = Permuter(q=5).permute_pair("a", *map(tokenize, pair))
     for sentence, side in zip(pair, sides, strict=True):
-        tagged = tagger.tags([sentence])[sentence]
+        tagged = tagger.tag([sentence])[sentence]
         orders = side.orders
         assert [text.split() for text in side.texts] == [[tagged[place][0] for place in order] for order in orders]
         assert sorted(orders[0].tolist()) == list(range(len(tagged)))

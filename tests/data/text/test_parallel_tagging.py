@@ -29,8 +29,8 @@ def test_tag_ahead_fills_cache(pipeline, tmp_path, monkeypatch):
     afterwards = Tagger(pipeline, cache=tmp_path / "ahead")
     asked = []
     monkeypatch.setattr(afterwards._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
-    assert afterwards.fine_tags(sentences) == alone.fine_tags(sentences)
-    assert afterwards.tags(sentences) == alone.tags(sentences)
+    assert afterwards.tag_fine_grained(sentences) == alone.tag_fine_grained(sentences)
+    assert afterwards.tag(sentences) == alone.tag(sentences)
     assert asked == []
 
 
@@ -41,7 +41,7 @@ def test_parse_ahead_fills_cache(pipeline, tmp_path, monkeypatch, tag):
     sentences = [text for example in list(demo.iter_demo_pairs("train"))[:20] for text in example[1:3]]
 
     def parses(parser):
-        return list(parser.parses(sentences) if tag is None else parser.parses_with(tag, sentences))
+        return list(parser.parse(sentences) if tag is None else parser.parse_with_tag(tag, sentences))
 
     alone = Parser(pipeline, cache=tmp_path / "alone")
     with parallel.set_num_proc(2):

@@ -19,7 +19,7 @@ def parser(pipeline, tmp_path_factory):
 
 
 def test_parse_contains_annotations_of_spacy(parser):
-    [parse] = parser.parses(["Two dogs chase him."])
+    [parse] = parser.parse(["Two dogs chase him."])
     assert parse == Parse(
         words=("Two", "dogs", "chase", "him", "."),
         spaces=(True, True, True, False, False),
@@ -34,7 +34,7 @@ def test_parse_contains_annotations_of_spacy(parser):
 def test_parse_equals_spacy_for_each_token(pipeline, parser):
     import spacy
 
-    [parse] = parser.parses([SENTENCE])
+    [parse] = parser.parse([SENTENCE])
     doc = spacy.load(pipeline)(SENTENCE)
     for i, token in enumerate(doc):
         assert (parse.words[i], parse.lemmas[i], parse.tags[i], parse.heads[i], parse.deps[i]) == (
@@ -52,31 +52,31 @@ def test_parse_equals_spacy_for_each_token(pipeline, parser):
 
 def test_parses_keep_order_and_are_cached(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", SENTENCE, "A man sleeps.", ""]
-    first = list(Parser(pipeline, cache=tmp_path).parses(sentences))
+    first = list(Parser(pipeline, cache=tmp_path).parse(sentences))
     assert [str(parse) for parse in first] == sentences
     again = Parser(pipeline, cache=tmp_path)
     asked = []
     monkeypatch.setattr(again._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
-    assert list(again.parses(sentences)) == first
+    assert list(again.parse(sentences)) == first
     assert asked == []
 
 
 def test_parses_with_parses_only_tagged_sentences(pipeline, tmp_path, monkeypatch):
     red, man, old = sentences = ["A red dog runs.", "A man sleeps.", "Two old men see a man."]
-    full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parses(sentences), strict=True))
+    full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parse(sentences), strict=True))
     parser = Parser(pipeline, cache=tmp_path / "tagged")
     tagged, parsed = _seen(parser, monkeypatch)
     again = [red, man, old, "", red, man]
-    assert list(parser.parses_with("JJ", again)) == [full[red], full[old], full[red]]
+    assert list(parser.parse_with_tag("JJ", again)) == [full[red], full[old], full[red]]
     assert (tagged, parsed) == ([red, man, old, ""], [red, old])
-    assert list(parser.parses_with("JJ", again)) == [full[red], full[old], full[red]]
-    assert list(parser.parses_with("RB", again)) == []
+    assert list(parser.parse_with_tag("JJ", again)) == [full[red], full[old], full[red]]
+    assert list(parser.parse_with_tag("RB", again)) == []
     assert (tagged, parsed) == ([red, man, old, ""], [red, old])
-    assert list(parser.parses_with("DT", again)) == [full[text] for text in (red, man, old, red, man)]
+    assert list(parser.parse_with_tag("DT", again)) == [full[text] for text in (red, man, old, red, man)]
     assert parsed == [red, old, man]
-    assert list(parser.parses(sentences)) == [full[red], full[man], full[old]]
+    assert list(parser.parse(sentences)) == [full[red], full[man], full[old]]
     assert parsed == [red, old, man]
-    assert list(map(str, parser.parses(again))) == again
+    assert list(map(str, parser.parse(again))) == again
 
 
 def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, monkeypatch):
@@ -84,7 +84,7 @@ def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, mon
     parser._nlp.rename_pipe("tagger", "fine_tags")
     _, parsed = _seen(parser, monkeypatch)
     sentences = ["A red dog runs.", "A man sleeps."]
-    assert [str(parse) for parse in parser.parses_with("JJ", sentences)] == ["A red dog runs."]
+    assert [str(parse) for parse in parser.parse_with_tag("JJ", sentences)] == ["A red dog runs."]
     assert set(parsed) == set(sentences)
 
 
@@ -105,16 +105,16 @@ def _seen(parser, monkeypatch):
 def test_parses_is_lazy(parser, monkeypatch):
     monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 2)
     taken = []
-    stream = parser.parses(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
+    stream = parser.parse(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
     next(stream)
     assert len(taken) == 2
     assert [str(parse) for parse in stream] == [f"Dog {n} sleeps." for n in range(1, 6)]
 
 
 def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
-    list(Parser(pipeline, cache=tmp_path).parses(["A man sleeps."]))
+    list(Parser(pipeline, cache=tmp_path).parse(["A man sleeps."]))
     monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
-    list(Parser(pipeline, cache=tmp_path).parses(["A dog runs."]))
+    list(Parser(pipeline, cache=tmp_path).parse(["A dog runs."]))
     files = list(tmp_path.glob("*.sqlite"))
     assert len(files) == 2
     assert all(sqlite3.connect(file).execute("SELECT count(*) FROM parses").fetchone() == (1,) for file in files)
@@ -131,7 +131,7 @@ def test_parses_do_not_depend_on_cached_vocabulary(pipeline, parser, monkeypatch
     verbs = ("sees", "follows", "chases", "watches", "meets")
     nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
     sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]
-    kept = list(parser.parses(sentences))
+    kept = list(parser.parse(sentences))
     monkeypatch.setattr("unbag.data.text.parses._VOCABULARY_SENTENCES", 0)
     monkeypatch.setattr("unbag.data.text.parses._COMMIT_SIZE", 3)
-    assert list(Parser(pipeline, cache=tmp_path).parses(sentences)) == kept
+    assert list(Parser(pipeline, cache=tmp_path).parse(sentences)) == kept

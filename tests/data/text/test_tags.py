@@ -11,7 +11,7 @@ def pipeline(shared):
 
 
 def test_words_have_universal_tags(pipeline, tmp_path):
-    [tagged] = Tagger(pipeline, cache=tmp_path).tags(["Two dogs  chase a red ball."]).values()
+    [tagged] = Tagger(pipeline, cache=tmp_path).tag(["Two dogs  chase a red ball."]).values()
     assert tagged == (
         ("Two", "NUM"),
         ("dogs", "NOUN"),
@@ -25,7 +25,7 @@ def test_words_have_universal_tags(pipeline, tmp_path):
 
 def test_fine_tags_are_those_of_pipeline(pipeline, tmp_path):
     tagger = Tagger(pipeline, cache=tmp_path)
-    [tagged] = tagger.fine_tags(["There are  two dogs."]).values()
+    [tagged] = tagger.tag_fine_grained(["There are  two dogs."]).values()
     assert tagged == (("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", "."))
     assert {"EX", "VBP", "NNS"} <= tagger.fine
 
@@ -33,22 +33,22 @@ def test_fine_tags_are_those_of_pipeline(pipeline, tmp_path):
 def test_sentence_is_tagged_once_for_both_tag_sets(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", "A woman runs.", "A man sleeps."]
     tagger = Tagger(pipeline, cache=tmp_path)
-    first, fine = tagger.tags(sentences), tagger.fine_tags(sentences)
+    first, fine = tagger.tag(sentences), tagger.tag_fine_grained(sentences)
     assert set(first) == set(fine) == set(sentences)
     again = Tagger(pipeline, cache=tmp_path)
     asked = []
     monkeypatch.setattr(again._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
-    assert (again.tags(sentences), again.fine_tags(sentences)) == (first, fine)
+    assert (again.tag(sentences), again.tag_fine_grained(sentences)) == (first, fine)
     assert asked == []
 
 
 def test_fine_tags_are_same_without_attribute_ruler(pipeline, tmp_path):
     sentences = ["There are  two dogs.", "Do n't you see her \n run ?", " ", "The running man was seen, wasn't he?"]
     complete, fast = Tagger(pipeline, cache=tmp_path / "complete"), Tagger(pipeline, cache=tmp_path / "fast")
-    universal = complete.tags(sentences)
+    universal = complete.tag(sentences)
     assert fast._skipped_for_fine == ["attribute_ruler"]
-    assert fast.fine_tags(sentences) == complete.fine_tags(sentences)
-    assert fast.tags(sentences) == universal
+    assert fast.tag_fine_grained(sentences) == complete.tag_fine_grained(sentences)
+    assert fast.tag(sentences) == universal
     assert fast._nlp.pipe_names == complete._nlp.pipe_names
 
 
@@ -59,21 +59,21 @@ def test_attribute_ruler_that_sets_fine_tags_is_used(pipeline, tmp_path):
     own.get_pipe("attribute_ruler").add(patterns=[[{"LOWER": "dogs"}]], attrs={"TAG": "NN"})
     own.to_disk(tmp_path / "own")
     tagger = Tagger(tmp_path / "own", cache=tmp_path / "cache")
-    [tagged] = tagger.fine_tags(["Two dogs run."]).values()
+    [tagged] = tagger.tag_fine_grained(["Two dogs run."]).values()
     assert ("dogs", "NN") in tagged
 
 
 def test_many_sentences_exceed_query_limit(pipeline, tmp_path):
     sentences = [f"The dog has {n} balls." for n in range(1200)]
     tagger = Tagger(pipeline, cache=tmp_path)
-    assert tagger.tags(sentences) == tagger.tags(sentences)
-    assert len(tagger.tags(sentences)) == 1200
+    assert tagger.tag(sentences) == tagger.tag(sentences)
+    assert len(tagger.tag(sentences)) == 1200
 
 
 def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
-    Tagger(pipeline, cache=tmp_path).tags(["A man sleeps."])
+    Tagger(pipeline, cache=tmp_path).tag(["A man sleeps."])
     monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
-    Tagger(pipeline, cache=tmp_path).tags(["A dog runs."])
+    Tagger(pipeline, cache=tmp_path).tag(["A dog runs."])
     files = list(tmp_path.glob("*.sqlite"))
     assert len(files) == 2
     assert all(sqlite3.connect(file).execute("SELECT count(*) FROM tagged").fetchone() == (1,) for file in files)

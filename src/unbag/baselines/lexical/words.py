@@ -157,7 +157,7 @@ class _ContentTags:
         precompute_tags(self.pipeline, sentences, is_fine_grained=self._by_penn)
 
     def of(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        return self._tagger.fine_tags(sentences) if self._by_penn else self._tagger.tags(sentences)
+        return self._tagger.tag_fine_grained(sentences) if self._by_penn else self._tagger.tag(sentences)
 
 
 def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:

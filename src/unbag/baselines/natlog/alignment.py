@@ -25,7 +25,7 @@ _MODIFIERS: Final = ("amod", "advmod", "compound", "nummod", "prep", "npadvmod",
 
 
 def has_compatible_pos(one: Tree, i: int, two: Tree, j: int) -> bool:
-    """Check whether two tokens have the same part of speech, or ones that parsers often confuse."""
+    """Check whether two tokens have equal or commonly confused parts of speech."""
     return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
 
 

@@ -163,7 +163,7 @@ class Tree:
 def parse_trees(sentences: list[str], parser: Parser) -> Iterator[Tree]:
     """Parse sentences, and iterate over the trees in the order of the sentences."""
     replaced = [replace_determiners(_cleaned(sentence)) for sentence in sentences]
-    parses = parser.parses([each.text for each in replaced])
+    parses = parser.parse([each.text for each in replaced])
     for each, parse in zip(replaced, parses, strict=True):
         yield _tree(parse, each.determiners)
 

@@ -121,7 +121,7 @@ class Monotonicity(Enum):
 
 
 def project(relation: Relation, monotonicity: Monotonicity) -> Relation:
-    """Project a relation through a context f with the given monotonicity: from (X, Y) to (f(X), f(Y)).
+    """Project the relation of (X, Y) to that of (f(X), f(Y)), for a context f with the given monotonicity.
 
     Inclusion is weak here: an upward context guarantees f(X) ⊂ f(Y) without excluding f(X) = f(Y). Negation,
     alternation and cover become independence, because monotone contexts differ in their projections (MacCartney &

@@ -1,4 +1,4 @@
-"""Measures and figures of Breaking NLI."""
+"""Metrics and figures of Breaking NLI."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Measures and figures of CS_λ."""
+"""Metrics and figures of CS_λ."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Measures and figures of the negation set."""
+"""Metrics and figures of the negation set."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final

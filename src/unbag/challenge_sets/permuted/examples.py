@@ -79,7 +79,7 @@ class _Orders:
         return means
 
     def permutations_of(self, source: int) -> NDArray[np.int64]:
-        """Find the indices of the rows that permute a pair."""
+        """Find the row indices of the permutations of a pair."""
         rows: NDArray[np.int64] = self._permuted[self._source_of_permuted == source]
         return rows
 

@@ -1,4 +1,4 @@
-"""Measures and figures of the permuted set."""
+"""Metrics and figures of the permuted set."""
 
 from collections.abc import Callable, Iterator
 from math import log

@@ -55,7 +55,7 @@ class GeneratedPair(NamedTuple):
 
 
 class PairGenerator(Protocol):
-    """Protocol of generators that build one kind of training pair from n source sentences or pairs.
+    """Protocol for generators that build one kind of training pair from n source sentences or pairs.
 
     Attributes:
         kind: Name of the kind.
@@ -72,7 +72,7 @@ class PairGenerator(Protocol):
         ...
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate candidate pairs for the given sources, or the reason why a source has none.
+        """Generate candidate pairs from each source, or the reason why there are none.
 
         Args:
             order: Indices of the sources to use.
@@ -222,7 +222,7 @@ class SoswapAddamodPairs:
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one pair per premise. SOSwap is deterministic, and AddAmod draws an adjective with the seed."""
-        parses = self._parser.parses(self._premises[i] for i in order if i not in self._excluded)
+        parses = self._parser.parse(self._premises[i] for i in order if i not in self._excluded)
         for i in order:
             result = self._excluded.get(i) or self._pairs(next(parses), seed)
             if self.kind == SOSWAP and isinstance(result, str):
@@ -250,7 +250,7 @@ _CHUNK_SIZE: Final = 256  # pairs whose sentences are parsed or labelled togethe
 
 
 class LabelProver(Protocol):
-    """Protocol of labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
+    """Protocol for labelers that prove the label of a pair, such as `baselines.natlog.labeler.NatlogLabeler`."""
 
     def iter_verdicts(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[NatlogVerdict]:
         """Iterate over the verdicts on n pairs, in the order of the pairs."""
@@ -258,7 +258,7 @@ class LabelProver(Protocol):
 
 
 class SwappedPairs:
-    """Generator that exchanges premise and hypothesis of pairs whose label stays the same."""
+    """Generator that exchanges premise and hypothesis, for pairs whose label stays the same."""
 
     kind = "swapped"
     balanced = False
@@ -272,11 +272,11 @@ class SwappedPairs:
         return len(self._examples)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the exchanged pair of each source pair; the seed has no effect."""
+        """Exchange premise and hypothesis of each source pair. The seed has no effect."""
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
             examples = [self._examples[i] for i in chunk]
             neutral = [example for example in examples if example.label == NEUTRAL]
-            parses = self._parser.parses(text for example in neutral for text in example[1:3])
+            parses = self._parser.parse(text for example in neutral for text in example[1:3])
             for example in examples:
                 if example.label == ENTAILMENT:
                     yield NOT_SYMMETRIC
@@ -298,7 +298,7 @@ def _adds_information(premise: Parse, hypothesis: Parse) -> bool:
 
 
 class ReversedPairs:
-    """Generator that exchanges premise and hypothesis of pairs whose new label natural logic can prove."""
+    """Generator that exchanges premise and hypothesis, for pairs whose new label can be proved by natural logic."""
 
     kind = "reversed"
     balanced = False
@@ -314,7 +314,7 @@ class ReversedPairs:
         return len(self._examples)
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
-        """Generate the exchanged pair of each source pair; the seed has no effect."""
+        """Exchange premise and hypothesis of each source pair. The seed has no effect."""
         for chunk in (order[start : start + _CHUNK_SIZE] for start in range(0, len(order), _CHUNK_SIZE)):
             self._prove([i for i in chunk if self._proved[i] == -2])
             for i in chunk:

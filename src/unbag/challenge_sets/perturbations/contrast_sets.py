@@ -66,7 +66,7 @@ class ContrastSets:
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the contrast set of each premise. The seed selects the nouns and both adjectives."""
         substituter = replace(self._substituter, seed=seed)
-        for parse in self._parser.parses(self._premises[i] for i in order):
+        for parse in self._parser.parse(self._premises[i] for i in order):
             yield build_contrast_set(parse, self._adjectives, substituter)
 
 

@@ -16,7 +16,7 @@ EDGE: Final = ""
 
 
 class CorpusCounts(NamedTuple):
-    """Counts of words, bigrams and contradicting word pairs in a corpus. All words are in lower case.
+    """Counts of words, bigrams and word pairs from contradictions in a corpus. All words are in lower case.
 
     Attributes:
         words: Number of occurrences of each word in premises and hypotheses. A premise that consecutive examples share

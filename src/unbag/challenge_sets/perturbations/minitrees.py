@@ -76,7 +76,7 @@ class MiniTrees:
         """
         trees = cls(radius, definition)
         for chunk in _chunks(sentences):
-            tagged = tagger.tags(chunk)
+            tagged = tagger.tag(chunk)
             for sentence in chunk:
                 trees.add(tagged[sentence])
         return trees
@@ -160,7 +160,7 @@ class MiniTrees:
 
 
 class MiniTreeRatios:
-    """Computes the terms of the ratio β^k(permuted) / β^k(original)."""
+    """Calculator for the terms of the ratio β^k(permuted) / β^k(original)."""
 
     def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
         self._trees, self._tagger, self._k = trees, tagger, k
@@ -180,11 +180,11 @@ class MiniTreeRatios:
             For each sentence, an array of shape (1 + q,) with the original order first. By the paper's text, β^k is
             NaN if training contains none of the words, or if the tagger splits the sentence into other words.
         """
-        tagged = self._tagger.tags(sentences)
+        tagged = self._tagger.tag(sentences)
         if self._trees.definition == "text":
             return [self._by_order(tagged[text], order) for text, order in zip(sentences, orders, strict=True)]
         # By the paper's code, each permutation is tagged again. Permutations are rarely reused, so they are not cached.
-        all_tagged = self._tagger.tags((text for texts in permuted for text in texts), keep=False) | tagged
+        all_tagged = self._tagger.tag((text for texts in permuted for text in texts), keep=False) | tagged
         signatures = {text: self._trees.compute_signature(words, self._k) for text, words in all_tagged.items()}
         return [
             np.array([signatures[text] for text in (sentence, *texts)])

@@ -134,7 +134,7 @@ class SeedPair:
         *,
         tags: Sequence[Sequence[tuple[str, str]]] | None = None,
     ) -> "SeedPair | None":
-        """Parse a pair into a seed.
+        """Parse the sentences of a pair into a seed pair.
 
         Args:
             premise: Premise.
@@ -200,7 +200,7 @@ forward_entailment.
 
 
 def split_change(change: Change, position: str) -> tuple[Change, Change]:
-    """Split a change into the change of the premise and the change of the hypothesis."""
+    """Determine which part of a change applies to the premise and which to the hypothesis."""
     return (change if position in (PREMISE, BOTH) else (), change if position in (HYPOTHESIS, BOTH) else ())
 
 

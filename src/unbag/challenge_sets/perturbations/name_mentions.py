@@ -147,7 +147,7 @@ def find_bare_name(parse: Parse, entity: Entity) -> tuple[int, int]:
 
 
 def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
-    """Find the name of a candidate entity, or the reason why its clause rules it out."""
+    """Find the name of an entity (`is_candidate`), or the reason why the name cannot be used."""
     kind = _KIND_OF[entity.label]
     start, end = find_bare_name(parse, entity)
     heads = [i for i in range(start, end) if not start <= parse.heads[i] < end]
@@ -167,7 +167,7 @@ def find_mention(parse: Parse, entity: Entity) -> NameMention | str:
 
 
 def is_kind_evident(parse: Parse, mention: NameMention) -> bool:
-    """Check whether the clause shows the kind of the name: only persons nod, but organizations also say and begin."""
+    """Check whether the verb shows the kind of the name: only persons nod, but both persons and organizations begin."""
     kind, form = mention.name_class
     if kind is NameKind.PLACE or form.split()[0] in TITLES:
         return True

@@ -169,7 +169,7 @@ def exchange_name(
 def build_name_pairs(
     read: Callable[[], Iterable[AnnotatedSentence]], seed: int = DEFAULT_SEED, rejected: Counter[str] | None = None
 ) -> dict[str, SubstitutedSentence]:
-    """Build a pair with a replaced name from each suitable sentence of a text, by premise (`exchange_name`).
+    """Build a dict from premises to pairs with a replaced name, for the suitable sentences of a text.
 
     Args:
         read: Function that iterates over the sentences of the text. It is called twice, so that no sentence is held in

@@ -242,7 +242,7 @@ class NegatedPairs:
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate the pairs of each premise, one per proved label. The seed selects the template and the modifier."""
         for start in range(0, len(order), _CHUNK_SIZE):
-            parses = self._parser.parses(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
+            parses = self._parser.parse(self._premises[i] for i in order[start : start + _CHUNK_SIZE])
             candidates = [self._candidates(parse, seed) for parse in parses]
             pairs = [pair for result in candidates if not isinstance(result, str) for pair in result]
             verdicts = self._labeller.iter_verdicts(

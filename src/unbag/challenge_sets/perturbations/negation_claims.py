@@ -62,7 +62,7 @@ class Claim(NamedTuple):
     verb: int
 
     def text(self, *, is_negated: bool = False, changed: Mapping[int, str] | None = None) -> str:
-        """Build the sentence. Optionally insert *not* after the auxiliary, and replace words by position."""
+        """Build the sentence, optionally with *not* after the auxiliary and with replaced words."""
         return self._join(0, is_negated=is_negated, changed=changed)
 
     def decapitalized_text(self, *, is_negated: bool = False) -> str:

@@ -121,12 +121,12 @@ class ClaimSampler:
         return self.choose(self._companions, f"companion {name}")
 
     def filter_unused(self, phrases: Sequence[str]) -> list[str]:
-        """Filter phrases, keeping those that share no content word with the claim."""
+        """Select the phrases that share no content word with the claim."""
         stems = collect_content_stems(str(self._claim.parse))
         return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
 
     def join_premise(self, claim: str, companion: str, name: str) -> str:
-        """Join the claim and the companion to a premise. A seeded draw per operation decides which comes first."""
+        """Join the claim and the companion into a premise, in random order."""
         # A pronoun must not refer to the companion.
         is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
         return f"{claim} {companion}" if is_first else f"{companion} {claim}"

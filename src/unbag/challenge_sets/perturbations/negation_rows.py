@@ -110,7 +110,7 @@ class NegationMirrors:
 
     def generate(self, order: Sequence[int], seed: int) -> Iterator[list[GeneratedPair] | str]:
         """Generate one mirror for each premise. The seed selects the operation, the mirror and the words."""
-        for parse in self._parser.parses(self._premises[i] for i in order):
+        for parse in self._parser.parse(self._premises[i] for i in order):
             pairs = build_negation_pairs(parse, seed=seed, words=self._words)
             yield pairs if isinstance(pairs, str) else _draw_mirror(parse, pairs, seed)
 

@@ -116,7 +116,7 @@ class Permuter:
     def permute_once(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence, k: int
     ) -> tuple[str, str]:
-        """Compute only permutation k of a pair, as (premise, hypothesis).
+        """Compute permutation k of a pair, as a tuple (premise, hypothesis).
 
         >>> from unbag.data.text.tokens import tokenize
         >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")

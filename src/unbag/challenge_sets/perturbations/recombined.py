@@ -156,7 +156,7 @@ def is_sentence(text: str) -> bool:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences to a document. A sentence without final punctuation gets a full stop.
+    """Join sentences into a document. A sentence without final punctuation gets a full stop.
 
     >>> join_sentences(["A man rides a bike ", "Two dogs run."])
     'A man rides a bike. Two dogs run.'
@@ -201,7 +201,7 @@ def build_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool
     sentences = []
     donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
     for number, ((source_id, text), parse) in enumerate(
-        zip(texts, parser.parses(text for _, text in texts), strict=True)
+        zip(texts, parser.parse(text for _, text in texts), strict=True)
     ):
         stems = collect_content_stems(text)
         sentences.append(PoolSentence(source_id, text, stems, expand_stems(stems)))
@@ -237,7 +237,7 @@ def iter_recombined_tables(
 
 
 def find_exclusion(example: Example) -> str | None:
-    """Find a reason to exclude an example that needs no parse. Return None if there is no such reason."""
+    """Find the reason to exclude an example, without parsing it. Return None if there is none."""
     if example.label != ENTAILMENT:
         return NOT_ENTAILED
     if not is_sentence(example.premise):
@@ -279,7 +279,7 @@ def _parsed_claims(
             waiting.append(example)
             yield example.hypothesis
 
-    for parse in parser.parses(claims()):
+    for parse in parser.parse(claims()):
         yield waiting.popleft(), parse
 
 

@@ -60,7 +60,7 @@ class RecombinedPairs:
 
         The seed selects the document size, the sentences, the arguments and the pair.
         """
-        parses = self._parser.parses(self._examples[i].hypothesis for i in order if self._reasons[i] is None)
+        parses = self._parser.parse(self._examples[i].hypothesis for i in order if self._reasons[i] is None)
         for i in order:
             yield self._reasons[i] or self._draw_pair(self._examples[i], next(parses), seed)
 

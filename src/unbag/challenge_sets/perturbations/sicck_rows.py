@@ -108,7 +108,7 @@ def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: T
     """
     stream = iter(examples)
     while chunk := list(islice(stream, _CHUNK_SIZE)):
-        tags = None if tagger is None else tagger.tags(text for example in chunk for text in example[1:3])
+        tags = None if tagger is None else tagger.tag(text for example in chunk for text in example[1:3])
         for example in chunk:
             seed = SeedPair.from_pair(
                 example.premise,

@@ -149,7 +149,7 @@ def count_adjectives(
     """
     adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses_with(ADJECTIVE, iter_distinct(sentences, str)):
+    for parse in parser.parse_with_tag(ADJECTIVE, iter_distinct(sentences, str)):
         adjectives.add(parse)
     return adjectives
 
@@ -169,5 +169,5 @@ def parse_premises(premises: Iterable[tuple[str, str]], parser: Parser) -> Itera
             waiting.append(source_id)
             yield premise
 
-    for parse in parser.parses(sentences()):
+    for parse in parser.parse(sentences()):
         yield waiting.popleft(), parse

@@ -117,7 +117,7 @@ class SubstitutedSentence(NamedTuple):
 
 
 class CandidateSource(Protocol):
-    """Protocol of sources of replacements for words that no word list contains (`perturbations.wordnet_candidates`)."""
+    """Protocol for sources of replacements of words that are in no word list, e.g. `WordNetCandidates`."""
 
     def get_candidates(self, word: str) -> Sequence[Candidate]:
         """Look up the possible replacements of a lower-case word."""

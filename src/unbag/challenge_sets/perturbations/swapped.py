@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 def iter_distinct(items: Iterable[T], sentence: Callable[[T], str]) -> Iterator[T]:
-    """Iterate over the items with distinct sentences, in order. Later duplicates are dropped.
+    """Iterate over items in order, and drop items whose sentence has already occurred.
 
     The function stores a hash of 64 bits per sentence, which is the same in every process. All premises of SNLI take
     some MB. The probability of any collision among a million sentences is 3 in 100 million.

@@ -1,4 +1,4 @@
-"""Measures and figures of an unchanged corpus."""
+"""Metrics and figures of an unchanged corpus."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -47,7 +47,7 @@ def select_recombined_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
 
 
 def compute_recombined_credits(columns: Columns, predictions: SetPredictions) -> PredictionCredits:
-    """Compute the credits for the skill score: 1 per correct prediction. Only rows of the decisive mask count.
+    """Compute the credits for the skill score: 1 per correct prediction. Only decisive rows count.
 
     Rows of one claim are resampled together.
     """

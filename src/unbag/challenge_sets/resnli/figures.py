@@ -1,4 +1,4 @@
-"""Measures and figures of ReSNLI."""
+"""Metrics and figures of ReSNLI."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -49,7 +49,7 @@ def build_table(result: Result) -> RenderableType:
 
 
 def summarize_result(result: Result) -> str:
-    """Summarize the accuracy outside the training split, and the change from the easiest to the hardest partition.
+    """Summarize the accuracy on unseen pairs, and the change from the easiest to the hardest partition.
 
     If the training data of the model are unknown, the last sentence says so.
     """

@@ -1,4 +1,4 @@
-"""Measures and figures of SICCK."""
+"""Metrics and figures of SICCK."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final

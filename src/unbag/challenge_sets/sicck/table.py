@@ -44,7 +44,7 @@ _MIN_PAIRS: Final = 100  # from 100 pairs the standard error of a share is below
 
 
 def build_table(result: Result) -> RenderableType:
-    """Build the table of the four metrics by modifier type and by modified part, and the table of neutral pairs."""
+    """Build the table of the metrics overall, by modifier type and by modified part, and the table of neutral pairs."""
     scores = result.scores
     grid = create_result_table(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]

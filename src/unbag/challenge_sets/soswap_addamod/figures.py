@@ -1,4 +1,4 @@
-"""Measures and figures of SOSwap and AddAmod."""
+"""Metrics and figures of SOSwap and AddAmod."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Measures and figures of the swapped set."""
+"""Metrics and figures of the swapped set."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -69,7 +69,7 @@ class EntityRecognizer:
         self.identity = build_pipeline_identity(self._nlp)
         self._store = open_annotation_cache("entities", f"{self.identity}, format {_FORMAT}", cache)
 
-    def entities(self, sentences: Iterable[str]) -> Iterator[tuple[Entity, ...]]:
+    def recognize(self, sentences: Iterable[str]) -> Iterator[tuple[Entity, ...]]:
         """Recognize the entities of sentences and yield them in order, holding some thousand sentences in memory."""
         stream = iter(sentences)
         while chunk := list(islice(stream, _COMMIT_SIZE)):
@@ -103,7 +103,7 @@ def _reader(pipeline: str | Path, cache: Path | None) -> Reader:
     recognizer = EntityRecognizer(pipeline, cache=cache)
 
     def read(sentences: Sequence[str]) -> None:
-        for _ in recognizer.entities(sentences):
+        for _ in recognizer.recognize(sentences):
             pass  # the entities are stored
 
     return read

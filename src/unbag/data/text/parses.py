@@ -194,12 +194,12 @@ class Parser:
         self.identity = pipelines.build_pipeline_identity(self._nlp)
         self._store = open_annotation_cache("parses", f"{self.identity}, format {_FORMAT}", cache)
 
-    def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
+    def parse(self, sentences: Iterable[str]) -> Iterator[Parse]:
         """Parse sentences and yield the parses in order, with some thousand sentences in memory."""
         for chunk, parses in self._chunks(sentences, None):
             yield from map(parses.__getitem__, chunk)
 
-    def parses_with(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
+    def parse_with_tag(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
         """Parse the sentences that contain a fine-grained tag, and yield their parses in order.
 
         Other sentences are only tagged, at about two fifths of the cost. In spaCy's pipelines, the components after the
@@ -256,7 +256,7 @@ def precompute_parses(
     Args:
         pipeline: Installed package, folder, or Hub repository of the pipeline.
         sentences: Sentences to parse; duplicates are allowed.
-        tag: Fine-grained tag that a sentence must contain, as in `Parser.parses_with` (default: parse all).
+        tag: Fine-grained tag that a sentence must contain, as in `Parser.parse_with_tag` (default: parse all).
         cache: Folder for parsed sentences (default: `unbag/parses` in the user's cache folder).
     """
     precompute_annotations(partial(_reader, pipeline, tag, cache), sentences)
@@ -266,7 +266,7 @@ def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader
     parser = Parser(pipeline, cache=cache)
 
     def read(sentences: Sequence[str]) -> None:
-        deque(parser.parses(sentences) if tag is None else parser.parses_with(tag, sentences), maxlen=0)
+        deque(parser.parse(sentences) if tag is None else parser.parse_with_tag(tag, sentences), maxlen=0)
 
     return read
 

@@ -222,7 +222,7 @@ class Tagger:
         self._skipped_for_fine = [_RULER] if _RULER in names and not _sets_fine_tags(self._nlp.get_pipe(_RULER)) else []
         self._store = open_annotation_cache("tagged", self.identity, cache)
 
-    def tags(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
+    def tag(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
         """Compute the universal tags of each distinct sentence.
 
         Args:
@@ -232,7 +232,7 @@ class Tagger:
         """
         return self._tags(sentences, _UNIVERSAL, keep=keep)
 
-    def fine_tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
+    def tag_fine_grained(self, sentences: Iterable[str]) -> dict[str, Tagged]:
         """Compute the fine tags (`fine`) of each distinct sentence.
 
         Skips the attribute ruler, which takes nearly half of the time and derives the universal tags.
@@ -296,8 +296,8 @@ def _reader(pipeline: str | Path, cache: Path | None, *, is_fine_grained: bool) 
 
     def read(sentences: Sequence[str]) -> None:
         if is_fine_grained:
-            tagger.fine_tags(sentences)
+            tagger.tag_fine_grained(sentences)
         else:
-            tagger.tags(sentences)  # also stores the fine tags
+            tagger.tag(sentences)  # also stores the fine tags
 
     return read

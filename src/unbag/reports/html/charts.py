@@ -55,7 +55,7 @@ _CONFIG: Final = {
 
 
 def choose_style(series: FigureSeries, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
-    """Choose the color, shape and dash of a series. For models, they depend on the position in `models`."""
+    """Choose the color, shape and dash pattern of a series. For a model, they depend on its position in `models`."""
     if series.is_reference:
         bar = HOLLOW_BAR if series.is_hollow else BAR
         return "var(--reference)", bar, _REFERENCE_DASHES[series.reference_index % len(_REFERENCE_DASHES)]

@@ -80,7 +80,7 @@ def view_example(example: ReportExample) -> ExampleView:
 def split_at_marks(line: ExampleLine) -> tuple[MarkedText, ...]:
     """Split a sentence at its marks into tuples (text, type of mark). Unmarked text has the type "".
 
-    >>> from unbag.challenge_sets.views.iter_examples import TextMark
+    >>> from unbag.challenge_sets.views.examples import TextMark
     >>> split_at_marks(ExampleLine("premise", "An old man", (TextMark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
