@@ -13,7 +13,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.hub.test_leaderboard import P_C, _row
+from tests.hub.test_leaderboard import P_C, _build_row
 from tests.robustness.command import ALL as ALL_OF_IT
 from tests.robustness.command import some
 from unbag.hub import metric_page
@@ -27,7 +27,7 @@ from unbag.hub.leaderboard_page import (
     rank_results,
 )
 
-GOOD = _row("org/reader", 0.4, **P_C)
+GOOD = _build_row("org/reader", 0.4, **P_C)
 MARKUP = "![x](https://evil.example/a.png) [y](javascript:alert(1)) <img src=x onerror=alert(1)> **b** www.evil.example"
 WRONG = (
     None,
