@@ -288,6 +288,6 @@ def test_model_at_chance_gets_warning(label_space):
     most = max(map(golds.count, golds))
     assert not run_label_probe(build_probe_model(label_space=label_space, wrong=12 - most - 1)).at_chance
     assert run_label_probe(build_probe_model(label_space=label_space, wrong=12 - most)).warning.startswith(
-        f"gets {most} of 12 obvious pairs"
+        f"predicts {most} of 12 obvious pairs"
     )
     assert run_label_probe(build_probe_model(label_space=label_space)).warning is None

@@ -60,7 +60,7 @@ def test_prompt_words_define_label_space(tmp_path):
 @pytest.mark.parametrize(
     ("head", "body", "words"),
     [
-        (None, "{{ premise }}", "expected a template with premise and hypothesis, got premise"),
+        (None, "{{ premise }}", "expected a template with the variables premise and hypothesis, got premise"),
         (None, BODY + "{{ claim }}", "got claim, hypothesis, premise"),
         (None, BODY + "{% if %}", "expected a Jinja template after YAML front matter"),
         (None, BODY + "{{ premise.words.first }}", "expected a Jinja template after YAML front matter"),
