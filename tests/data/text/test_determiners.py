@@ -1,6 +1,6 @@
 import pytest
 
-from tests.challenge_sets.perturbations.conftest import parse_of
+from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.data.text.grammar import has_matching_determiners
 
 
@@ -14,7 +14,7 @@ def noun_phrase(text):
     }
     lines = [f"{word} {word} {kinds.get(word, 'ADJ JJ {} amod').format(len(before) + 1)}" for word in before]
     plural = noun.endswith("s") or noun in ("men", "women", "people")
-    return parse_of("\n".join([*lines, f"{noun} {noun} NOUN {'NNS' if plural else 'NN'} {len(before) + 1} ROOT"]))
+    return build_parse("\n".join([*lines, f"{noun} {noun} NOUN {'NNS' if plural else 'NN'} {len(before) + 1} ROOT"]))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_determiners_do_not_match_in_wrong_phrase(text):
 
 
 def test_compound_includes_determiners_of_its_noun():
-    parse = parse_of("""
+    parse = build_parse("""
         a    a    DET  DT 4 det
         two  two  NUM  CD 3 nummod
         man  man  NOUN NN 4 compound
@@ -57,7 +57,7 @@ def test_compound_includes_determiners_of_its_noun():
 
 
 def test_quotation_mark_before_word_is_ignored():
-    parse = parse_of("""
+    parse = build_parse("""
         an     an   DET   DT 4 det
         "      "    PUNCT `` 4 punct
         +open  open ADJ   JJ 4 amod
