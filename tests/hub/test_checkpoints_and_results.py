@@ -15,7 +15,7 @@ from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON, Forked
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
-from tests.test_fake_hub.callers import alice
+from tests.test_fake_hub.callers import connect_as_alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub.benchmark_file import merge_tasks
@@ -210,17 +210,17 @@ def test_results_of_other_user_update_one_pull_request(hub, hub_client, home, be
 
 
 def _create_other_model(repo_id):
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=OTHER_CARD.encode(), path_in_repo="README.md", repo_id=repo_id)
+    connect_as_alice().create_repo(repo_id)
+    connect_as_alice().upload_file(path_or_fileobj=OTHER_CARD.encode(), path_in_repo="README.md", repo_id=repo_id)
 
 
 def _check_the_proposal(repo_id):
     from huggingface_hub import ModelCard
 
-    [proposal] = alice().get_repo_discussions(repo_id)
+    [proposal] = connect_as_alice().get_repo_discussions(repo_id)
     assert proposal.is_pull_request
     read = {
-        revision: Path(alice().hf_hub_download(repo_id, "README.md", revision=revision)).read_text()
+        revision: Path(connect_as_alice().hf_hub_download(repo_id, "README.md", revision=revision)).read_text()
         for revision in ("main", "refs/pr/1")
     }
     assert read["main"] == OTHER_CARD

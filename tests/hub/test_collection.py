@@ -15,7 +15,7 @@ from tests.fake_hub.accounts import ALICE, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
-from tests.test_fake_hub.callers import alice
+from tests.test_fake_hub.callers import connect_as_alice
 
 _MANY = 6  # more items than a list of collections includes
 
@@ -52,9 +52,9 @@ def _publish(publications, *, yes=True, as_json=True, private=False) -> str:
 
 
 def _collection(repo_id: str):
-    slugs = [each.slug for each in alice().list_collections(owner="org") if each.title == f"unbag {repo_id}"]
+    slugs = [each.slug for each in connect_as_alice().list_collections(owner="org") if each.title == f"unbag {repo_id}"]
     assert len(slugs) == 1
-    return alice().get_collection(slugs[0])
+    return connect_as_alice().get_collection(slugs[0])
 
 
 @runs_in("hub_client")
@@ -78,8 +78,8 @@ def test_later_publication_adds_to_collection(repo_id):
     with _authenticate(ALICE), _build_repo_title(repo_id):
         few, more = _publications(repo_id, 1), _publications(repo_id, 3)
         _publish(few)
-        other = alice().create_repo(f"{repo_id}_other").repo_id
-        alice().add_collection_item(_collection(repo_id).slug, other, "model")
+        other = connect_as_alice().create_repo(f"{repo_id}_other").repo_id
+        connect_as_alice().add_collection_item(_collection(repo_id).slug, other, "model")
         assert json.loads(_publish(more))[-1]["added"] == [each.repo for each in more[1:]]
         ids = [item.item_id for item in _collection(repo_id).items]
         assert ids == [few[0].repo, other, *(each.repo for each in more[1:])]
@@ -93,7 +93,7 @@ def test_preview_lists_collection_and_writes_nothing(repo_id):
         assert "collection org (a new collection)" in shown
         for each in publications:
             assert f"  + {each.kind} {each.repo}" in shown
-        assert f"unbag {repo_id}" not in [each.title for each in alice().list_collections(owner="org")]
+        assert f"unbag {repo_id}" not in [each.title for each in connect_as_alice().list_collections(owner="org")]
         _publish(publications[:1])
         shown = _publish(publications, yes=False, as_json=False)
         assert "collection org (1 items are already listed)" in shown
@@ -118,7 +118,7 @@ def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
     ):
         publications = _publications(repo_id, 2)
         _publish(publications[:1])
-        alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
+        connect_as_alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
         # The Hub adds the item but the response is lost, so the retry finds the item.
         hub.arm(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response"))
         publish_collection(plan_collection("org", publications))

@@ -16,7 +16,7 @@ from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
-from tests.test_fake_hub.callers import alice
+from tests.test_fake_hub.callers import connect_as_alice
 
 _BIG = 300_000  # size in bytes of a file that is uploaded before the commit
 
@@ -48,11 +48,11 @@ def _publication(repo, tmp_path=None, **files):
 
 
 def _commits(repo):
-    return [commit.title for commit in alice().list_repo_commits(repo, repo_type="dataset")]
+    return [commit.title for commit in connect_as_alice().list_repo_commits(repo, repo_type="dataset")]
 
 
 def _files(repo):
-    return set(alice().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
+    return set(connect_as_alice().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
 
 
 @runs_in("hub_client")
@@ -64,7 +64,7 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
         planned = plan_publication(publication)
         assert planned.base is None
         assert planned.added == {"README": 6, "data/big.bin": _BIG}
-        assert not alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
+        assert not connect_as_alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
         first = publish_files(publication)
         again = publish_files(publication)
     assert _commits(repo_id) == ["Publish", "initial commit"]
@@ -78,7 +78,9 @@ def test_publish_files_deletes_only_own_old_files(repo_id):
 
     with _authenticate(ALICE):
         publish_files(_publication(repo_id, data__old=b"1", data__kept=b"2"))
-        alice().upload_file(path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset")
+        connect_as_alice().upload_file(
+            path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset"
+        )
         done = publish_files(_publication(repo_id, data__new=b"3", data__kept=b"2"))
     assert _files(repo_id) == {"LICENSE", "data/new", "data/kept"}
     assert (done.plan.added, done.plan.changed, done.plan.deleted) == ({"data/new": 1}, {}, ("data/old",))
@@ -93,7 +95,7 @@ def test_file_changed_by_others_is_merged(repo_id):
             publish_files(
                 _publication(repo_id, names=lambda old, line=line: b"\n".join(sorted({*(old or b"").split(), line})))
             )
-    [file] = alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
+    [file] = connect_as_alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
     assert file.size == len(b"a\nb")
     assert len(_commits(repo_id)) == 3
 
@@ -118,7 +120,7 @@ def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):
             assert all(done.commit for done in pool.map(add, [f"{number}a", f"{number}b"]))
     wanted = [f"{number}{who}" for number in range(10) for who in "ab"]
     assert _files(repo_id) == {"README.md", *(f"data/{config}/rows" for config in wanted)}
-    card = alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
+    card = connect_as_alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
     configs = split_card(Path(card).read_bytes())[0]["configs"]
     assert sorted(entry["config_name"] for entry in configs) == wanted
     assert [entry["config_name"] for entry in configs if entry.get("default")] == [configs[0]["config_name"]]
@@ -158,7 +160,7 @@ def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, fa
     assert hub.armed() == [], "a request was never made, so this shows nothing of it"
     assert _commits(repo_id) == ["Publish", "Publish", "initial commit"]
     assert _files(repo_id) == {"README.md", "data/big.bin"}
-    [file] = alice().get_paths_info(repo_id, ["README.md"], repo_type="dataset")
+    [file] = connect_as_alice().get_paths_info(repo_id, ["README.md"], repo_type="dataset")
     assert file.size == len(card + b"merged\n")
 
 
@@ -255,7 +257,7 @@ def test_private_option_rejects_public_repo(repo_id):
 
     with _authenticate(ALICE):
         publish_files(_publication(repo_id, a=b"1"), private=True)
-        assert alice().dataset_info(repo_id).private
+        assert connect_as_alice().dataset_info(repo_id).private
         publish_files(_publication(repo_id, a=b"2"), private=True)
         publish_files(_publication(f"{repo_id}_public", a=b"1"))
         with pytest.raises(HubError, match="expected a private repository, got a public one"):
@@ -300,9 +302,9 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
     assert first.url == again.url == other.url
     assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
     assert again.commit is None
-    refs = alice().list_repo_refs(repo_id, repo_type="dataset", include_pull_requests=True)
+    refs = connect_as_alice().list_repo_refs(repo_id, repo_type="dataset", include_pull_requests=True)
     assert [pull_request.ref for pull_request in refs.pull_requests] == ["refs/pr/1"]
-    [file] = alice().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
+    [file] = connect_as_alice().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
     assert file.blob_id == "e440e5c842586965a7fb77deda2eca68612b1f53"  # printf 3 | git hash-object --stdin
     assert _commits(repo_id) == ["Publish", "initial commit"], "main is untouched"
 
@@ -321,7 +323,7 @@ def test_space_has_gradio_sdk(repo_id):
 
     with _authenticate(ALICE):
         publish_files(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))
-    assert alice().space_info(repo_id).sdk == "gradio"
+    assert connect_as_alice().space_info(repo_id).sdk == "gradio"
 
 
 def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.inference.predict_child import hashed, make_rows
+from tests.inference.predict_child import make_rows, predict_from_hash
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.inference import CallablePredictor, StoredPredictions, StoreError, load_predictions, predict_rows
 from unbag.inference.prediction_store import PredictionStore
@@ -19,7 +19,7 @@ SUBJECTS = {"model": "hashed", "version": "1"}
 class CountingPredictor(CallablePredictor):
     """Records the number of pairs of each call."""
 
-    def __init__(self, fn=hashed, **options):
+    def __init__(self, fn=predict_from_hash, **options):
         self.calls = []
 
         def predict_and_record(premises, hypotheses):
@@ -41,7 +41,7 @@ def test_predictions_follow_row_order(tmp_path):
     assert table.column("source_id").to_pylist() == ROWS["source_id"]
     values = np.stack([table.column(label).to_numpy() for label in LABELS], axis=1)
     assert values.dtype == np.float32
-    np.testing.assert_array_equal(values, np.float32(hashed(ROWS["premise"], ROWS["hypothesis"])))
+    np.testing.assert_array_equal(values, np.float32(predict_from_hash(ROWS["premise"], ROWS["hypothesis"])))
     assert len(found) == 100
     assert [len(part) for part in found.iter_batches(["id"])] == [30, 30, 30, 10]
     assert load_predictions(found.path).equals(table)
@@ -73,7 +73,7 @@ def test_interrupted_run_predicts_only_missing_chunks(tmp_path):
         calls.append(len(premises))
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return hashed(premises, hypotheses)
+        return predict_from_hash(premises, hypotheses)
 
     with pytest.raises(KeyboardInterrupt):
         run_prediction(tmp_path / "a", CallablePredictor(fails_at_the_third, identity=SUBJECTS))
@@ -143,7 +143,9 @@ def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
         run_prediction(tmp_path, CountingPredictor(identity=SUBJECTS | {"version": "2"})),
         run_prediction(
             tmp_path,
-            CountingPredictor(fn=lambda p, h: [[row[0], 1 - row[0]] for row in hashed(p, h)], label_space=TWO_WAY),
+            CountingPredictor(
+                fn=lambda p, h: [[row[0], 1 - row[0]] for row in predict_from_hash(p, h)], label_space=TWO_WAY
+            ),
         ),
         run_prediction(tmp_path, rows=ROWS.select(range(99))),
         run_prediction(tmp_path, rows=changed("premise", "a dog")),
@@ -275,7 +277,10 @@ class BatchPredictor(CountingPredictor):
             if self.stop_after is not None and len(self.asked) == self.stop_after:
                 raise KeyboardInterrupt
             self.asked.append(len(rows))
-            yield rows, np.float32(hashed([premises[row] for row in rows], [hypotheses[row] for row in rows]))
+            yield (
+                rows,
+                np.float32(predict_from_hash([premises[row] for row in rows], [hypotheses[row] for row in rows])),
+            )
 
 
 @pytest.mark.parametrize("stop_after", [1, 4, 5, 6, 9])

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.inference.test_runner import ROWS, CountingPredictor, run_prediction
-from tests.robustness.command import some
-from tests.robustness.damage import DAMAGES, do
+from tests.robustness.command import sample_inputs
+from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.inference import StoredPredictions
 from unbag.inference import runner as running
 
@@ -18,12 +18,12 @@ def test_hash_collision_does_not_reuse_predictions(tmp_path, monkeypatch):
     assert sum(again.calls) == len(ROWS)
 
 
-@pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
 def test_damaged_manifest_is_rewritten(tmp_path, damage):
     expected = run_prediction(tmp_path).load_table()
     [manifest] = tmp_path.glob("*/manifest.json")
     for seed in range(5):
-        do(damage, manifest, seed)
+        apply_damage(damage, manifest, seed)
         again = CountingPredictor()
         found = run_prediction(tmp_path, again)
         assert again.calls == [], "the parts are whole"

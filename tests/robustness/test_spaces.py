@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.hub.test_leaderboard import P_C, _build_row
 from tests.robustness.command import ALL as ALL_OF_IT
-from tests.robustness.command import some
+from tests.robustness.command import sample_inputs
 from unbag.hub import metric_page
 from unbag.hub.leaderboard_page import (
     ALL,
@@ -60,7 +60,7 @@ def views(rows):
     return table, f"{meanings} {shown.to_csv()} {rank_results(table, ALL, ALL, ALL).to_csv()}"
 
 
-@pytest.mark.parametrize("column", some(GOOD, 4))
+@pytest.mark.parametrize("column", sample_inputs(GOOD, 4))
 def test_invalid_cell_is_dropped_or_escaped(column):
     for value in WRONG:
         table, text = views([GOOD, {**GOOD, "model": "org/other", column: value}])
