@@ -256,12 +256,12 @@ def test_compare_empty_results_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"expected the results of at least two models to compare, got none; pass"):
         comparison.compare()
     results.write_results([], tmp_path / results.FILE)
-    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty results files"):
+    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got empty result files"):
         comparison.compare(tmp_path)
 
 
 def test_compare_missing_results_are_rejected(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a results\.json file or a results folder"):
+    with pytest.raises(ValueError, match=r"expected a results\.json file or a folder written by"):
         unbag.compare(tmp_path, tmp_path)
 
 
