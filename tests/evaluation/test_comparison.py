@@ -265,7 +265,7 @@ def test_compare_empty_results_are_rejected(tmp_path):
 
 
 def test_compare_missing_results_are_rejected(tmp_path):
-    with pytest.raises(ValueError, match=r"expected a results\.json file or a results folder"):
+    with pytest.raises(ValueError, match=r"expected a results\.json file or a folder written by"):
         unbag.compare(tmp_path, tmp_path)
 
 
