@@ -445,4 +445,4 @@ def test_train_invalid_config_prints_one_line(folder):
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "got num_train_epochs = 0; expected a warmup_ratio" in done.stderr
+    assert "got num_train_epochs = 0; expected warmup_ratio" in done.stderr
