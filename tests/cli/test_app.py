@@ -192,7 +192,7 @@ def test_evaluate_malformed_data_prints_one_line(folder):
     assert done.returncode == 1
     assert (
         done.stderr.strip().splitlines()[-1]
-        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), got 2"
+        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), got 2; correct it"
     )
     assert "Traceback" not in done.stderr
     assert not (folder / "runs").exists(), "nothing half done is left"
@@ -227,7 +227,7 @@ def test_wrong_usage_exits_with_2(arguments):
         ),
         (
             ["evaluate", "always:predict", "--corpus", "snli", "--split", "dev"],
-            "expected a split of snli (validation, test, train)",
+            "expected a split of snli, got 'dev'; use one of validation, test, train",
         ),
         (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, got 'nowhere:predict'"),
         (["evaluate", "mine.py:predict", "--data", "pairs.csv"], "got 'mine.py:predict'; pass mine:predict"),
@@ -346,6 +346,7 @@ def test_build_set_option_is_parsed_and_validated(folder):
     assert "q: expected one value, got two" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
     twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
     assert "expected one of --official-file and -o file=…, got both" in said(run("build", "sicck", *twice, cwd=folder))
+    (folder / "a.txt").write_text("A dog runs.\n")
     of_text = ("--official-file", "a.csv", "--output", "b.parquet", "--text", "a.txt")
     assert "--official-file (option file of breaking_nli): expected the authors' pairs, got --text" in said(
         run("build", "breaking_nli", *of_text, cwd=folder)
