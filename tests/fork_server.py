@@ -79,17 +79,17 @@ class Forked:
 class ForkServer:
     """The process to fork from, started on first use and stopped with this process."""
 
-    def __init__(self, also: tuple[str, ...] = ()) -> None:
+    def __init__(self, extra_modules: tuple[str, ...] = ()) -> None:
         """Configure a server that preloads slow imports and the given modules."""
-        self._also = also
+        self._extra_modules = extra_modules
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._started = 0
         self._pipes: tuple[TextIO, TextIO] | None = None
         self._with_clients: dict[tuple[str | None, ...], ForkServer] = {}
-        self._asked_for: Counter[tuple[str | None, ...]] = Counter()
+        self._request_counts: Counter[tuple[str | None, ...]] = Counter()
 
     def start(
-        self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None, given: str = ""
+        self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None, stdin: str = ""
     ) -> Forked:
         """Start a process like `python` with these arguments: -m and a module, -c and code, or a script.
 
@@ -97,37 +97,37 @@ class ForkServer:
             arguments: the arguments of `python`.
             env: the whole environment; by default that of this process.
             cwd: the working directory.
-            given: the standard input.
+            stdin: the standard input.
         """
         environment = dict(os.environ if env is None else env)
-        asked = {"arguments": list(map(str, arguments)), "env": environment, "cwd": str(cwd or Path.cwd())}
-        return self._for(environment)._fork(asked, given)
+        request = {"arguments": list(map(str, arguments)), "env": environment, "cwd": str(cwd or Path.cwd())}
+        return self._get_server(environment)._fork(request, stdin)
 
-    def _fork(self, asked: dict[str, Any], given: str) -> Forked:
+    def _fork(self, request: dict[str, Any], stdin: str) -> Forked:
         files = self._files()
-        files[0].write_text(given)
-        return Forked(self, self.ask(**asked, files=list(map(str, files))), *files[1:])
+        files[0].write_text(stdin)
+        return Forked(self, self.ask(**request, files=list(map(str, files))), *files[1:])
 
     def _files(self) -> list[Path]:
         self._started += 1
         return [Path(self._folder.name) / f"{self._started}.{name}" for name in ("in", "out", "err")]
 
-    def _for(self, environment: Mapping[str, str]) -> ForkServer:
+    def _get_server(self, environment: Mapping[str, str]) -> ForkServer:
         """Return the server to fork from, with preloaded clients if the environment was used before."""
-        what_they_read = _what_clients_read(environment)
-        self._asked_for[what_they_read] += 1
-        if self._asked_for[what_they_read] < _WORTH_IT:
+        client_environment = _get_client_environment(environment)
+        self._request_counts[client_environment] += 1
+        if self._request_counts[client_environment] < _WORTH_IT:
             return self
-        if what_they_read not in self._with_clients:
+        if client_environment not in self._with_clients:
             files = self._files()
             for path in files[:2]:
                 os.mkfifo(path)
-            arguments = ["-m", "tests.fork_server", *_CLIENTS, *self._also]
-            asked = {"arguments": arguments, "env": dict(environment), "cwd": str(_ROOT)}
-            self.ask(**asked, files=list(map(str, files)))
-            server = self._with_clients[what_they_read] = ForkServer()
+            arguments = ["-m", "tests.fork_server", *_CLIENTS, *self._extra_modules]
+            request = {"arguments": arguments, "env": dict(environment), "cwd": str(_ROOT)}
+            self.ask(**request, files=list(map(str, files)))
+            server = self._with_clients[client_environment] = ForkServer()
             server._pipes = files[0].open("w"), files[1].open()
-        return self._with_clients[what_they_read]
+        return self._with_clients[client_environment]
 
     def start_group(
         self, n: int, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
@@ -138,9 +138,14 @@ class ForkServer:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
-        told = {**(os.environ if env is None else env), **address, "WORLD_SIZE": str(n), "LOCAL_WORLD_SIZE": str(n)}
+        variables = {
+            **(os.environ if env is None else env),
+            **address,
+            "WORLD_SIZE": str(n),
+            "LOCAL_WORLD_SIZE": str(n),
+        }
         ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(n)]
-        return [self.start(*arguments, env={**told, **rank}, cwd=cwd) for rank in ranks]
+        return [self.start(*arguments, env={**variables, **rank}, cwd=cwd) for rank in ranks]
 
     def run(self, *arguments: object, check: bool = False, **more: Any) -> subprocess.CompletedProcess[str]:
         """Call `start` and wait for the end. With `check`, a nonzero exit code raises an error."""
@@ -170,12 +175,12 @@ class ForkServer:
         return json.loads(back.readline())
 
 
-def _what_clients_read(environment: Mapping[str, str]) -> tuple[str | None, ...]:
+def _get_client_environment(environment: Mapping[str, str]) -> tuple[str | None, ...]:
     """Return the environment variables that the client libraries read at import."""
     names = sorted(name for name in environment if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")))
     # Tokens are read on use. Without HF_HOME, it is a subfolder of the cache folder.
-    told = [f"{name}={environment[name]}" for name in names if name != "HF_TOKEN"]
-    return (*told, None if "HF_HOME" in environment else environment.get("XDG_CACHE_HOME"))
+    variables = [f"{name}={environment[name]}" for name in names if name != "HF_TOKEN"]
+    return (*variables, None if "HF_HOME" in environment else environment.get("XDG_CACHE_HOME"))
 
 
 PYTHON: Final = ForkServer()
@@ -191,7 +196,7 @@ def _serve() -> dict[str, Any] | None:
             running -= {ended}
             answer = os.waitstatus_to_exitcode(status) if ended else None
         elif answer := os.fork():
-            _lead(answer)
+            _lead_process_group(answer)
             running.add(answer)
         else:
             return request
@@ -203,7 +208,7 @@ def _serve() -> dict[str, Any] | None:
     return None
 
 
-def _lead(pid: int = 0) -> None:
+def _lead_process_group(pid: int = 0) -> None:
     """Make a process the leader of a new group. Called on both sides of a fork, because either can be first."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.setpgid(pid, 0)
@@ -215,9 +220,9 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _become(request: dict[str, Any]) -> None:
+def _run_request(request: dict[str, Any]) -> None:
     """Set up the process like a fresh interpreter, and run the request."""
-    _lead()
+    _lead_process_group()
     _end_with_parent()
     # background jobs of a shell inherit that SIGINT is ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -248,4 +253,4 @@ if __name__ == "__main__":
             importlib.import_module(_name)
     gc.freeze()  # keeps the imported modules in memory shared with the parent
     if (_request := _serve()) is not None:
-        _become(_request)
+        _run_request(_request)

@@ -10,7 +10,7 @@ import pytest
 from typer import BadParameter
 
 from tests.fake_hub.client_process import ClientProcess, runs_in
-from tests.fake_hub.corpora import mirrored
+from tests.fake_hub.corpora import list_mirrored_corpora
 from tests.fake_hub.running import running_hub
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import Failure
@@ -67,7 +67,7 @@ def wider_client(tmp_path_factory):
     _mirror(folder, "allenai/scitail", "snli_format", "test", scitail)
     fever = {"premise": second, "hypothesis": first, "label": [0, 2, 1]}
     _mirror(folder, "pietrolesci/nli_fever", "default", "dev", fever)
-    pins, refs = mirrored(folder)
+    pins, refs = list_mirrored_corpora(folder)
     with running_hub(mount=folder, pins=pins, refs=refs) as hub:
         home = tmp_path_factory.mktemp("wider_home")
         with ClientProcess(hub.env(home) | {"UNBAG_CACHE": str(home / "unbag")}) as client:

@@ -40,7 +40,7 @@ def pairs(tmp_path):
     return str(path)
 
 
-def _by_length(premises, hypotheses):
+def _predict_by_length(premises, hypotheses):
     return [LABELS[len(premise) % 3] for premise in premises]
 
 
@@ -55,7 +55,7 @@ def test_sets_predicted_during_fit_have_same_results(tmp_path, pairs, monkeypatc
     def run(folder):
         events.clear()
         results = evaluate_all(
-            [_by_length],
+            [_predict_by_length],
             requests,
             output_dir=tmp_path / folder,
             on_set=lambda name: events.append(f"begin {name}"),

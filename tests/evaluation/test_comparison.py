@@ -43,7 +43,7 @@ PAIRS = [
 ]
 
 
-def _model(name, right, seed=0):
+def _build_model(name, right, seed=0):
     """Return a model that is right on a proportion of the original pairs and arbitrary on permuted ones."""
     gold = {(pair["premise"], pair["hypothesis"]): pair["label"] for pair in PAIRS}
     lots = np.random.default_rng(seed).random(len(PAIRS))
@@ -71,24 +71,28 @@ def runs(tmp_path_factory):
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
-        unbag.evaluate(_model("weak", 0.5), requests, output_dir=folder / "weak")
-        unbag.evaluate(_model("strong", 0.9), requests, output_dir=folder / "strong")
+        unbag.evaluate(_build_model("weak", 0.5), requests, output_dir=folder / "weak")
+        unbag.evaluate(_build_model("strong", 0.9), requests, output_dir=folder / "strong")
         for seed in range(3):
-            unbag.evaluate(_model(f"runs/a/seed-{seed}", 0.6, seed), requests[:1], output_dir=folder / f"a-{seed}")
+            unbag.evaluate(
+                _build_model(f"runs/a/seed-{seed}", 0.6, seed), requests[:1], output_dir=folder / f"a-{seed}"
+            )
         for seed in range(2):
-            unbag.evaluate(_model(f"runs/b/seed-{seed}", 0.8, seed + 9), requests[:1], output_dir=folder / f"b-{seed}")
+            unbag.evaluate(
+                _build_model(f"runs/b/seed-{seed}", 0.8, seed + 9), requests[:1], output_dir=folder / f"b-{seed}"
+            )
         fewer = [SetRequest("plain", options={"data": str(data)}, max_examples=50)]
-        unbag.evaluate(_model("strong", 0.9), fewer, output_dir=folder / "fewer")
+        unbag.evaluate(_build_model("strong", 0.9), fewer, output_dir=folder / "fewer")
     return folder
 
 
-def _by_name(found):
+def _index_by_name(found):
     return {(each.set, each.quantity): each for each in found.differences}
 
 
 @pytest.mark.nightly
 def test_whole_examples_are_paired_by_mcnemar(runs):
-    found = _by_name(unbag.compare(runs / "weak", runs / "strong"))
+    found = _index_by_name(unbag.compare(runs / "weak", runs / "strong"))
     accuracy = found["plain", "accuracy"]
     lots = np.random.default_rng(0).random(len(PAIRS))
     assert accuracy.values == (pytest.approx(np.mean(lots < 0.5)), pytest.approx(np.mean(lots < 0.9)))
@@ -152,12 +156,12 @@ def test_three_systems_are_compared_pairwise(runs):
 
 def test_run_without_examples_is_compared_by_intervals(runs, tmp_path):
     shutil.copy(runs / "strong" / "results.json", tmp_path)
-    paired = _by_name(unbag.compare(runs / "weak", runs / "strong"))
+    paired = _index_by_name(unbag.compare(runs / "weak", runs / "strong"))
     found = unbag.compare(runs / "weak", tmp_path)
     assert {each.test for each in found.differences} == {"unpaired"}
     assert all(each.p is None and found.is_significant(each) is None for each in found.differences)
     assert any("B stored no examples; intervals unpaired, without a test" in note for note in found.notes)
-    alone = _by_name(found)["plain", "accuracy"].difference
+    alone = _index_by_name(found)["plain", "accuracy"].difference
     together = paired["plain", "accuracy"].difference
     assert alone.value == together.value
     assert alone.high - alone.low > together.high - together.low
@@ -218,7 +222,7 @@ def test_recipe_folder_contains_its_seeds(runs, tmp_path):
 
 def test_compare_selects_given_metrics(runs):
     found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
-    assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
+    assert set(_index_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
     with pytest.raises(ValueError, match="no metric matches nonsense"):
         unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
 

@@ -20,7 +20,7 @@ def neutral(premises, hypotheses):
 
 
 @pytest.fixture(scope="module")
-def crossed(tmp_path_factory):
+def cross_domain_results(tmp_path_factory):
     """Return the results of models and a baseline on the same pairs, by whether shuffled words were predicted too."""
     folder = tmp_path_factory.mktemp("crossed")
     request = SetRequest("plain", options={"data": str(demo.get_demo_file("validation"))}, max_examples=200)
@@ -39,8 +39,8 @@ def crossed(tmp_path_factory):
     }
 
 
-def test_models_of_table_share_reference_score(crossed):
-    for shuffled, found in crossed.items():
+def test_models_of_table_share_reference_score(cross_domain_results):
+    for shuffled, found in cross_domain_results.items():
         scores = [result.scores[SKILL] for result in found]
         assert len(scores) == 2
         assert [each["baseline"] for each in scores] == [None, None]
@@ -50,8 +50,8 @@ def test_models_of_table_share_reference_score(crossed):
         assert said.startswith("0 is the best of chance and a constant prediction;") == (not shuffled)
 
 
-def test_table_reports_truncated_pairs(crossed):
-    one, other = crossed[False]
+def test_table_reports_truncated_pairs(cross_domain_results):
+    one, other = cross_domain_results[False]
     cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
     console = Console(width=200)
     with console.capture() as captured:

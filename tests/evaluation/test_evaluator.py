@@ -41,7 +41,7 @@ def _isolated_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def request_(tmp_path):
+def set_request(tmp_path):
     path = tmp_path / "ours.jsonl"
     rows = [
         {"premise": f"{subject} {act} today.", "hypothesis": f"{other} {act} now.", "label": LABELS[i % 3]}
@@ -55,22 +55,25 @@ def request_(tmp_path):
 
 def bag_of_words(premises, hypotheses):
     """Return labels by a checksum of the sorted characters, which does not depend on word order."""
-    return [LABELS[sum(map(ord, _letters(p) + _letters(h))) % 3] for p, h in zip(premises, hypotheses, strict=True)]
+    return [
+        LABELS[sum(map(ord, _sort_letters(p) + _sort_letters(h))) % 3]
+        for p, h in zip(premises, hypotheses, strict=True)
+    ]
 
 
-def _letters(sentence):
+def _sort_letters(sentence):
     return "".join(sorted(sentence.replace(" ", "")))
 
 
-def reads_order(premises, hypotheses):
+def predict_from_order(premises, hypotheses):
     """Return probabilities that depend on the first word, and so on word order."""
     rows = [[1 + len(p.split()[0]), 1 + len(h.split()[0]), 2] for p, h in zip(premises, hypotheses, strict=True)]
     array = np.array(rows, dtype=float)
     return array / array.sum(axis=1, keepdims=True)
 
 
-def test_bag_of_words_accepts_every_order(tmp_path, request_):
-    [result] = unbag.evaluate(bag_of_words, [request_], output_dir=tmp_path / "out")
+def test_bag_of_words_accepts_every_order(tmp_path, set_request):
+    [result] = unbag.evaluate(bag_of_words, [set_request], output_dir=tmp_path / "out")
     scores = result.scores
     assert scores["n_examples"] == 48
     assert 0 < scores["accuracy"].value < 1, "nothing to see if all or nothing is right"
@@ -80,92 +83,92 @@ def test_bag_of_words_accepts_every_order(tmp_path, request_):
     assert "confident" not in scores, "bare labels say nothing of confidence"
 
 
-def test_excluded_examples_are_counted(tmp_path, request_):
-    [result] = unbag.evaluate(bag_of_words, [request_], output_dir=tmp_path / "out")
+def test_excluded_examples_are_counted(tmp_path, set_request):
+    [result] = unbag.evaluate(bag_of_words, [set_request], output_dir=tmp_path / "out")
     assert result.data["rows"] == 50
     assert result.data["excluded"] == {"unlabelled": 1, "too short to permute": 1}
     assert result.data["origin"] == "ours.jsonl"
 
 
-def test_results_file_equals_returned_results(tmp_path, request_):
-    returned = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
+def test_results_file_equals_returned_results(tmp_path, set_request):
+    returned = unbag.evaluate(predict_from_order, [set_request], output_dir=tmp_path / "out")
     [read] = results.read_results(tmp_path / "out" / "results.json")
     assert read.scores["p_c"] == returned[0].scores["p_c"]
     assert read.scores["confident"] == returned[0].scores["confident"]
-    assert read.model["name"] == "reads_order"
+    assert read.model["name"] == "predict_from_order"
 
 
-def test_two_runs_write_identical_results_files(tmp_path, request_):
+def test_two_runs_write_identical_results_files(tmp_path, set_request):
     texts = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        unbag.evaluate(reads_order, [request_], output_dir=folder)
+        unbag.evaluate(predict_from_order, [set_request], output_dir=folder)
         texts.append((folder / "results.json").read_text())
     assert texts[0] == texts[1]
     assert str(tmp_path) not in texts[0], "a path of the machine is no part of a result"
 
 
-def test_sampled_examples_do_not_depend_on_other_rows(tmp_path, request_):
-    few = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=7))
-    more = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=20))
+def test_sampled_examples_do_not_depend_on_other_rows(tmp_path, set_request):
+    few = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=7))
+    more = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=20))
     assert len(few.rows) == 7 * 6
     assert set(few.rows["source_id"][:]) < set(more.rows["source_id"][:])
     assert few.data["excluded"]["not drawn"] == 41
-    other = build_requested_set(SetRequest("permuted", options=request_.options, max_examples=7, seed=1))
+    other = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=7, seed=1))
     assert set(other.rows["source_id"][:]) != set(few.rows["source_id"][:])
 
 
-def test_two_label_model_is_scored_in_its_label_space(tmp_path, request_):
+def test_two_label_model_is_scored_in_its_label_space(tmp_path, set_request):
     predictor = CallablePredictor(lambda premises, _: ["not_entailment"] * len(premises), label_space=TWO_WAY)
-    [result] = unbag.evaluate(predictor, [request_], output_dir=tmp_path / "out")
+    [result] = unbag.evaluate(predictor, [set_request], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == pytest.approx(2 / 3)  # neutral and contradiction count as one label
     assert result.scores["omega_rand"].value == pytest.approx(2 / 3)
 
 
-def test_prediction_file_scores_equal_model_scores(tmp_path, request_):
-    [expected] = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
-    rows = build_requested_set(request_).rows
-    table = reads_order(rows["premise"][:], rows["hypothesis"][:])
+def test_prediction_file_scores_equal_model_scores(tmp_path, set_request):
+    [expected] = unbag.evaluate(predict_from_order, [set_request], output_dir=tmp_path / "out")
+    rows = build_requested_set(set_request).rows
+    table = predict_from_order(rows["premise"][:], rows["hypothesis"][:])
     lines = [
         json.dumps({"id": name, **dict(zip(LABELS, map(float, values), strict=True))})
         for name, values in zip(rows["id"][:], table, strict=True)
     ]
     path = tmp_path / "predictions.jsonl"
     path.write_text("\n".join(reversed(lines)) + "\n")  # the order of lines has no effect
-    result = evaluate_file(path, request_, output_dir=tmp_path / "scored")
+    result = evaluate_file(path, set_request, output_dir=tmp_path / "scored")
     assert result.scores["p_c"] == expected.scores["p_c"]
     assert result.scores["confident"] == expected.scores["confident"]
     assert result.model["name"] == "predictions.jsonl"
 
 
-def test_device_is_validated_by_engine(tmp_path, request_):
-    class Elsewhere(InProcessEngine):
+def test_device_is_validated_by_engine(tmp_path, set_request):
+    class RemoteBackend(InProcessEngine):
         def validate_device(self, dtype, device):
             told.append((dtype, device))
 
         def load_predictor(self, model, **options):
             told.append(options["device"])
-            return CallablePredictor(reads_order), model
+            return CallablePredictor(predict_from_order), model
 
     told = []
     asked = {"output_dir": tmp_path / "out", "lexical_baseline": False, "device": "cuda:99"}
-    evaluate_all(["org/model"], [request_], engine=Elsewhere(), **asked)
+    evaluate_all(["org/model"], [set_request], engine=RemoteBackend(), **asked)
     assert told == [(None, "cuda:99"), "cuda:99"]
     with pytest.raises(ValueError, match="cannot use the device 'cuda:99'"):
-        evaluate_all(["org/model"], [request_], **asked)
+        evaluate_all(["org/model"], [set_request], **asked)
 
 
-def test_lexical_predictions_are_stored_at_address(tmp_path, request_, monkeypatch):
+def test_lexical_predictions_are_stored_at_address(tmp_path, set_request, monkeypatch):
     kept = []
     monkeypatch.setattr(
         LexicalBaseline, "predict", lambda self, built, store: kept.append(store) or BaselinePredictions()
     )
-    path = _predictions(tmp_path, request_, list)
-    evaluate_file(path, request_, output_dir=tmp_path / "scored", predictions="s3://bucket/predictions")
+    path = _write_predictions(tmp_path, set_request, list)
+    evaluate_file(path, set_request, output_dir=tmp_path / "scored", predictions="s3://bucket/predictions")
     assert kept == ["s3://bucket/predictions"]
 
 
-def _predictions(tmp_path, request_, change):
-    rows = [{"id": name, "prediction": "neutral"} for name in build_requested_set(request_).rows["id"][:]]
+def _write_predictions(tmp_path, set_request, change):
+    rows = [{"id": name, "prediction": "neutral"} for name in build_requested_set(set_request).rows["id"][:]]
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in change(rows)))
     return path
@@ -184,37 +187,37 @@ def _predictions(tmp_path, request_, change):
         (lambda rows: [{"id": row["id"]} for row in rows], "expected the columns id and either prediction or"),
     ],
 )
-def test_invalid_prediction_file_error_names_line(tmp_path, request_, change, words):
-    path = _predictions(tmp_path, request_, change)
+def test_invalid_prediction_file_error_names_line(tmp_path, set_request, change, words):
+    path = _write_predictions(tmp_path, set_request, change)
     with pytest.raises(DataError, match=re.escape(words)):
-        evaluate_file(path, request_, output_dir=tmp_path / "scored")
+        evaluate_file(path, set_request, output_dir=tmp_path / "scored")
     assert not (tmp_path / "scored").exists()
 
 
-def test_constant_prediction_scores_label_frequency(tmp_path, request_):
-    result = evaluate_file(_predictions(tmp_path, request_, list), request_, output_dir=tmp_path / "scored")
+def test_constant_prediction_scores_label_frequency(tmp_path, set_request):
+    result = evaluate_file(_write_predictions(tmp_path, set_request, list), set_request, output_dir=tmp_path / "scored")
     assert result.scores["omega_max"].value == result.scores["omega_rand"].value == pytest.approx(1 / 3)
 
 
-def test_evaluate_without_usable_pairs_is_rejected(tmp_path, request_):
-    none = SetRequest("permuted", options={**request_.options, "min_words": 50})
+def test_evaluate_without_usable_pairs_is_rejected(tmp_path, set_request):
+    none = SetRequest("permuted", options={**set_request.options, "min_words": 50})
     with pytest.raises(ValueError, match=r"none of the pairs are suitable.*min_words=50") as raised:
         build_requested_set(none)
     assert "None" not in str(raised.value), "options without a value are not listed"
 
 
-def test_exported_set_loads_with_datasets(tmp_path, request_):
+def test_exported_set_loads_with_datasets(tmp_path, set_request):
     datasets = pytest.importorskip("datasets")
-    record = export_challenge_set(request_, tmp_path / "set.parquet")
+    record = export_challenge_set(set_request, tmp_path / "set.parquet")
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "set.parquet"), split="train")
     assert len(rows) == record["rows"] == 288
     assert rows.features["label"].names == LABELS
-    assert rows.to_list() == build_requested_set(request_).rows.to_list()
+    assert rows.to_list() == build_requested_set(set_request).rows.to_list()
     assert tokenize(rows[1]["premise"]).length == rows[0]["premise_words"]
 
 
-def test_exported_set_loads_with_its_record(tmp_path, request_):
-    drawn = SetRequest("permuted", options=request_.options, max_examples=9)
+def test_exported_set_loads_with_its_record(tmp_path, set_request):
+    drawn = SetRequest("permuted", options=set_request.options, max_examples=9)
     path, built = tmp_path / "set.parquet", build_requested_set(drawn)
     export_challenge_set(drawn, path)
     read = read_exported_set(path)
@@ -223,14 +226,14 @@ def test_exported_set_loads_with_its_record(tmp_path, request_):
     assert (read.language, dict(read.config), dict(read.data)) == (built.language, dict(built.config), dict(built.data))
 
 
-def test_predictions_next_to_exported_set_are_scored(tmp_path, request_):
-    export_challenge_set(request_, tmp_path / "set.parquet")
+def test_predictions_next_to_exported_set_are_scored(tmp_path, set_request):
+    export_challenge_set(set_request, tmp_path / "set.parquet")
     table = pq.read_table(tmp_path / "set.parquet")
     mine = tmp_path / "mine.parquet"
     pq.write_table(table.append_column("prediction", pa.array(["neutral"] * len(table))), mine)
     assert is_exported_set(mine)
     scores = evaluate_file(mine, read_exported_set(mine), output_dir=tmp_path / "a", lexical_baseline=False).scores
-    assert scores == evaluate_file(mine, request_, output_dir=tmp_path / "b", lexical_baseline=False).scores
+    assert scores == evaluate_file(mine, set_request, output_dir=tmp_path / "b", lexical_baseline=False).scores
     assert not (tmp_path / "b" / "predictions").exists()
 
 
@@ -245,21 +248,21 @@ def test_predictions_next_to_exported_set_are_scored(tmp_path, request_):
         ),
     ],
 )
-def test_file_other_than_exported_set_is_rejected(tmp_path, request_, change, said):
-    export_challenge_set(request_, tmp_path / "set.parquet")
+def test_file_other_than_exported_set_is_rejected(tmp_path, set_request, change, said):
+    export_challenge_set(set_request, tmp_path / "set.parquet")
     pq.write_table(change(pq.read_table(tmp_path / "set.parquet")), tmp_path / "changed.parquet")
     with pytest.raises(DataError, match=said):
         read_exported_set(tmp_path / "changed.parquet")
 
 
-def test_file_of_label_ids_is_rejected_before_build(tmp_path, request_, monkeypatch):
+def test_file_of_label_ids_is_rejected_before_build(tmp_path, set_request, monkeypatch):
     path = tmp_path / "predictions.csv"
     path.write_text("id,prediction\nours-0,2\n")
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build_requested_set", lambda request: pytest.fail("the set was built")
     )
     with pytest.raises(DataError, match="got '2'; replace label ids with names"):
-        evaluate_file(path, request_, output_dir=tmp_path / "scored")
+        evaluate_file(path, set_request, output_dir=tmp_path / "scored")
 
 
 def test_results_of_other_schema_are_rejected(tmp_path):
@@ -272,7 +275,7 @@ def test_results_of_other_schema_are_rejected(tmp_path):
         results.read_results(path)
 
 
-def _obvious(order, renamed=None):
+def _build_probe_model(order, renamed=None):
     """Return a function that predicts the label-check pairs in a given label order, and neutral for all others."""
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
 
@@ -287,9 +290,14 @@ def _obvious(order, renamed=None):
 
 
 @pytest.mark.parametrize("meant", [("neutral", "contradiction", "entailment"), ("contradiction", "not_contradiction")])
-def test_wrong_label_order_error_names_label_map(tmp_path, request_, meant):
+def test_wrong_label_order_error_names_label_map(tmp_path, set_request, meant):
     wrong, right = parse_label_map(",".join(meant[::-1])), parse_label_map(",".join(meant))
-    asked = {"models": [_obvious(meant)], "sets": [request_], "output_dir": tmp_path / "out", "lexical_baseline": False}
+    asked = {
+        "models": [_build_probe_model(meant)],
+        "sets": [set_request],
+        "output_dir": tmp_path / "out",
+        "lexical_baseline": False,
+    }
     with pytest.raises(MislabelledError, match=rf'pass label_map="{",".join(meant)}", or trust_labels=True if'):
         evaluate_all(**asked, label_map=wrong)
     [result] = evaluate_all(**asked, label_map=right)
@@ -299,57 +307,61 @@ def test_wrong_label_order_error_names_label_map(tmp_path, request_, meant):
     assert trusted.model["label_order"] == ",".join(meant[::-1])
 
 
-def test_wrong_label_names_error_lists_renames(tmp_path, request_):
+def test_wrong_label_names_error_lists_renames(tmp_path, set_request):
     renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
     with pytest.raises(MislabelledError, match="make the function return contradiction for its entailment, entailment"):
-        unbag.evaluate(_obvious(tuple(LABELS), renamed), [request_], output_dir=tmp_path / "out")
+        unbag.evaluate(_build_probe_model(tuple(LABELS), renamed), [set_request], output_dir=tmp_path / "out")
 
 
-def test_wrong_predictor_label_order_error_names_label_space(tmp_path, request_):
-    class Mine:
+def test_wrong_predictor_label_order_error_names_label_space(tmp_path, set_request):
+    class ReorderedModel:
         label_space = tuple(LABELS)
         identity = None
 
         def predict(self, premises, hypotheses):
-            return _obvious(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
+            return _build_probe_model(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
 
     with pytest.raises(MislabelledError, match="set label_space to the order of the prediction columns, "):
-        unbag.evaluate(Mine(), [request_], output_dir=tmp_path / "out")
+        unbag.evaluate(ReorderedModel(), [set_request], output_dir=tmp_path / "out")
 
 
-def test_lookup_function_is_not_probed(tmp_path, request_):
-    rows = build_requested_set(request_).rows
+def test_lookup_function_is_not_probed(tmp_path, set_request):
+    rows = build_requested_set(set_request).rows
     known = dict.fromkeys(zip(rows["premise"][:], rows["hypothesis"][:], strict=True), "neutral")
 
-    def saved(premises, hypotheses):
+    def predict_known(premises, hypotheses):
         return [known[pair] for pair in zip(premises, hypotheses, strict=True)]
 
-    [result] = evaluate_all([saved], [request_], output_dir=tmp_path / "out", lexical_baseline=False, shuffled=False)
+    [result] = evaluate_all(
+        [predict_known], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, shuffled=False
+    )
     assert "label_probe" not in result.model
 
 
 @pytest.mark.parametrize("answers", ["constant", "coin"])
-def test_constant_function_is_not_reported_as_mislabelled(tmp_path, request_, answers):
+def test_constant_function_is_not_reported_as_mislabelled(tmp_path, set_request, answers):
     draw = np.random.default_rng(3)
     model = {
         "constant": lambda premises, _: ["entailment"] * len(premises),
         "coin": lambda premises, _: draw.integers(3, size=len(premises)),
     }[answers]
     mapped = parse_label_map(",".join(LABELS)) if answers == "coin" else None
-    [result] = evaluate_all([model], [request_], output_dir=tmp_path / "out", lexical_baseline=False, label_map=mapped)
+    [result] = evaluate_all(
+        [model], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, label_map=mapped
+    )
     assert result.model["label_probe"]["en"].endswith(" of 12")
 
 
-def test_built_in_model_is_not_probed(tmp_path, request_):
-    training = (request_.options["data"],)
+def test_built_in_model_is_not_probed(tmp_path, set_request):
+    training = (set_request.options["data"],)
     [result] = evaluate_all(
-        ["majority"], [request_], output_dir=tmp_path / "out", lexical_baseline=False, train_data=training
+        ["majority"], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, train_data=training
     )
     assert "label_probe" not in result.model
 
 
-def test_contradiction_model_rejects_entailment_or_not_pairs(tmp_path, request_):
-    two = build_requested_set(request_)
+def test_contradiction_model_rejects_entailment_or_not_pairs(tmp_path, set_request):
+    two = build_requested_set(set_request)
     names = ["entailment", "not_entailment"]
     folded = two.rows.map(lambda row: {"label": min(row["label"], 1)})
     two = dataclasses.replace(two, rows=folded.cast_column("label", datasets.ClassLabel(names=names)))
@@ -364,17 +376,18 @@ def test_contradiction_model_rejects_entailment_or_not_pairs(tmp_path, request_)
     validate_label_space(names, LABELS)
     validate_label_space(LABELS, CONTRADICTION_OR_NOT)
     assert (
-        evaluate_file(path, request_, output_dir=tmp_path / "scored", lexical_baseline=False).scores["omega_max"].n > 0
+        evaluate_file(path, set_request, output_dir=tmp_path / "scored", lexical_baseline=False).scores["omega_max"].n
+        > 0
     )
 
 
 @pytest.mark.parametrize("kind", ["causal", "endpoint"])
-def test_confused_words_warning_names_language_model_options(tmp_path, request_, caplog, kind):
+def test_confused_words_warning_names_language_model_options(tmp_path, set_request, caplog, kind):
     taken_for = {"entailment": "entailment", "neutral": "contradiction", "contradiction": "neutral"}
     answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
     model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
     model.identity = {"kind": kind, "name": "tiny"}
-    [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
+    [result] = unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
     assert said.startswith(
@@ -387,12 +400,12 @@ def test_confused_words_warning_names_language_model_options(tmp_path, request_,
 
 
 @pytest.mark.parametrize("kind", ["endpoint", "wordnet", "natlog"])
-def test_abstained_pairs_count_as_wrong(tmp_path, request_, caplog, kind):
+def test_abstained_pairs_count_as_wrong(tmp_path, set_request, caplog, kind):
     model = CallablePredictor(lambda premises, _: np.full((len(premises), 3), 1 / 3, dtype=np.float32))
     model.identity = {"kind": kind, "name": "silent"}
-    [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
+    [result] = unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == 0  # although argmax of equal probabilities is entailment
-    assert result.model["n_abstained"] == len(build_requested_set(request_).rows)
+    assert result.model["n_abstained"] == len(build_requested_set(set_request).rows)
     assert "answers contain no label and count as wrong" in caplog.text
 
 

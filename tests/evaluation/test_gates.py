@@ -16,13 +16,13 @@ from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
 
 
-def check(*arguments):
+def run_check(*arguments):
     """Run the command as in CI, and return the exit code and the output."""
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, done.output
 
 
-def held(low, high, bound, side="min", n=100, name="accuracy"):
+def build_gate_result(low, high, bound, side="min", n=100, name="accuracy"):
     made = build_result()
     made.scores[name] = Estimate((low + high) / 2, low, high, n)
     [checked] = gates.check_bounds([made], [gates.GateBound("plain", name, side, bound)])
@@ -41,29 +41,29 @@ def held(low, high, bound, side="min", n=100, name="accuracy"):
     ],
 )
 def test_gate_outcome_depends_on_interval(low, high, bound, outcome):
-    checked = held(low, high, bound)
+    checked = build_gate_result(low, high, bound)
     assert checked.outcome == outcome
     assert checked.is_failure(strict=False) == (outcome == "fails")
     assert checked.is_failure(strict=True) == (outcome != "passes")
     # An upper bound is the mirror image.
     mirrored = {"fails": "passes", "passes": "fails"}.get(outcome, outcome)
     if bound not in (low, high):
-        assert held(low, high, bound, "max").outcome == mirrored
+        assert build_gate_result(low, high, bound, "max").outcome == mirrored
 
 
 def test_check_few_sources_is_inconclusive():
-    checked = held(0.0, 0.0, 0.9, n=9)
+    checked = build_gate_result(0.0, 0.0, 0.9, n=9)
     assert (checked.outcome, checked.why) == ("inconclusive", "9 source examples are too few")
-    assert held(0.0, 0.0, 0.9, n=10).outcome == "fails"
+    assert build_gate_result(0.0, 0.0, 0.9, n=10).outcome == "fails"
 
 
 def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=1.0, rows=12))
-    code, said = check(folder, "--min", "plain:accuracy=.99", "--strict")
+    code, said = run_check(folder, "--min", "plain:accuracy=.99", "--strict")
     assert code == 1
     assert "1.000 [0.735, 1.000]" in said
-    assert check(folder, "--min", "plain:accuracy=.99")[0] == 0, "nor that it is missed"
-    assert check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
+    assert run_check(folder, "--min", "plain:accuracy=.99")[0] == 0, "nor that it is missed"
+    assert run_check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
 
 
 def test_metric_without_value_stops_only_strict_build():
@@ -159,15 +159,15 @@ def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
 
 
 def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
-    def held(rows):
+    def build_gate_result(rows):
         weak, strong = build_result("weak", 0.0, rows=rows), build_result("strong", 1.0, rows=rows)
         after, before = write_run(tmp_path / f"weak-{rows}", weak), write_run(tmp_path / f"strong-{rows}", strong)
         [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
         assert checked.p < 0.01
         return checked
 
-    assert (held(9).outcome, held(9).why) == ("inconclusive", "9 source examples are too few")
-    assert (held(10).outcome, held(10).why) == ("fails", "")
+    assert (build_gate_result(9).outcome, build_gate_result(9).why) == ("inconclusive", "9 source examples are too few")
+    assert (build_gate_result(10).outcome, build_gate_result(10).why) == ("fails", "")
 
 
 def test_no_worse_than_respects_direction(tmp_path):
@@ -186,11 +186,11 @@ def test_no_worse_than_respects_direction(tmp_path):
 def test_no_worse_than_ignores_baselines_and_rejects_two_models(tmp_path):
     beside = write_run(tmp_path / "beside", build_result("mine", 0.9), build_result("lexical", 0.2, kind="lexical"))
     alone = write_run(tmp_path / "alone", build_result("mine", 0.9))
-    assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
+    assert run_check(beside, "--min", "plain:accuracy=.5")[0] == 0
     assert [each.outcome for each in gates.check_no_worse_than(beside, alone)[0]] == ["passes"]
     two = write_run(tmp_path / "two", build_result("mine", 0.9), build_result("yours", 0.2))
     with pytest.raises(ValueError, match=r"expected the results of one model, got results of mine, yours"):
-        check(two, "--min", "plain:accuracy=.5")
+        run_check(two, "--min", "plain:accuracy=.5")
 
 
 def test_retrained_recipe_is_compared_as_another_model(tmp_path):
@@ -205,22 +205,22 @@ def test_incomplete_record_error_names_file(tmp_path):
     record["results"][0]["scores"][SKILL]["n_sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read completely \(TypeError"):
-        check(folder, "--min", "swapped:score=.1")
+        run_check(folder, "--min", "swapped:score=.1")
 
 
 def test_exit_codes_match_gate_outcomes(tmp_path):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
-    code, said = check(folder, "--min", "plain:accuracy=.5,plain:score=.5")
+    code, said = run_check(folder, "--min", "plain:accuracy=.5,plain:score=.5")
     assert (code, "Passed: all 2 gates." in said) == (0, True)
-    code, said = check(folder, "--min", "plain:accuracy=.9", "--min", "plain:score=.5")
+    code, said = run_check(folder, "--min", "plain:accuracy=.9", "--min", "plain:score=.5")
     assert (code, "Failed: 1 of 2 gates." in said) == (1, True)
     undecided = (folder, "--min", "plain:accuracy=.74")
-    code, said = check(*undecided)
+    code, said = run_check(*undecided)
     assert (code, "Passed: no gate fails; 1 of 1 inconclusive." in said) == (0, True)
-    assert check(*undecided, "--strict")[0] == 1
+    assert run_check(*undecided, "--strict")[0] == 1
     for wrong in ((), ("--min", "plain:acc=.5"), ("--min", "plain:accuracy=.5", "--corpus", "mnli"), ("--strict",)):
-        assert check(folder, *wrong)[0] == 2
-    assert check(folder, "--no-worse-than", tmp_path / "nowhere")[0] == 2
+        assert run_check(folder, *wrong)[0] == 2
+    assert run_check(folder, "--no-worse-than", tmp_path / "nowhere")[0] == 2
 
 
 def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
@@ -231,14 +231,14 @@ def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.inference.distributed.connect_process_group", lambda: ProcessGroup(rank=1, world_size=2))
     monkeypatch.setattr("unbag.cli.check.run_plan", run_plan)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
-    assert check(old, *bounds) == (0, "")
-    assert check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"
+    assert run_check(old, *bounds) == (0, "")
+    assert run_check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"
 
 
 def test_gate_table_fits_80_columns(tmp_path):
     folder = write_run(tmp_path / "run", build_result("a/model-of-some-length", 0.8))
     other = write_run(tmp_path / "other", build_result("b/another-one", 0.7, seed=1))
-    _, said = check(folder, "--min", "plain:accuracy=.9", "--no-worse-than", other)
+    _, said = run_check(folder, "--min", "plain:accuracy=.9", "--no-worse-than", other)
     assert max(map(len, said.splitlines())) <= 80
     row = next(line for line in said.splitlines() if line.strip().startswith("plain:accuracy"))
     assert row.split()[:3] == ["plain:accuracy", "≥", "0.9"]
@@ -248,7 +248,7 @@ def test_gate_table_fits_80_columns(tmp_path):
 
 def test_json_and_csv_contain_every_gate(tmp_path):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
-    code, said = check(folder, "--min", "plain:accuracy=.9", "--json")
+    code, said = run_check(folder, "--min", "plain:accuracy=.9", "--json")
     told = json.loads(said)
     assert code == 1
     assert (told["passed"], told["strict"]) == (False, False)
@@ -256,7 +256,7 @@ def test_json_and_csv_contain_every_gate(tmp_path):
     assert (gate["set"], gate["number"], gate["asked"], gate["outcome"]) == ("plain", "accuracy", "≥ 0.9", "fails")
     assert gate["estimate"]["low"] < gate["estimate"]["high"] < 0.9
     assert gate["estimate"]["n"] == ROWS
-    head, row = check(folder, "--min", "plain:accuracy=.9", "--format", "csv")[1].splitlines()
+    head, row = run_check(folder, "--min", "plain:accuracy=.9", "--format", "csv")[1].splitlines()
     assert head.split(",")[:5] == ["set", "data", "number", "label", "asked"]
     assert ",fails," in row
 

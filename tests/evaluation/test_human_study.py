@@ -21,7 +21,7 @@ Q = 3
 N = 24
 
 
-def _rows(n=N, labels=LABELS):
+def _build_rows(n=N, labels=LABELS):
     """Return n examples of Q orders each, and a model that is right on every second original and accepts orders 1 and
     2.
     """
@@ -45,7 +45,7 @@ def _rows(n=N, labels=LABELS):
 
 
 def test_sampled_pairs_are_accepted_and_groups_are_balanced():
-    drawn = human_study.sample_pairs(*_rows(), n_pairs=12)
+    drawn = human_study.sample_pairs(*_build_rows(), n_pairs=12)
     assert len({one.id.partition("#")[0] for one in drawn}) == len(drawn) == 12
     kinds = [(one.drawn_from, one.length) for one in drawn]
     assert {kind: kinds.count(kind) for kind in kinds} == dict.fromkeys(kinds, 3)
@@ -63,21 +63,21 @@ def test_sampled_pairs_are_accepted_and_groups_are_balanced():
 
 
 def test_score_two_way_key_folds_neutral_and_contradiction(tmp_path):
-    rows, answers = _rows(labels=TWO_WAY)
+    rows, answers = _build_rows(labels=TWO_WAY)
     other = answers.probabilities[:, [0, 2, 1]]  # swapping the other two labels of the model has no effect
     drawn = human_study.sample_pairs(rows, answers, n_pairs=8)
     assert drawn == human_study.sample_pairs(rows, answers._replace(probabilities=other), n_pairs=8)
     assert {one.label for one in drawn} == set(TWO_WAY)
     human_study.write_annotation_sheet(drawn, tmp_path)
     for rest in ("neutral", "contradiction", "not_entailment"):
-        sheet = _filled(tmp_path, lambda known, rest=rest: "entailment" if known["label"] == "entailment" else rest)
+        sheet = _fill_sheet(tmp_path, lambda known, rest=rest: "entailment" if known["label"] == "entailment" else rest)
         assert human_study.score_annotation_sheet(tmp_path, sheet)["accuracy"].value == 1, rest
 
 
 def test_sample_depends_on_seed():
-    first = human_study.sample_pairs(*_rows(), n_pairs=8)
-    assert first == human_study.sample_pairs(*_rows(), n_pairs=8)
-    assert first != human_study.sample_pairs(*_rows(), n_pairs=8, seed=2)
+    first = human_study.sample_pairs(*_build_rows(), n_pairs=8)
+    assert first == human_study.sample_pairs(*_build_rows(), n_pairs=8)
+    assert first != human_study.sample_pairs(*_build_rows(), n_pairs=8, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -90,16 +90,16 @@ def test_sample_depends_on_seed():
 )
 def test_invalid_sample_request_is_rejected(n, pairs, words):
     with pytest.raises(ValueError, match=words):
-        human_study.sample_pairs(*_rows(n), n_pairs=pairs)
+        human_study.sample_pairs(*_build_rows(n), n_pairs=pairs)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    human_study.write_annotation_sheet(human_study.sample_pairs(*_rows(), n_pairs=8), tmp_path)
+    human_study.write_annotation_sheet(human_study.sample_pairs(*_build_rows(), n_pairs=8), tmp_path)
     return tmp_path
 
 
-def _filled(folder, label_of):
+def _fill_sheet(folder, label_of):
     with (folder / "sheet.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     with (folder / "key.csv").open(newline="") as file:
@@ -122,7 +122,7 @@ def test_sheet_does_not_reveal_labels(folder):
 
 def test_scores_equal_hand_computed_values(folder):
     # right on all of D^c, "neutral" on all of D^f
-    sheet = _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "Neutral")
+    sheet = _fill_sheet(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "Neutral")
     with (folder / "key.csv").open(newline="") as file:
         of_f = [row["label"] for row in csv.DictReader(file) if row["drawn_from"] == "D^f"]
     scores = human_study.score_annotation_sheet(folder, sheet)
@@ -135,7 +135,7 @@ def test_scores_equal_hand_computed_values(folder):
 
 def test_score_ignores_pairs_without_label(folder):
     scores = human_study.score_annotation_sheet(
-        folder, _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "")
+        folder, _fill_sheet(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "")
     )
     assert scores["answered"] == 4
     assert scores["accuracy"].value == scores["macro_f1"].value == 1
@@ -163,7 +163,7 @@ def test_unknown_label_is_reported_with_line_number(folder):
 
 
 def test_command_shows_annotators_next_to_published_experts(folder):
-    sheet = _filled(folder, lambda known: known["label"])
+    sheet = _fill_sheet(folder, lambda known: known["label"])
     shown = CliRunner().invoke(cli.app, ["human-study", "score", str(folder), str(sheet)])
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.output.splitlines())) <= 80

@@ -14,29 +14,29 @@ from unbag.evaluation.label_check import ENOUGH, compare_label_orders
 GOLD = np.repeat([0, 1, 2], 40)
 
 
-def _answers(meant, wrong=0.0):
-    """Return probabilities that are right in the order `meant`, except for a proportion of each label."""
-    right = np.array([meant.index(fold_label(LABELS[label], find_label_space(meant))) for label in GOLD])
-    miss = np.arange(len(GOLD)) % 40 < wrong * 40
-    return np.where(miss, (right + 1) % len(meant), right)
+def _build_predictions(true_order, error_rate=0.0):
+    """Return probabilities that are right in the order `true_order`, except for a proportion of each label."""
+    right = np.array([true_order.index(fold_label(LABELS[label], find_label_space(true_order))) for label in GOLD])
+    miss = np.arange(len(GOLD)) % 40 < error_rate * 40
+    return np.where(miss, (right + 1) % len(true_order), right)
 
 
-@pytest.mark.parametrize("meant", list(permutations(LABELS)))
-def test_each_order_of_three_labels_is_found(meant):
-    found = compare_label_orders(_answers(meant, wrong=0.1), GOLD, LABELS, has_columns=True)
-    if meant == LABELS:
+@pytest.mark.parametrize("true_order", list(permutations(LABELS)))
+def test_each_order_of_three_labels_is_found(true_order):
+    found = compare_label_orders(_build_predictions(true_order, error_rate=0.1), GOLD, LABELS, has_columns=True)
+    if true_order == LABELS:
         assert found == (108, 120, None)
     else:
         assert "90.0% with its labels renamed: its columns may be named in the wrong order" in found.warning
-        renamed = [f"{name} to {label}" for name, label in zip(LABELS, meant, strict=True) if name != label]
+        renamed = [f"{name} to {label}" for name, label in zip(LABELS, true_order, strict=True) if name != label]
         assert f"change {', '.join(renamed)} in the file" in found.warning
 
 
 @pytest.mark.parametrize("declared", list_two_label_orders())
-@pytest.mark.parametrize("meant", list_two_label_orders())
-def test_each_order_of_two_labels_is_found(declared, meant):
-    warning = compare_label_orders(_answers(meant), GOLD, declared, has_columns=True).warning
-    assert (warning is None) == (meant == declared)
+@pytest.mark.parametrize("true_order", list_two_label_orders())
+def test_each_order_of_two_labels_is_found(declared, true_order):
+    warning = compare_label_orders(_build_predictions(true_order), GOLD, declared, has_columns=True).warning
+    assert (warning is None) == (true_order == declared)
 
 
 @pytest.mark.parametrize("label", range(3))
@@ -45,9 +45,11 @@ def test_constant_prediction_gives_no_warning(label):
 
 
 def test_inaccurate_predictions_give_no_warning():
-    for wrong in (0.15, 0.2):
-        warning = compare_label_orders(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
-        assert (warning is not None) == (1 - wrong >= ENOUGH)
+    for error_rate in (0.15, 0.2):
+        warning = compare_label_orders(
+            _build_predictions(LABELS[::-1], error_rate), GOLD, LABELS, has_columns=True
+        ).warning
+        assert (warning is not None) == (1 - error_rate >= ENOUGH)
 
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 2}), ("swapped", {})])

@@ -33,7 +33,7 @@ def write_run(folder, name="model", *, changed=0, source=None, **options):
     return folder
 
 
-def check(*arguments):
+def run_check(*arguments):
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, " ".join(done.output.split())
 
@@ -78,7 +78,7 @@ def test_check_parity_compares_interval_with_bound(tmp_path, changed, outcome):
 
 def test_check_accepts_changed_labels_gate(tmp_path):
     before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=40)
-    code, output = check(after, "--no-worse-than", before, *GATE, "--json")
+    code, output = run_check(after, "--no-worse-than", before, *GATE, "--json")
     found = json.loads(output)
     assert (code, [each["outcome"] for each in found["gates"]]) == (1, ["passes", "fails"])
     [each] = found["changed_labels"]
@@ -88,13 +88,13 @@ def test_check_accepts_changed_labels_gate(tmp_path):
 
 def test_check_reports_changed_labels_without_bound(tmp_path):
     before, after = write_run(tmp_path / "before", "fp32"), write_run(tmp_path / "after", "int8", changed=3)
-    code, output = check(after, "--no-worse-than", before)
+    code, output = run_check(after, "--no-worse-than", before)
     assert code == 0
     assert "Corpus · ours.jsonl: 3 of 300 labels differ from fp32, 0.010 [0.002, 0.029]." in output
 
 
 def test_changed_labels_gate_requires_earlier_run(tmp_path):
-    code, output = check(write_run(tmp_path / "run"), *GATE)
+    code, output = run_check(write_run(tmp_path / "run"), *GATE)
     assert code == 2
     assert "--no-worse-than, got none" in output.replace("│ │ ", "")
     with pytest.raises(ValueError, match="expected --max, since lower values of plain:changed_labels are better"):
@@ -106,12 +106,12 @@ def test_check_names_runs_without_labels(tmp_path):
     (before / "samples" / "00-plain.labels.parquet").unlink()
     assert (
         "labels not compared, because one run contains no labels; evaluate again"
-        in check(after, "--no-worse-than", before)[1]
+        in run_check(after, "--no-worse-than", before)[1]
     )
     with pytest.raises(
         ValueError, match="expected labels of plain on the same rows in both runs, got labels of no set"
     ):
-        check(after, "--no-worse-than", before, *GATE)
+        run_check(after, "--no-worse-than", before, *GATE)
 
 
 def test_read_damaged_labels_are_rejected(tmp_path):

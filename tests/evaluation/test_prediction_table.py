@@ -24,13 +24,13 @@ FEATURES = Features({name: Value("string") for name in ("id", "source_id", "prem
 FEATURES["label"] = ClassLabel(names=list(LABELS))
 
 
-def _rows(texts, labels):
+def _write_rows(texts, labels):
     ids = [f"row-{number}" for number in range(len(texts))]
     columns = {"id": ids, "source_id": ids, "premise": texts, "hypothesis": ["=1+1, or Ünïcode"] * len(texts)}
     return Dataset.from_dict({**columns, "label": labels}, features=FEATURES)
 
 
-def _read(path):
+def _read_csv(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -44,9 +44,9 @@ def by_length(premises, hypotheses):
 def test_awkward_text_round_trips_through_csv(tmp_path):
     table = PredictionTable()
     answers = SetPredictions(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
-    table.add(factories.build_result(), _rows([AWKWARD, "Plain."], [0, 2]), answers)
+    table.add(factories.build_result(), _write_rows([AWKWARD, "Plain."], [0, 2]), answers)
     table.write(tmp_path / "rows.csv")
-    first, second = _read(tmp_path / "rows.csv")
+    first, second = _read_csv(tmp_path / "rows.csv")
     assert first["premise"] == AWKWARD
     assert (first["model"], first["set"], first["data"], first["id"]) == ("model", "plain", "ours.jsonl", "row-0")
     assert (first["gold"], first["prediction"], first["entailment"]) == ("entailment", "neutral", "0.123457")
@@ -60,7 +60,7 @@ def test_awkward_text_round_trips_through_csv(tmp_path):
 
 def test_other_label_spaces_have_empty_cells(tmp_path):
     table = PredictionTable()
-    rows = _rows(["One.", "Two."], [1, 2])
+    rows = _write_rows(["One.", "Two."], [1, 2])
     two_way = SetPredictions(np.array([[0.75, 0.25], [0.25, 0.75]]), TWO_WAY, True)
     unsure = SetPredictions(np.full((2, 3), 1 / 3), LABELS, True, np.array([True, False]))
     only_labels = SetPredictions(np.eye(3)[[1, 1]], LABELS, has_probabilities=False)
@@ -68,7 +68,7 @@ def test_other_label_spaces_have_empty_cells(tmp_path):
         table.add(factories.build_result(name), rows, answers)
     assert len(table) == 6
     table.write(tmp_path / "rows.csv")
-    found = _read(tmp_path / "rows.csv")
+    found = _read_csv(tmp_path / "rows.csv")
     assert [(row["gold"], row["prediction"]) for row in found] == [
         *(("not_entailment", "entailment"), ("not_entailment", "not_entailment")),
         *(("neutral", "none"), ("contradiction", "entailment")),
@@ -83,17 +83,19 @@ def test_other_label_spaces_have_empty_cells(tmp_path):
 def test_labels_alone_have_no_probability_columns(tmp_path):
     table = PredictionTable()
     table.add(
-        factories.build_result(), _rows(["One."], [1]), SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False)
+        factories.build_result(),
+        _write_rows(["One."], [1]),
+        SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False),
     )
     table.write(tmp_path / "rows.csv")
-    assert list(_read(tmp_path / "rows.csv")[0])[-1] == "prediction"
+    assert list(_read_csv(tmp_path / "rows.csv")[0])[-1] == "prediction"
 
 
 def test_predictions_csv_scores_equal_run(tmp_path):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
     [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **ASKED)
     request = SetRequest("swapped", options={"data": DATA}, max_examples=30)
-    found, rows = _read(path), build_requested_set(request).rows
+    found, rows = _read_csv(path), build_requested_set(request).rows
     assert [row["id"] for row in found] == rows["id"][:]
     assert [row["premise"] for row in found] == rows["premise"][:]
     assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"][:]]
@@ -117,7 +119,7 @@ def test_predictions_csv_of_earlier_run_needs_no_predictions(tmp_path):
         known, ["plain", "swapped"], output_dir=tmp_path / "out", predictions_csv=tmp_path / "rows.csv", **ASKED
     )
     assert calls[asked:] == [len(PAIRS["en"])], "the obvious pairs alone"
-    assert {row["set"] for row in _read(tmp_path / "rows.csv")} == {"plain", "swapped"}
+    assert {row["set"] for row in _read_csv(tmp_path / "rows.csv")} == {"plain", "swapped"}
 
 
 def test_predictions_csv_of_shard_is_rejected(tmp_path):

@@ -19,12 +19,12 @@ from unbag.inference.function import CallablePredictor
 DATA = str(demo.get_demo_file("validation"))
 
 
-def _result(name="a", set_name="plain", *, data="snli", **model):
+def _build_result(name="a", set_name="plain", *, data="snli", **model):
     made = factories.build_result(name, set_name=set_name, data=data)
     return replace(made, model={**made.model, **model})
 
 
-def _write(folder, *made, failures=()):
+def _write_results(folder, *made, failures=()):
     """Write results to a folder as an evaluation does, with one selection of examples per result."""
     write_results(
         [
@@ -36,7 +36,7 @@ def _write(folder, *made, failures=()):
     )
 
 
-def _found(folder):
+def _list_results(folder):
     return [(each.model["name"], each.set, each.data["name"]) for each in results.read_results(folder / results.FILE)]
 
 
@@ -55,7 +55,7 @@ def test_check_empty_folder_passes(tmp_path):
     ],
 )
 def test_check_partly_overlapping_models_are_rejected(tmp_path, stored, asked, fits):
-    _write(tmp_path, *map(_result, stored))
+    _write_results(tmp_path, *map(_build_result, stored))
     if fits:
         result_folder.validate_result_folder(tmp_path, dict.fromkeys(asked), {"swapped"})
         return
@@ -64,7 +64,7 @@ def test_check_partly_overlapping_models_are_rejected(tmp_path, stored, asked, f
 
 
 def test_check_same_model_with_other_options_is_rejected(tmp_path):
-    _write(tmp_path, _result(options={"dtype": "bfloat16"}))
+    _write_results(tmp_path, _build_result(options={"dtype": "bfloat16"}))
     same = {"name": "a", "options": {"dtype": "bfloat16"}}
     result_folder.validate_result_folder(tmp_path, {"a": same}, {"swapped"})
     with pytest.raises(ValueError, match="results of a with default options, got results with dtype=bfloat16"):
@@ -72,7 +72,7 @@ def test_check_same_model_with_other_options_is_rejected(tmp_path):
 
 
 def test_check_new_weights_require_all_sets(tmp_path):
-    _write(tmp_path, _result(revision="1" * 40), _result(set_name="swapped", revision="1" * 40))
+    _write_results(tmp_path, _build_result(revision="1" * 40), _build_result(set_name="swapped", revision="1" * 40))
     trained_on = {"name": "a", "options": {}, "revision": "2" * 40}
     result_folder.validate_result_folder(tmp_path, {"a": trained_on}, {"plain", "swapped"})
     with pytest.raises(ValueError, match="at revision 222222222222, got results on swapped at revision 111111111111"):
@@ -86,12 +86,14 @@ def test_check_damaged_results_are_rejected(tmp_path):
 
 
 def test_write_further_set_keeps_earlier_results(tmp_path):
-    _write(
-        tmp_path, _result(), failures=[Failure("swapped", ValueError("no pairs")), Failure("sicck", ValueError("no"))]
+    _write_results(
+        tmp_path,
+        _build_result(),
+        failures=[Failure("swapped", ValueError("no pairs")), Failure("sicck", ValueError("no"))],
     )
     before = (tmp_path / "samples" / "00-plain.parquet").read_bytes()
-    _write(tmp_path, _result(set_name="swapped"))
-    assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
+    _write_results(tmp_path, _build_result(set_name="swapped"))
+    assert _list_results(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
     assert (tmp_path / "samples" / "00-plain.parquet").read_bytes() == before
     _, skipped = results.read_results_with_skipped(tmp_path / results.FILE)
     assert [each.set for each in skipped] == ["sicck"]
@@ -103,47 +105,47 @@ def test_write_further_set_keeps_earlier_results(tmp_path):
 
 
 def test_write_same_set_on_other_rows_replaces_with_warning(tmp_path, caplog):
-    _write(tmp_path, _result(), _result(set_name="swapped"))
+    _write_results(tmp_path, _build_result(), _build_result(set_name="swapped"))
     first = (tmp_path / results.FILE).read_bytes()
-    _write(tmp_path, _result())
+    _write_results(tmp_path, _build_result())
     assert (tmp_path / results.FILE).read_bytes() == first
     assert not caplog.messages
-    again = _result()
-    _write(tmp_path, replace(again, config={"max_examples": 9}))
-    assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
+    again = _build_result()
+    _write_results(tmp_path, replace(again, config={"max_examples": 9}))
+    assert _list_results(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
     assert results.read_results(tmp_path / results.FILE)[0].config == {"max_examples": 9}
     assert "replacing earlier results on other rows: plain of snli for a" in caplog.text
 
 
 def test_write_other_corpus_keeps_earlier_results(tmp_path):
-    _write(tmp_path, _result())
-    _write(tmp_path, _result(data="mnli"))
-    assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "plain", "mnli")]
+    _write_results(tmp_path, _build_result())
+    _write_results(tmp_path, _build_result(data="mnli"))
+    assert _list_results(tmp_path) == [("a", "plain", "snli"), ("a", "plain", "mnli")]
 
 
 def test_write_second_model_moves_samples_of_first(tmp_path):
-    _write(tmp_path, _result("a"), _result("a", "swapped"))
-    _write(tmp_path, _result("b", "swapped"), _result("b"), _result("a", "permuted"))
+    _write_results(tmp_path, _build_result("a"), _build_result("a", "swapped"))
+    _write_results(tmp_path, _build_result("b", "swapped"), _build_result("b"), _build_result("a", "permuted"))
     expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "permuted")]
-    assert [pair[:2] for pair in _found(tmp_path)] == expected
+    assert [pair[:2] for pair in _list_results(tmp_path)] == expected
     for number, result in enumerate(results.read_results(tmp_path / results.FILE)):
         assert paired_samples.read_samples(tmp_path, number, result), (number, result.set)
     assert len(list((tmp_path / "samples").iterdir())) == len(expected)
 
 
 def test_write_new_weights_drop_old_results(tmp_path):
-    _write(tmp_path, _result(revision="1"), _result(set_name="swapped", revision="1"))
-    _write(tmp_path, _result(revision="2"))
-    assert _found(tmp_path) == [("a", "plain", "snli")]
+    _write_results(tmp_path, _build_result(revision="1"), _build_result(set_name="swapped", revision="1"))
+    _write_results(tmp_path, _build_result(revision="2"))
+    assert _list_results(tmp_path) == [("a", "plain", "snli")]
 
 
-def _says(label):
+def _build_constant_model(label):
     return CallablePredictor(lambda premises, _: [label] * len(premises), identity={"name": label})
 
 
 def test_evaluate_other_model_is_rejected_before_prediction(tmp_path):
     asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
-    unbag.evaluate(_says("neutral"), "plain", output_dir=tmp_path, **asked)
+    unbag.evaluate(_build_constant_model("neutral"), "plain", output_dir=tmp_path, **asked)
     before = (tmp_path / results.FILE).read_bytes()
 
     def other(premises, hypotheses):
@@ -156,18 +158,18 @@ def test_evaluate_other_model_is_rejected_before_prediction(tmp_path):
         unbag.evaluate(known, "plain", output_dir=tmp_path, **asked)
     assert not calls
     assert (tmp_path / results.FILE).read_bytes() == before
-    [added] = unbag.evaluate(_says("neutral"), "swapped", output_dir=tmp_path, **asked)
+    [added] = unbag.evaluate(_build_constant_model("neutral"), "swapped", output_dir=tmp_path, **asked)
     assert added.set == "swapped"
-    assert [each[:2] for each in _found(tmp_path)] == [("neutral", "plain"), ("neutral", "swapped")]
+    assert [each[:2] for each in _list_results(tmp_path)] == [("neutral", "plain"), ("neutral", "swapped")]
 
 
 def test_receive_downloads_results_and_samples(tmp_path):
     address = f"memory://{tmp_path.name}/run"
     asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
-    unbag.evaluate(_says("neutral"), "plain", output_dir=address, **asked)
-    unbag.evaluate(_says("neutral"), "swapped", output_dir=address, **asked)
+    unbag.evaluate(_build_constant_model("neutral"), "plain", output_dir=address, **asked)
+    unbag.evaluate(_build_constant_model("neutral"), "swapped", output_dir=address, **asked)
     result_folder.download_result_folder(address, tmp_path / "here")
-    assert [each[1] for each in _found(tmp_path / "here")] == ["plain", "swapped"]
+    assert [each[1] for each in _list_results(tmp_path / "here")] == ["plain", "swapped"]
     assert paired_samples.read_samples(tmp_path / "here", 0, results.read_results(tmp_path / "here" / results.FILE)[0])
     with pytest.raises(ValueError, match="got results of neutral"):
-        unbag.evaluate(_says("entailment"), "plain", output_dir=address, **asked)
+        unbag.evaluate(_build_constant_model("entailment"), "plain", output_dir=address, **asked)

@@ -6,7 +6,7 @@ import pytest
 
 import unbag
 from tests.cli.test_options import unbag as command
-from tests.evaluation.test_evaluator import request_  # noqa: F401  a few pairs of ours
+from tests.evaluation.test_evaluator import set_request  # noqa: F401  a few pairs of ours
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.evaluation.evaluator import evaluate_all
@@ -24,30 +24,30 @@ def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
-def coin(premises, hypotheses):
+def predict_coin(premises, hypotheses):
     return [LABELS[(len(p) * 7 + len(h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
 
 
 @pytest.fixture
-def requests(request_):  # noqa: F811
-    data = {"data": request_.options["data"]}
-    return [SetRequest("plain", options=data), request_]
+def requests(set_request):  # noqa: F811
+    data = {"data": set_request.options["data"]}
+    return [SetRequest("plain", options=data), set_request]
 
 
 @pytest.fixture
 def expected(requests, tmp_path):
-    unbag.evaluate(coin, requests, output_dir=tmp_path / "one", lexical_baseline=False, progress=False)
+    unbag.evaluate(predict_coin, requests, output_dir=tmp_path / "one", lexical_baseline=False, progress=False)
     return (tmp_path / "one" / "results.json").read_bytes()
 
 
-def shard(requests, out, which="0/2"):
-    return unbag.evaluate(coin, requests, output_dir=out, shard=which, lexical_baseline=False, progress=False)
+def evaluate_shard(requests, out, which="0/2"):
+    return unbag.evaluate(predict_coin, requests, output_dir=out, shard=which, lexical_baseline=False, progress=False)
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
 def test_shards_write_same_files_as_one_process(tmp_path, kind, requests, expected):
     out = str(tmp_path / "shared") if kind == "a path" else f"memory://{tmp_path.name}/shared"
-    report = shard(requests, out)
+    report = evaluate_shard(requests, out)
     assert [result.set for result in report] == ["plain", "permuted"]
     folder = StorageFolder(out)
     assert folder.read("results.json") == expected
@@ -58,7 +58,7 @@ def test_shards_write_same_files_as_one_process(tmp_path, kind, requests, expect
 
 
 def test_shard_predictions_are_scored_without_model(tmp_path, requests, expected, monkeypatch):
-    shard(requests, tmp_path / "shared")
+    evaluate_shard(requests, tmp_path / "shared")
     monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda *_: pytest.fail("a model was asked"))
     found = score_sharded_predictions(StorageFolder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
     assert len(found) == 2
@@ -66,7 +66,7 @@ def test_shard_predictions_are_scored_without_model(tmp_path, requests, expected
 
 
 def test_incomplete_tasks_name_missing_chunks(tmp_path, requests, expected):
-    shard(requests, tmp_path / "shared")
+    evaluate_shard(requests, tmp_path / "shared")
     predictions = StorageFolder(tmp_path / "shared" / "predictions")
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
     (predictions / key).remove("part-00000.parquet")
@@ -75,19 +75,19 @@ def test_incomplete_tasks_name_missing_chunks(tmp_path, requests, expected):
     failures = []
     [plain] = score_sharded_predictions(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
     assert plain.set == "plain"
-    assert [(each.set, each.model) for each in failures] == [("permuted", "coin")]
+    assert [(each.set, each.model) for each in failures] == [("permuted", "predict_coin")]
     _, skipped = results.read_results_with_skipped(tmp_path / "again" / "results.json")
     assert [each.set for each in skipped] == ["permuted"]
-    shard(requests, tmp_path / "shared", "1/2")
+    evaluate_shard(requests, tmp_path / "shared", "1/2")
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
 def test_scoring_shard_predicts_damaged_chunk_again(tmp_path, requests, expected):
-    shard(requests, tmp_path / "shared")
+    evaluate_shard(requests, tmp_path / "shared")
     file = min((tmp_path / "shared").glob("predictions/*/part-00000.parquet"))
     file.write_bytes(file.read_bytes()[:-100])
     (tmp_path / "shared" / "results.json").unlink()
-    shard(requests, tmp_path / "shared")
+    evaluate_shard(requests, tmp_path / "shared")
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
 
@@ -95,26 +95,26 @@ def test_only_one_shard_scores(tmp_path, requests):
     claims = StorageFolder(tmp_path / "shared" / "predictions" / "claims")
     with LeaseManager(claims, "shard 1/2") as other:
         assert other.take("scoring")
-        assert shard(requests, tmp_path / "shared").results == []
+        assert evaluate_shard(requests, tmp_path / "shared").results == []
     assert not (tmp_path / "shared" / "results.json").exists()
-    assert len(shard(requests, tmp_path / "shared")) == 2
+    assert len(evaluate_shard(requests, tmp_path / "shared")) == 2
 
 
 def test_other_command_in_folder_has_separate_tasks(tmp_path, requests):
-    shard(requests, tmp_path / "shared")
-    assert [result.set for result in shard(requests[1:], tmp_path / "shared")] == ["permuted"]
+    evaluate_shard(requests, tmp_path / "shared")
+    assert [result.set for result in evaluate_shard(requests[1:], tmp_path / "shared")] == ["permuted"]
     assert (StorageFolder(tmp_path / "shared") / "predictions" / "tasks").list_names() == ["000-000.json"]
 
 
 def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
-    shard(requests, tmp_path / "shared")
+    evaluate_shard(requests, tmp_path / "shared")
     failures = []
 
     def again():
         failures.clear()
         out = tmp_path / "shared"
         asked = {"shard": Shard(0, 2), "lexical_baseline": False, "on_failure": failures.append}
-        found = evaluate_all([coin], requests, output_dir=out, **asked)
+        found = evaluate_all([predict_coin], requests, output_dir=out, **asked)
         _, skipped = results.read_results_with_skipped(out / "results.json")
         assert [(each.set, each.model) for each in skipped] == [(each.set, each.model) for each in failures]
         return [result.set for result in found]
@@ -139,7 +139,7 @@ def test_failed_set_is_skipped_once(tmp_path, requests, monkeypatch):
 
 def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
     out = f"memory://{tmp_path.name}/run"
-    shard(requests, f"{out}/")
+    evaluate_shard(requests, f"{out}/")
     assert len((StorageFolder(out) / "predictions" / "tasks").list_names()) == 2
     done = command("score", "--run-dir", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
@@ -147,9 +147,9 @@ def test_address_with_trailing_slash_is_the_same_folder(tmp_path, requests):
 
 def test_unsharable_evaluation_is_rejected(tmp_path, requests, monkeypatch):
     with pytest.raises(ValueError, match="output_dir: expected a folder or URL that all shards share"):
-        unbag.evaluate(coin, requests, shard="0/2")
+        unbag.evaluate(predict_coin, requests, shard="0/2")
     with pytest.raises(ValueError, match="expected a shard as i/n"):
-        shard(requests, tmp_path / "shared", "2/2")
+        evaluate_shard(requests, tmp_path / "shared", "2/2")
     names = {}
     # a function without a source file
     exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)
@@ -180,8 +180,8 @@ def test_command_error_is_one_line(words, said, tmp_path, monkeypatch):
     assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
 
 
-def test_set_is_built_to_address(tmp_path, request_):  # noqa: F811
-    data = request_.options["data"]
+def test_set_is_built_to_address(tmp_path, set_request):  # noqa: F811
+    data = set_request.options["data"]
     for place in (f"memory://{tmp_path.name}/set.parquet", str(tmp_path / "set.parquet")):
         done = command("build", "permuted", "--data", data, "--output", place)
         assert done.exit_code == 0, done.output
@@ -190,7 +190,7 @@ def test_set_is_built_to_address(tmp_path, request_):  # noqa: F811
 
 
 def test_damaged_task_error_names_file(tmp_path, requests):
-    shard(requests, tmp_path / "shared")
+    evaluate_shard(requests, tmp_path / "shared")
     predictions = StorageFolder(tmp_path / "shared" / "predictions")
     task = json.loads((predictions / "tasks").read("000-000.json"))
     for spoilt in (

@@ -40,13 +40,13 @@ def sets(tmp_path_factory):
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         write_demo_data(folder)
         _truncate(folder / TRAIN, 2_000)
-        lexical = _baseline("lexical", folder)
+        lexical = _load_baseline("lexical", folder)
         built = {}
         for request in build_requests(folder):
             item = build_requested_set(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
-            built[request.name] = item, _asked(lexical, item)
-        only = _baseline("hypothesis-only", folder)
-        yield built, {name: _asked(only, item) for name, (item, _) in built.items()}
+            built[request.name] = item, _predict_rows(lexical, item)
+        only = _load_baseline("hypothesis-only", folder)
+        yield built, {name: _predict_rows(only, item) for name, (item, _) in built.items()}
 
 
 def _truncate(path, pairs):
@@ -58,33 +58,33 @@ def _truncate(path, pairs):
         file.writelines(lines[:pairs])
 
 
-def _baseline(name, folder):
+def _load_baseline(name, folder):
     return load_predictor(name, train_data=(str(folder / TRAIN),), pipeline=ALL)[0]
 
 
-def _asked(predictor, item):
+def _predict_rows(predictor, item):
     sides = (read_column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
     return SetPredictions(predictor.predict(*sides), LABELS, has_probabilities=True)
 
 
-def _chance(rows):
+def _predict_at_random(rows):
     """Return labels by a checksum of the sentences, so that the orders of a pair have independent labels."""
     sides = (read_column(rows, side).to_pylist() for side in ("premise", "hypothesis"))
     return np.array([zlib.crc32(f"|{p}|{h}".encode()) // 7 % 3 for p, h in zip(*sides, strict=True)])
 
 
-def _true(name, item):
+def _predict_as_reader(name, item):
     """Return the predictions of a model that reads: the gold label, or a guess for words in random order."""
     gold = read_numbers(item.rows, "label").copy()
     if name == "permuted":
-        gold = np.where(read_numbers(item.rows, "permutation") < 0, gold, _chance(item.rows))
+        gold = np.where(read_numbers(item.rows, "permutation") < 0, gold, _predict_at_random(item.rows))
     return gold
 
 
-def _answers(name, item, kind, others):
+def _build_predictions(name, item, kind, others):
     if kind in ("lexical", "hypothesis-only"):
         return others[kind]
-    chance, true = _chance(item.rows), _true(name, item)
+    chance, true = _predict_at_random(item.rows), _predict_as_reader(name, item)
     noise = np.array([zlib.crc32(f"noise {row}".encode()) % 10 < 2 for row in range(len(true))])
     ids = {
         "coin": chance,
@@ -96,11 +96,11 @@ def _answers(name, item, kind, others):
     return SetPredictions(np.eye(3)[ids] * 0.94 + 0.02, LABELS, has_probabilities=True)
 
 
-def _shuffled(item, kind):
+def _predict_shuffled(item, kind):
     """Return the predictions on shuffled rows: unchanged for order-blind models, guesses for models that read."""
     if item.control is None or kind in ("lexical", "hypothesis-only"):  # the lexical models do not depend on word order
         return []
-    ids = _chance(item.control)
+    ids = _predict_at_random(item.control)
     if kind.startswith("always "):
         ids = np.full(len(ids), get_label_id(kind.removeprefix("always ")))
     answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.decisive.sum())
@@ -120,23 +120,23 @@ def results(sets):
         scored[kind] = [
             score_set_predictions(
                 item,
-                _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
+                _build_predictions(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
                 record,
                 BaselinePredictions(lexical, {"kind": "lexical"}),
-                _shuffled(item, kind),
+                _predict_shuffled(item, kind),
             )
             for name, (item, lexical) in built.items()
         ]
     return scored
 
 
-def standings(results, kind):
+def compute_standings(results, kind):
     return {each.result.set: each.standing for each in verdict.compute_model_verdict(results[kind])}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "oracle" not in kind])
 def test_models_that_cannot_read_are_never_better(results, kind):
-    assert "better" not in standings(results, kind).values()
+    assert "better" not in compute_standings(results, kind).values()
     said = verdict.format_verdict(verdict.compute_model_verdict(results[kind]))
     assert said.startswith("Better than the baseline on 0 of 6 challenge sets.")
 
@@ -153,7 +153,7 @@ def test_order_blind_model_has_no_positive_score(results, kind):
 
 @pytest.mark.parametrize("kind", ["oracle", "noisy oracle"])
 def test_models_that_read_are_better_on_every_set(results, kind):
-    assert set(standings(results, kind).values()) == {"better"}
+    assert set(compute_standings(results, kind).values()) == {"better"}
     n = len(results[kind]) - 1  # the corpus is no challenge set
     assert verdict.format_verdict(verdict.compute_model_verdict(results[kind])).startswith(
         f"Better than the baseline on {n} of {n} challenge sets ("
@@ -175,7 +175,7 @@ def test_noise_lowers_score_proportionally(results):
 
 
 def test_model_that_reads_two_sets_is_better_on_both(results):
-    stand = standings(results, "reads two")
+    stand = compute_standings(results, "reads two")
     assert {name for name, standing in stand.items() if standing == "better"} == set(READ)
     assert "on 2 of 6 challenge sets (" in verdict.format_verdict(verdict.compute_model_verdict(results["reads two"]))
 

@@ -12,7 +12,7 @@ from unbag import cli
 HF = shutil.which("hf")
 
 
-def handed_over(folder, *arguments):
+def read_submitted_command(folder, *arguments):
     """Return the command of the job as parsed by the Hub client."""
     dry = f'[ "$1 $2" = "jobs run" ] || exit 9\nshift 2\nexec "{HF}" jobs run --dry-run --format human "$@"'
     done = run_script("hf_jobs.sh", *arguments, programs={"hf": dry}, folder=folder, HF_TOKEN="hf_of_nobody")
@@ -21,7 +21,7 @@ def handed_over(folder, *arguments):
     return shlex.split(line)[1:]
 
 
-def parsed(words):
+def parse_command(words):
     """Return the parsed command of the command line."""
     command = typer.main.get_command(cli.app)
     context = command.make_context("unbag", list(words))
@@ -45,9 +45,9 @@ def parsed(words):
     ],
 )
 def test_job_is_accepted_and_its_command_exists(tmp_path, arguments, command, values):
-    words = handed_over(tmp_path, *arguments)
+    words = read_submitted_command(tmp_path, *arguments)
     assert words[:3] == ["bash", "-c", 'pip install --quiet "unbag[models]" && exec unbag "$@"']
-    context = parsed(words[4:])
+    context = parse_command(words[4:])
     assert context.info_name == command
     assert {name: context.params[name] for name in values} == values
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.fake_hub.accounts import SAMPLE_TOKENS, Accounts, read_tokens
 from tests.fake_hub.app import HubApp
-from tests.fake_hub.corpora import mirrored
+from tests.fake_hub.corpora import list_mirrored_corpora
 from tests.fake_hub.hub import Hub, Settings
 from tests.fake_hub.keys import RepoKey, parse_key
 from tests.fake_hub.mounts import Mounts
@@ -58,16 +58,16 @@ def main(argv: Sequence[str] | None = None) -> None:
             xet=not options.no_xet,
         )
         accounts = Accounts(read_tokens(options.tokens) if options.tokens else SAMPLE_TOKENS)
-        pins = dict(_named(option) for option in options.pin)
+        pins = dict(_parse_repo_option(option) for option in options.pin)
         refs: dict[RepoKey, list[str]] = defaultdict(list)
-        for key, ref in map(_named, options.ref):
+        for key, ref in map(_parse_repo_option, options.ref):
             refs[key].append(ref)
         if options.corpora and options.mount:
-            of_corpora, further = mirrored(options.mount)
+            of_corpora, further = list_mirrored_corpora(options.mount)
             pins |= {RepoKey(*pair): sha for pair, sha in of_corpora.items()}
             refs |= {RepoKey(*pair): found for pair, found in further.items()}
         mounts = Mounts(options.mount, pins, refs)
-        sys.stdout.write(_greeting(endpoint, accounts))
+        sys.stdout.write(_format_settings(endpoint, accounts))
         sys.stdout.flush()
         serve(
             HubApp(Hub(settings, accounts, mounts)),
@@ -76,13 +76,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
 
 
-def _named(option: str) -> tuple[RepoKey, str]:
+def _parse_repo_option(option: str) -> tuple[RepoKey, str]:
     """Parse `datasets/org/name=value`."""
     name, _, value = option.partition("=")
     return parse_key(name), value
 
 
-def _greeting(endpoint: str, accounts: Accounts) -> str:
+def _format_settings(endpoint: str, accounts: Accounts) -> str:
     """Return the settings that a shell needs, as export commands."""
     lines = [
         f"export HF_ENDPOINT={endpoint}",

@@ -3,53 +3,55 @@
 from __future__ import annotations
 
 from tests.fake_hub.call import Call
-from tests.fake_hub.errors import forbidden, not_logged_in, repo_not_found
+from tests.fake_hub.errors import build_login_error, build_permission_error, build_repo_not_found_error
 from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.repository import Repository
 from tests.fake_hub.store import StoredRepository
 
 
-def readable(call: Call) -> Repository:
+def get_readable_repo(call: Call) -> Repository:
     """Return the repository that a call names, or raise an error if the caller may not read it."""
     repo = call.hub.repository(call.key)
     if repo is None or (repo.private and not _is_member(call, call.key.namespace)):
-        raise repo_not_found(known_caller=call.account is not None)
+        raise build_repo_not_found_error(known_caller=call.account is not None)
     return repo
 
 
-def writable(call: Call) -> StoredRepository:
+def get_writable_repo(call: Call) -> StoredRepository:
     """Return the repository that a call names, or raise an error if the caller may not write to it."""
-    repo = readable(call)
+    repo = get_readable_repo(call)
     if call.account is None:
-        raise not_logged_in()
+        raise build_login_error()
     if call.account.role != "write" or not _is_member(call, call.key.namespace):
-        raise forbidden("Forbidden: you must use a write token to write to this repository.")
-    return not_mounted(repo)
+        raise build_permission_error("Forbidden: you must use a write token to write to this repository.")
+    return require_not_mounted(repo)
 
 
-def open_to_proposals(call: Call) -> StoredRepository:
+def get_repo_for_proposals(call: Call) -> StoredRepository:
     """Return the repository that a call names, or raise an error if the caller has no write token."""
-    repo = readable(call)
+    repo = get_readable_repo(call)
     if call.account is None:
-        raise not_logged_in()
+        raise build_login_error()
     if call.account.role != "write":
-        raise forbidden("Forbidden: you must use a write token to open a pull request.")
-    return not_mounted(repo)
+        raise build_permission_error("Forbidden: you must use a write token to open a pull request.")
+    return require_not_mounted(repo)
 
 
-def not_mounted(repo: Repository) -> StoredRepository:
+def require_not_mounted(repo: Repository) -> StoredRepository:
     """Raise an error if the repository is mounted, since mounted repositories are read-only."""
     if not isinstance(repo, StoredRepository):
-        raise forbidden(f"{repo.key.folder} is mounted from a folder, and that is served read-only")
+        raise build_permission_error(f"{repo.key.folder} is mounted from a folder, and that is served read-only")
     return repo
 
 
-def check_may_own(call: Call, key: RepoKey) -> str:
+def require_namespace_permission(call: Call, key: RepoKey) -> str:
     """Return the name of the caller, or raise an error if the caller may not create repositories in the namespace."""
     if call.account is None:
-        raise not_logged_in()
+        raise build_login_error()
     if call.account.role != "write" or not call.account.belongs_to(key.namespace):
-        raise forbidden(f'You don\'t have the rights to create a {key.type} under the namespace "{key.namespace}"')
+        raise build_permission_error(
+            f'You don\'t have the rights to create a {key.type} under the namespace "{key.namespace}"'
+        )
     return call.account.name
 
 

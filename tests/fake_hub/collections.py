@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from tests.fake_hub.call import Call
-from tests.fake_hub.errors import HubError, forbidden, not_logged_in
+from tests.fake_hub.errors import HubError, build_login_error, build_permission_error
 from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.routing import route
 
@@ -24,7 +24,7 @@ async def list_collections(call: Call) -> Response:
     """List the collections of a namespace that are visible to the caller, on one page."""
     owner = call.query.get("owner", "")
     found = [json.loads(file.read_text()) for file in sorted(_folder(call).glob("*.json"))]
-    seen = [each for each in found if each["owner"]["name"] == owner and _may_see(call, each)]
+    seen = [each for each in found if each["owner"]["name"] == owner and _is_visible_to_caller(call, each)]
     shown = [each | {"items": each["items"][:_IN_A_LIST]} for each in seen]
     # In a list, the client assigns the positions.
     return JSONResponse([{name: value for name, value in each.items() if name != "position"} for each in shown])
@@ -92,21 +92,21 @@ def _file(call: Call, slug: str) -> Path:
 def _load(call: Call) -> dict[str, Any]:
     file = _file(call, call["repo"])
     collection: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    if not collection or not _may_see(call, collection):
+    if not collection or not _is_visible_to_caller(call, collection):
         raise HubError(404, "Collection not found")
     return collection
 
 
-def _may_see(call: Call, collection: dict[str, Any]) -> bool:
+def _is_visible_to_caller(call: Call, collection: dict[str, Any]) -> bool:
     owner = collection["owner"]["name"]
     return not collection["private"] or (call.account is not None and call.account.belongs_to(owner))
 
 
 def _check_writer(call: Call, namespace: str) -> None:
     if call.account is None:
-        raise not_logged_in()
+        raise build_login_error()
     if call.account.role != "write" or not call.account.belongs_to(namespace):
-        raise forbidden(f"You don't have the rights to write collections of {namespace}")
+        raise build_permission_error(f"You don't have the rights to write collections of {namespace}")
 
 
 ROUTES = [

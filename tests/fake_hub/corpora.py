@@ -20,7 +20,7 @@ REFS = {
 }
 
 
-def mirrored(root: Path) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], list[str]]]:
+def list_mirrored_corpora(root: Path) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], list[str]]]:
     """Return the pins and refs of the corpora that a folder contains."""
     pins = {key: sha for key, sha in PINS.items() if (root / RepoKey(*key).folder).is_dir()}
     return pins, {key: names for key, names in REFS.items() if (root / RepoKey(*key).folder).is_dir()}

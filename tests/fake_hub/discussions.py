@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse, Response
 
-from tests.fake_hub.access import readable
+from tests.fake_hub.access import get_readable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.content import Commit
 from tests.fake_hub.repository import MAIN, Repository
@@ -15,12 +15,12 @@ _PULL_REQUESTS = "refs/pr/"
 
 async def list_discussions(call: Call) -> Response:
     """List the pull requests on one page, optionally of one author."""
-    repo = readable(call)
+    repo = get_readable_repo(call)
     found = []
     for ref in repo.refs():
         if not ref.startswith(_PULL_REQUESTS) or call.query.get("status", "open") == "closed":
             continue
-        opened = opening_commit(repo, ref)
+        opened = find_opening_commit(repo, ref)
         if call.query.get("author") in (None, opened.author):
             found.append(
                 {
@@ -36,7 +36,7 @@ async def list_discussions(call: Call) -> Response:
     return JSONResponse({"discussions": found, "count": len(found), "start": 0})
 
 
-def opening_commit(repo: Repository, ref: str) -> Commit:
+def find_opening_commit(repo: Repository, ref: str) -> Commit:
     """Return the first commit of a pull request, which has its title and author."""
     main = set()
     commit: Commit | None = repo.at(MAIN)

@@ -6,20 +6,20 @@ from pathlib import PurePosixPath
 
 from starlette.responses import FileResponse, Response
 
-from tests.fake_hub.access import readable
+from tests.fake_hub.access import get_readable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.content import File
-from tests.fake_hub.errors import entry_not_found
+from tests.fake_hub.errors import build_entry_not_found_error
 from tests.fake_hub.routing import route
 
 
 async def resolve(call: Call) -> Response:
     """Send a file, or redirect to it."""
-    repo, path = readable(call), call["path"]
+    repo, path = get_readable_repo(call), call["path"]
     commit = repo.at(call.revision)
     file = commit.tree.get(path)
     if file is None:
-        raise entry_not_found(commit_sha=commit.sha)
+        raise build_entry_not_found_error(commit_sha=commit.sha)
     headers = {"X-Repo-Commit": commit.sha}  # the client names its snapshot folder after the commit
     if file.sha256 is not None:
         return _redirect(call, file, commit.sha, headers)

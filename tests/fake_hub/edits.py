@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tests.fake_hub.content import File, Tree
-from tests.fake_hub.errors import HubError, entry_not_found
+from tests.fake_hub.errors import HubError, build_entry_not_found_error
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Delete:
 Edit = Put | Delete
 
 
-def edited(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
+def apply_edits(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
     """Return the tree after the edits, applied in order. Raise an error if one of them cannot be applied."""
     files = dict(tree)
     for edit in edits:
@@ -36,7 +36,7 @@ def edited(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
             _check_no_clash(files, edit.path)
             files[edit.path] = edit.file
         elif files.pop(edit.path, None) is None:
-            raise entry_not_found(f"A file with this name doesn't exist: {edit.path}")
+            raise build_entry_not_found_error(f"A file with this name doesn't exist: {edit.path}")
     return files
 
 

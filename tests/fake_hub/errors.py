@@ -33,17 +33,17 @@ class HubError(Exception):
         return JSONResponse({"error": self.message}, self.status, self.headers)
 
 
-def not_logged_in() -> HubError:
+def build_login_error() -> HubError:
     """Return the error for a caller without a token."""
     return HubError(401, "Invalid username or password.")
 
 
-def forbidden(message: str) -> HubError:
+def build_permission_error(message: str) -> HubError:
     """Return the error for a caller whose token lacks a permission."""
     return HubError(403, message)
 
 
-def repo_not_found(*, known_caller: bool) -> HubError:
+def build_repo_not_found_error(*, known_caller: bool) -> HubError:
     """Return the error for a repository that is missing or private.
 
     As on the Hub: 401 for a caller without a token, who might have access with one, and 404 for a caller with a token.
@@ -53,12 +53,12 @@ def repo_not_found(*, known_caller: bool) -> HubError:
     return HubError(401, "Invalid username or password.", "RepoNotFound")
 
 
-def revision_not_found(revision: str) -> HubError:
+def build_revision_not_found_error(revision: str) -> HubError:
     """Return the error for a missing branch, tag or commit."""
     return HubError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
 
 
-def entry_not_found(message: str = "Entry not found", commit_sha: str | None = None) -> HubError:
+def build_entry_not_found_error(message: str = "Entry not found", commit_sha: str | None = None) -> HubError:
     """Return the error for a missing file.
 
     If the headers contain the sha of the commit, clients cache that the file is missing.

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from tests.fake_hub.client_process import ClientProcess
-from tests.fake_hub.corpora import mirrored
+from tests.fake_hub.corpora import list_mirrored_corpora
 from tests.fake_hub.running import RunningHub, running_hub
 
 SHARED_HUB = Path(__file__).parents[3] / "shared" / "hub"  # next to the checkout, not part of it
@@ -31,7 +31,7 @@ def shared_hub() -> Iterator[RunningHub]:
     """Return a Hub with the datasets and models of ../shared, mounted read-only."""
     if not SHARED_HUB.is_dir():
         pytest.skip("needs ../shared")
-    pins, refs = mirrored(SHARED_HUB)
+    pins, refs = list_mirrored_corpora(SHARED_HUB)
     with running_hub(mount=SHARED_HUB, pins=pins, refs=refs) as running:
         yield running
 
@@ -60,5 +60,5 @@ def shared_hub_client(shared_hub: RunningHub, tmp_path_factory: pytest.TempPathF
 @pytest.fixture
 def repo_id(request: pytest.FixtureRequest) -> str:
     """Return the id of a repository for this test only, in an organization with Alice as a member."""
-    readable = re.sub(r"\W+", "_", request.node.name.removeprefix("test_"))[:40].strip("_")
-    return f"org/{readable}_{uuid4().hex[:8]}"
+    get_readable_repo = re.sub(r"\W+", "_", request.node.name.removeprefix("test_"))[:40].strip("_")
+    return f"org/{get_readable_repo}_{uuid4().hex[:8]}"

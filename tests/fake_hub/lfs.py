@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from tests.fake_hub.access import readable, writable
+from tests.fake_hub.access import get_readable_repo, get_writable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.errors import HubError
 from tests.fake_hub.routing import route
@@ -19,9 +19,9 @@ async def batch(call: Call) -> Response:
     """Return the upload or download URLs of a list of files."""
     body = await call.json()
     if body["operation"] == "upload":
-        writable(call)
+        get_writable_repo(call)
     else:
-        readable(call)
+        get_readable_repo(call)
     answers = []
     for asked in body["objects"]:
         answer = {"oid": asked["oid"], "size": asked["size"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse, Response
 
-from tests.fake_hub.access import readable
+from tests.fake_hub.access import get_readable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.routing import route
 
@@ -15,7 +15,7 @@ async def list_refs(call: Call) -> Response:
     """List the refs by type. Refs of pull requests are included only on request."""
     groups = [group for group in _GROUPS.values() if group != "pullRequests" or call.asks_for("include_prs")]
     listing: dict[str, list[dict[str, str]]] = {group: [] for group in groups}
-    for ref, sha in readable(call).refs().items():
+    for ref, sha in get_readable_repo(call).refs().items():
         for prefix, group in _GROUPS.items():
             if ref.startswith(prefix) and group in listing:
                 listing[group].append({"name": ref.removeprefix(prefix), "ref": ref, "targetCommit": sha})
@@ -24,7 +24,7 @@ async def list_refs(call: Call) -> Response:
 
 async def list_commits(call: Call) -> Response:
     """List the commits from a revision back to the first."""
-    repo = readable(call)
+    repo = get_readable_repo(call)
     commit = repo.at(call.revision)
     commits = [commit]
     while commit.parent and (parent := repo.commit(commit.parent)):

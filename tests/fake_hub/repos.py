@@ -10,9 +10,9 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from tests.fake_hub import cards
-from tests.fake_hub.access import check_may_own, readable
+from tests.fake_hub.access import get_readable_repo, require_namespace_permission
 from tests.fake_hub.call import Call
-from tests.fake_hub.errors import HubError, not_logged_in
+from tests.fake_hub.errors import HubError, build_login_error
 from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.repository import Repository
 from tests.fake_hub.routing import route
@@ -22,7 +22,7 @@ async def who_am_i(call: Call) -> Response:
     """Describe the caller."""
     account = call.account
     if account is None:
-        raise not_logged_in()
+        raise build_login_error()
     return JSONResponse(
         {
             "type": "user",
@@ -41,7 +41,7 @@ async def create(call: Call) -> Response:
     """Create a repository."""
     body = await call.json()
     key = _key_in(call, body)
-    author = check_may_own(call, key)
+    author = require_namespace_permission(call, key)
     url = f"{call.hub.settings.endpoint}/{key.web_path}"
     if call.hub.repository(key) is not None:
         # With `exist_ok=True`, the client reads `url` from this error response.
@@ -54,18 +54,18 @@ async def create(call: Call) -> Response:
 
 async def info(call: Call) -> Response:
     """Describe a repository at its main branch."""
-    return JSONResponse(_describe(readable(call), "main"))
+    return JSONResponse(_describe(get_readable_repo(call), "main"))
 
 
 async def info_at_revision(call: Call) -> Response:
     """Describe a repository at a revision."""
-    return JSONResponse(_describe(readable(call), call.revision))
+    return JSONResponse(_describe(get_readable_repo(call), call.revision))
 
 
 def _key_in(call: Call, body: Mapping[str, Any]) -> RepoKey:
     """Parse the key of the repository in a body. The default namespace is the caller's."""
     if call.account is None:
-        raise not_logged_in()
+        raise build_login_error()
     key = RepoKey(body.get("type") or "model", f"{body.get('organization') or call.account.name}/{body['name']}")
     if not key.is_valid:
         raise HubError(400, f"invalid repository name: {key.id}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.fake_hub.content import Commit, File
-from tests.fake_hub.errors import revision_not_found
+from tests.fake_hub.errors import build_revision_not_found_error
 from tests.fake_hub.keys import RepoKey
 
 MAIN = "refs/heads/main"
@@ -49,7 +49,7 @@ class Repository(ABC):
                 break
         commit = self.commit(revision)
         if commit is None:
-            raise revision_not_found(revision)
+            raise build_revision_not_found_error(revision)
         return commit
 
     def text(self, commit: Commit, path: str) -> str | None:

@@ -49,7 +49,7 @@ class LoggedRequest:
     ms: float
 
     @property
-    def is_for_elsewhere(self) -> bool:
+    def is_for_external_host(self) -> bool:
         """Whether the request was meant for a server other than this Hub."""
         return not self.path.startswith(("/", _DATASET_VIEWER))
 

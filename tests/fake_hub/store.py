@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.fake_hub.content import GITATTRIBUTES, Commit, File, small_file
-from tests.fake_hub.edits import Edit, Put, edited
+from tests.fake_hub.edits import Edit, Put, apply_edits
 from tests.fake_hub.errors import HubError
 from tests.fake_hub.keys import RepoKey
 from tests.fake_hub.repository import MAIN, Repository
@@ -133,7 +133,7 @@ class StoredRepository(Repository):
             "message": message,
             "author": author,
             "date": _now(),
-            "tree": {path: asdict(file) for path, file in edited(before.tree if before else {}, edits).items()},
+            "tree": {path: asdict(file) for path, file in apply_edits(before.tree if before else {}, edits).items()},
         }
         sha = hashlib.sha1(json.dumps(document, sort_keys=True).encode()).hexdigest()
         _write_json(self._folder / "commits" / f"{sha}.json", document)

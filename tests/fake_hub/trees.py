@@ -8,10 +8,10 @@ from urllib.parse import parse_qs
 
 from starlette.responses import JSONResponse, Response
 
-from tests.fake_hub.access import readable
+from tests.fake_hub.access import get_readable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.content import Commit, File, Tree
-from tests.fake_hub.errors import entry_not_found
+from tests.fake_hub.errors import build_entry_not_found_error
 from tests.fake_hub.routing import route
 
 
@@ -31,18 +31,18 @@ async def describe_paths(call: Call) -> Response:
     # huggingface_hub sends an HTML form.
     form = parse_qs(body.decode(), keep_blank_values=True)
     paths, expand = form.get("paths", []), form.get("expand", [""])[0].lower() == "true"
-    commit = readable(call).at(call.revision)
+    commit = get_readable_repo(call).at(call.revision)
     wanted = [path.strip("/") for path in paths]
     found = [_entry(commit, path, expand=expand) for path in wanted]
     return JSONResponse([entry for entry in found if entry is not None])
 
 
 def _listing(call: Call, prefix: str) -> Response:
-    commit = readable(call).at(call.revision)
+    commit = get_readable_repo(call).at(call.revision)
     recursive, expand = call.asks_for("recursive"), call.asks_for("expand")
     paths = _paths_below(commit.tree, prefix, recursive=recursive)
     if prefix and not paths:
-        raise entry_not_found(f'{prefix.rstrip("/")} does not exist on "{call.revision}"')
+        raise build_entry_not_found_error(f'{prefix.rstrip("/")} does not exist on "{call.revision}"')
     return JSONResponse([_entry(commit, path, expand=expand) for path in paths])
 
 

@@ -12,12 +12,12 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from tests.fake_hub import cards
-from tests.fake_hub.access import open_to_proposals, writable
+from tests.fake_hub.access import get_repo_for_proposals, get_writable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.content import LFS_THRESHOLD, File, belongs_in_lfs, large_file
-from tests.fake_hub.discussions import opening_commit
+from tests.fake_hub.discussions import find_opening_commit
 from tests.fake_hub.edits import Delete, Edit, Put
-from tests.fake_hub.errors import HubError, revision_not_found
+from tests.fake_hub.errors import HubError, build_revision_not_found_error
 from tests.fake_hub.hub import Hub
 from tests.fake_hub.repository import MAIN
 from tests.fake_hub.routing import route
@@ -71,7 +71,7 @@ async def commit(call: Call) -> Response:
     else:
         ref = call.revision if call.revision in repo.refs() else f"refs/heads/{call.revision}"
         if ref not in repo.refs():
-            raise revision_not_found(call.revision)
+            raise build_revision_not_found_error(call.revision)
     sha = repo.add_commit(ref, edits, title, message, author, parent)
 
     url = f"{call.hub.settings.endpoint}/{repo.key.web_path}"
@@ -94,12 +94,12 @@ async def validate_card(call: Call) -> Response:
 def _target(call: Call) -> StoredRepository:
     """Return the repository, or raise an error if the caller may not commit to main or to the pull request."""
     if call.asks_for("create_pr"):
-        return open_to_proposals(call)
+        return get_repo_for_proposals(call)
     if call.revision.startswith("refs/pr/") and call.account is not None:
-        repo = open_to_proposals(call)
-        if opening_commit(repo, call.revision).author == call.account.name:
+        repo = get_repo_for_proposals(call)
+        if find_opening_commit(repo, call.revision).author == call.account.name:
             return repo
-    return writable(call)
+    return get_writable_repo(call)
 
 
 async def _edit(hub: Hub, key: str, value: Mapping[str, Any]) -> Edit:

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from tests.fake_hub.access import readable, writable
+from tests.fake_hub.access import get_readable_repo, get_writable_repo
 from tests.fake_hub.call import Call
 from tests.fake_hub.errors import HubError
 from tests.fake_hub.hub import Hub
@@ -26,9 +26,9 @@ async def give_token(call: Call) -> Response:
     if not call.hub.settings.xet:
         raise HubError(404, "Xet is not enabled")
     if call["access"] == "write":
-        writable(call)
+        get_writable_repo(call)
     else:
-        readable(call)
+        get_readable_repo(call)
     url, expires = call.hub.settings.endpoint, int(time.time()) + _TOKEN_LIFETIME
     # The Python part of the client reads the headers, the compiled part reads the body.
     return JSONResponse(

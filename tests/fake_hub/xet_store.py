@@ -119,17 +119,17 @@ def _files_in_shard(data: bytes) -> Iterator[tuple[str, XetFile]]:
         segments = []
         for _ in range(count):
             xorb, _flags, size, first, end = struct.unpack_from("<32sIIII", data, offset)
-            segments.append(Segment(_printed(xorb), first, end, size))
+            segments.append(Segment(_format_hash(xorb), first, end, size))
             offset += _RECORD_SIZE
         if flags & _HAS_VERIFICATION:
             offset += _RECORD_SIZE * count
         sha256 = None
         if flags & _HAS_SHA256:
-            sha256 = _printed(data[offset : offset + _HASH_SIZE])
+            sha256 = _format_hash(data[offset : offset + _HASH_SIZE])
             offset += _RECORD_SIZE
-        yield _printed(file_hash), XetFile(sha256, tuple(segments))
+        yield _format_hash(file_hash), XetFile(sha256, tuple(segments))
 
 
-def _printed(raw_hash: bytes) -> str:
+def _format_hash(raw_hash: bytes) -> str:
     """Format a hash as Xet does: as four little-endian 64-bit numbers."""
     return "".join(f"{number:016x}" for number in struct.unpack("<4Q", raw_hash))

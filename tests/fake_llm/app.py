@@ -85,14 +85,14 @@ class EndpointApp:
         if scope["method"] != "POST" or scope["path"] not in (_PATH, *PATHS):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
-        asked = Request(json.loads(content), http.headers.get("authorization", "").removeprefix("Bearer "))
-        self.requests.append(asked)
+        request = Request(json.loads(content), http.headers.get("authorization", "").removeprefix("Bearer "))
+        self.requests.append(request)
         self._busy += 1
         self.busiest = max(self.busiest, self._busy)
         try:
             fault = self.faults.take("POST", scope["path"])
             await asyncio.sleep(self.delay + (fault.delay if fault else 0.0))
-            response: Response = self.answer(asked, scope["path"])
+            response: Response = self.answer(request, scope["path"])
             if fault and fault.body == "nonsense":
                 response = PlainTextResponse("<html>it works!</html>")
             elif fault and (broken := fault.response()):
@@ -105,22 +105,22 @@ class EndpointApp:
         finally:
             self._busy -= 1
 
-    def answer(self, asked: Request, path: str = _PATH) -> JSONResponse:
+    def answer(self, request: Request, path: str = _PATH) -> JSONResponse:
         """Return the answer to a request."""
-        body = asked.body
-        if self.key is not None and asked.key != self.key:
-            return _refusal(401, f"Incorrect API key provided: {asked.key}")
+        body = request.body
+        if self.key is not None and request.key != self.key:
+            return _build_error_response(401, f"Incorrect API key provided: {request.key}")
         if path != _PATH:
             return self.classifier.answer(path, body)
         if body["model"] == "missing":
-            return _refusal(404, "The model 'missing' does not exist")
+            return _build_error_response(404, "The model 'missing' does not exist")
         if unknown := sorted(set(body) - self.takes):
-            return _refusal(400, f"Unsupported parameter: {unknown[0]}")
+            return _build_error_response(400, f"Unsupported parameter: {unknown[0]}")
         if body.get("logprobs") and body["top_logprobs"] > self.most_logprobs and not self.ignores_logprobs:
-            return _refusal(400, f"top_logprobs must be at most {self.most_logprobs}")
-        text = self.answers(asked.question)
+            return _build_error_response(400, f"top_logprobs must be at most {self.most_logprobs}")
+        text = self.answers(request.question)
         if text == "<filtered>":
-            return _refusal(400, "The response was filtered", code="content_filter")
+            return _build_error_response(400, "The response was filtered", code="content_filter")
         tokens = [text]
         if "response_format" in body:
             [field_name] = body["response_format"]["json_schema"]["schema"]["properties"]
@@ -134,7 +134,7 @@ class EndpointApp:
         if body.get("logprobs") and not self.ignores_logprobs:
             content = []
             for token in tokens:
-                likely = first_tokens(token) if token in WORDS or len(tokens) == 1 else [(token, 0.0)]
+                likely = get_first_tokens(token) if token in WORDS or len(tokens) == 1 else [(token, 0.0)]
                 top = [{"token": each, "logprob": log} for each, log in likely[: body["top_logprobs"]]]
                 content.append({"token": token, "logprob": top[0]["logprob"], "top_logprobs": top})
             choice["logprobs"] = {"content": content}
@@ -145,7 +145,7 @@ class EndpointApp:
         return JSONResponse({**named, "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
-def first_tokens(text: str) -> list[tuple[str, float]]:
+def get_first_tokens(text: str) -> list[tuple[str, float]]:
     """Return the most likely first tokens of an answer: 0.7 for the answer, 0.2 and 0.1 for the next of the three
     words.
     """
@@ -157,5 +157,5 @@ def first_tokens(text: str) -> list[tuple[str, float]]:
     return [(first, math.log(0.7)), (f" {others[0].lower()}", math.log(0.2)), (others[1][:1], math.log(0.1))]
 
 
-def _refusal(status: int, message: str, code: str | None = None) -> JSONResponse:
+def _build_error_response(status: int, message: str, code: str | None = None) -> JSONResponse:
     return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": code}}, status)

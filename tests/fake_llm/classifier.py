@@ -15,7 +15,7 @@ LABELS = ("contradiction", "entailment", "neutral")
 PATHS = ("/predict", "/rerank", "/classify", "/score")
 
 
-def outputs_by_letters(premise: str, hypothesis: str) -> list[float]:
+def compute_probabilities_by_letters(premise: str, hypothesis: str) -> list[float]:
     """Return three probabilities that depend only on the sum of the character codes of a pair."""
     total = sum(f"{premise}|{hypothesis}".encode())
     shares = [1 + total % 7, 2 + total % 5, 1 + total % 11]
@@ -38,7 +38,7 @@ class Classifier:
         separator: the text between premise and hypothesis in requests to `/classify`.
     """
 
-    outputs: Callable[[str, str], Sequence[float]] = outputs_by_letters
+    outputs: Callable[[str, str], Sequence[float]] = compute_probabilities_by_letters
     labels: Sequence[str] = LABELS
     most_pairs: int = 32
     separator: str = "[SEP]"
@@ -75,7 +75,7 @@ class Classifier:
         )
 
     def _predict(self, pairs: Sequence[tuple[str, str]]) -> JSONResponse:
-        if refusal := self._too_many(len(pairs)):
+        if refusal := self._build_limit_error(len(pairs)):
             return refusal
         rows = []
         for pair in pairs:
@@ -84,12 +84,12 @@ class Classifier:
         return JSONResponse(rows)
 
     def _rerank(self, query: str, texts: Sequence[str]) -> JSONResponse:
-        if refusal := self._too_many(len(texts)):
+        if refusal := self._build_limit_error(len(texts)):
             return refusal
         scores = [{"index": index, "score": self.outputs(query, text)[0]} for index, text in enumerate(texts)]
         return JSONResponse(sorted(scores, key=lambda each: -each["score"]))
 
-    def _too_many(self, n: int) -> JSONResponse | None:
+    def _build_limit_error(self, n: int) -> JSONResponse | None:
         if n <= self.most_pairs:
             return None
         error = f"batch size {n} > maximum allowed batch size {self.most_pairs}"

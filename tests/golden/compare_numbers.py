@@ -20,35 +20,35 @@ _NO_NUMBERS = re.compile(
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])|(?<![\w.\d])\.\d+")
 
 
-def numbers_of_text(text: str) -> Counter[str]:
+def count_numbers_in_text(text: str) -> Counter[str]:
     """Count the numbers in a text."""
     return Counter(each.replace("−", "-").replace(",", "") for each in _NUMBER.findall(_NO_NUMBERS.sub(" ", text)))
 
 
-def numbers_of_json(value: Any) -> Counter[str]:
+def count_numbers_in_json(value: Any) -> Counter[str]:
     """Count the numbers in the values of a JSON document, including those in strings."""
     if isinstance(value, dict):
-        return sum((numbers_of_json(each) for each in value.values()), Counter())
+        return sum((count_numbers_in_json(each) for each in value.values()), Counter())
     if isinstance(value, list):
-        return sum((numbers_of_json(each) for each in value), Counter())
+        return sum((count_numbers_in_json(each) for each in value), Counter())
     if isinstance(value, str):
-        return numbers_of_text(value)
+        return count_numbers_in_text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Counter([f"{value:.12g}"])
     return Counter()
 
 
-def numbers_of(name: str, text: str) -> Counter[str]:
+def count_numbers(name: str, text: str) -> Counter[str]:
     """Count the numbers in a golden file."""
     if not name.endswith(".json"):
-        return numbers_of_text(text)
+        return count_numbers_in_text(text)
     try:
         record = json.loads(text)
     except json.JSONDecodeError:  # one JSON document per line
         record = [json.loads(line) for line in text.splitlines()]
     if isinstance(record, dict):
         record.pop("schema", None)
-    return numbers_of_json(record)
+    return count_numbers_in_json(record)
 
 
 def main(revision: str) -> int:
@@ -62,8 +62,8 @@ def main(revision: str) -> int:
             print(f"{name}: only in {revision}")  # noqa: T201
             continue
         before = subprocess.run(["git", "show", f"{revision}:{name}"], capture_output=True, check=True, cwd=root).stdout
-        old = numbers_of(name, before.decode())
-        new = numbers_of(name, (root / name).read_text(encoding="utf-8"))
+        old = count_numbers(name, before.decode())
+        new = count_numbers(name, (root / name).read_text(encoding="utf-8"))
         files += 1
         total += sum(old.values())
         if old != new:

@@ -67,7 +67,7 @@ _COLUMNS = "100"  # width of the terminal
 Texts = dict[str, str]
 
 
-def make(
+def create_outputs(
     folder: Path, *, bert: Path, causal: Path, endpoint: str, shared: Path | None, lexicon: Any | None
 ) -> dict[str, str]:
     """Create all outputs in a folder, and return them by name: `sets/permuted.json`, `runs/function/table.txt`, …
@@ -84,15 +84,15 @@ def make(
         (folder / name).write_bytes((HERE / name).read_bytes())
     seeds = [line for line in (HERE / "pairs.jsonl").read_text().splitlines() if json.loads(line)["id"] in _ARE_SEEDS]
     (folder / "seeds.jsonl").write_text("".join(f"{line}\n" for line in seeds))
-    (folder / "words.txt").write_text(_word_vectors(), encoding="utf-8")
+    (folder / "words.txt").write_text(_build_word_vectors(), encoding="utf-8")
     (folder / "transformer").symlink_to(bert)
     (folder / "causal").symlink_to(causal)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         patch.chdir(folder)  # so that records contain only the names of files
-        made = dict(_everything(folder, endpoint, shared, lexicon))
-    return {name: _told(text, folder, endpoint, shared) for name, text in made.items()}
+        outputs = dict(_iter_outputs(folder, endpoint, shared, lexicon))
+    return {name: _anonymize(text, folder, endpoint, shared) for name, text in outputs.items()}
 
 
 def requests() -> dict[str, SetRequest]:
@@ -147,44 +147,50 @@ def answers(premises: Sequence[str], hypotheses: Sequence[str]) -> list[list[flo
     return rows
 
 
-def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any | None) -> Iterator[tuple[str, str]]:
+def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any | None) -> Iterator[tuple[str, str]]:
     """Yield all texts by name."""
-    asked = requests()
+    requested = requests()
     yield "sets/all.json", _command("sets", "--json")
     for name in challenge_sets.list_set_names():
         yield f"sets/options/{name}.json", _command("sets", name, "--json")
     yield "papers.json", _command("papers", "--json")
 
-    whole = [asked[name] for name in challenge_sets.list_set_names() if name in asked]
-    few = [asked[name] for name in ("plain", "swapped")]
+    whole = [requested[name] for name in challenge_sets.list_set_names() if name in requested]
+    few = [requested[name] for name in ("plain", "swapped")]
     training: dict[str, Any] = {"train_data": ("train.jsonl",), "pipeline": "all"}
-    words = [asked[name] for name in ("plain", "cs_lambda")]
+    words = [requested[name] for name in ("plain", "cs_lambda")]
     runs = {
         "function": evaluate_all([answers], whole, output_dir=Path("function")),
         "words": evaluate_all(["lexical", "hypothesis-only", "majority"], words, output_dir=Path("words"), **training),
-        "transformer": _asked("./transformer", whole, "transformer-run"),
-        "causal": _asked("causal:./causal", few, "causal-run"),
+        "transformer": _evaluate_model("./transformer", whole, "transformer-run"),
+        "causal": _evaluate_model("causal:./causal", few, "causal-run"),
         "endpoint": evaluate_all(["endpoint:tiny"], few, output_dir=Path("endpoint"), base_url=endpoint),
         "file": [
-            evaluate_file(_predictions(asked["permuted"], names=False), asked["permuted"], output_dir=Path("file"))
+            evaluate_file(
+                _write_predictions(requested["permuted"], names=False), requested["permuted"], output_dir=Path("file")
+            )
         ],
         "names": [
-            evaluate_file(_predictions(asked["swapped"], names=True), asked["swapped"], output_dir=Path("names"))
+            evaluate_file(
+                _write_predictions(requested["swapped"], names=True), requested["swapped"], output_dir=Path("names")
+            )
         ],
     }
     folders = {name: Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in runs}
-    yield from _shown(runs, folders)
+    yield from _iter_run_outputs(runs, folders)
     yield f"runs/{'-'.join(_TOGETHER)}/report.txt", _report([folders[name] for name in _TOGETHER])
-    yield from _compared("function", "transformer")
-    yield from _compared("function", "words")
-    yield from _files_of("", asked)
-    yield from _harnesses("", [asked[name] for name in challenge_sets.list_set_names() if name in asked])
+    yield from _compare_runs("function", "transformer")
+    yield from _compare_runs("function", "words")
+    yield from _iter_set_files("", requested)
+    yield from _iter_harness_tasks(
+        "", [requested[name] for name in challenge_sets.list_set_names() if name in requested]
+    )
     read = {name: results.read_results(at / _RESULTS) for name, at in folders.items()}
-    yield from _on_hub("", read["function"], read["words"])
+    yield from _iter_published_files("", read["function"], read["words"])
     if lexicon is not None:
         judge = WordNetPredictor(lexicon, name=lexicon.identity)
-        ran = evaluate_all([judge], [asked["breaking_nli"], asked["plain"]], output_dir=Path("wordnet"))
-        yield from _shown({"wordnet": ran}, {"wordnet": Path("wordnet")}, WORDNET)
+        ran = evaluate_all([judge], [requested["breaking_nli"], requested["plain"]], output_dir=Path("wordnet"))
+        yield from _iter_run_outputs({"wordnet": ran}, {"wordnet": Path("wordnet")}, WORDNET)
     if shared is not None:
         (folder / "en_core_web_sm").symlink_to(shared / "hub/models/spacy/en_core_web_sm")
         real = shared_requests(shared)
@@ -192,26 +198,26 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
         drawn = [real["soswap_addamod"], replace(real["breaking_nli-official"], max_examples=150)]
         runs = {
             "official": evaluate_all([answers], three, output_dir=Path("official")),
-            "transformer-official": _asked("./transformer", drawn, "transformer-official"),
+            "transformer-official": _evaluate_model("./transformer", drawn, "transformer-official"),
         }
-        yield from _shown(runs, {name: Path(name) for name in runs}, SHARED)
-        yield from _files_of(SHARED, real)
-        yield from _harnesses(
+        yield from _iter_run_outputs(runs, {name: Path(name) for name in runs}, SHARED)
+        yield from _iter_set_files(SHARED, real)
+        yield from _iter_harness_tasks(
             SHARED, [real["soswap_addamod"], *(replace(each, max_examples=150) for each in three[1:])]
         )
-        yield from _on_hub(SHARED, results.read_results(Path("official", _RESULTS)), [])
+        yield from _iter_published_files(SHARED, results.read_results(Path("official", _RESULTS)), [])
 
 
-def _asked(model: str, asked: Sequence[SetRequest], out: str) -> list[Result]:
-    return evaluate_all([model], asked, output_dir=Path(out), trust_labels=True, device="cpu")
+def _evaluate_model(model: str, requested: Sequence[SetRequest], out: str) -> list[Result]:
+    return evaluate_all([model], requested, output_dir=Path(out), trust_labels=True, device="cpu")
 
 
-def _shown(
+def _iter_run_outputs(
     runs: Mapping[str, Sequence[Result]], folders: Mapping[str, Path], under: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the outputs of each run. Versions of libraries are removed from its results.json for all later readers."""
     for name, found in runs.items():
-        _without_versions(folders[name] / _RESULTS)
+        _remove_versions(folders[name] / _RESULTS)
         seen = f"{under}runs/{name}"
         terminal.write_views(
             [*terminal.build_result_views(found), *terminal.build_summary_views(found)], Path("table.txt")
@@ -221,8 +227,8 @@ def _shown(
         shown = folders[name] / "examples.json"
         chosen = json.loads(shown.read_text(encoding="utf-8"))
         of_others = {result.set for result in found if result.data["name"] == OFFICIAL}
-        told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
-        yield f"{seen}/shown.json", _lines(told)
+        told = [_hash_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
+        yield f"{seen}/shown.json", _format_lines(told)
         chosen["selections"] = [each for each in chosen["selections"] if each["set"] not in of_others]
         # so that the page contains no sentences of other corpora either
         shown.write_text(json.dumps(chosen), encoding="utf-8")
@@ -234,7 +240,7 @@ def _shown(
         yield "runs/words/crossed.txt", Path("table.txt").read_text(encoding="utf-8")
 
 
-def _without_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _hash_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return selected examples with hashes in place of sentences, since the repository must not
     contain other corpora.
     """
@@ -255,7 +261,7 @@ def _report(folders: Sequence[Path]) -> str:
     return "".join(f"{' '.join(piece.split())}\n" for piece in pieces if piece.strip())
 
 
-def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
+def _compare_runs(one: str, two: str) -> Iterator[tuple[str, str]]:
     folders = [Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in (one, two)]
     found = comparison.compare(*folders, across_data=True, resamples=200)
     name = f"compared/{one}-{two}"
@@ -266,26 +272,26 @@ def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
     yield f"{name}.txt", capture.get()
 
 
-def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str, str]]:
+def _iter_set_files(under: str, requested: Mapping[str, SetRequest]) -> Iterator[tuple[str, str]]:
     """Yield the rows of each set's Parquet file, its cards, and the files that are stored unchanged."""
     stored = {}
-    for name, request in asked.items():
+    for name, request in requested.items():
         file = Path("sets", f"{name}.parquet")
         export_challenge_set(request, file)
         table = pq.read_table(file)
         about = {
             "schema": [f"{field.name}: {field.type}" for field in table.schema],
             **{key.decode(): json.loads(value) for key, value in (table.schema.metadata or {}).items()},
-            "sha256": {column: _content(table, column) for column in table.column_names},
-            **{f"row {place}": table.slice(place, 1).to_pylist()[0] for place in _kept(request, table)},
+            "sha256": {column: _hash_column(table, column) for column in table.column_names},
+            **{f"row {place}": table.slice(place, 1).to_pylist()[0] for place in _select_own_rows(request, table)},
         }
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in about.items())
         yield f"{under}sets/{name}.json", "{{\n{}\n}}".format(",\n".join(lines))
         stored[file.as_posix()] = sha256(file.read_bytes()).hexdigest()
-    for name in dict.fromkeys(request.name for request in asked.values()):
+    for name in dict.fromkeys(request.name for request in requested.values()):
         configs = [
             replace(request, config=request.config or called)
-            for called, request in asked.items()
+            for called, request in requested.items()
             if request.name == name
         ]
         owned = [request for request in configs if "data" in request.options]
@@ -308,11 +314,11 @@ def _files_of(under: str, asked: Mapping[str, SetRequest]) -> Iterator[tuple[str
     yield f"{under}{BYTES}", json.dumps({"written with": written, "sha256": stored}, indent=1)
 
 
-def _harnesses(under: str, asked: Sequence[SetRequest]) -> Iterator[tuple[str, str]]:
+def _iter_harness_tasks(under: str, requested: Sequence[SetRequest]) -> Iterator[tuple[str, str]]:
     """Yield the tasks of each harness: text files unchanged, and for code the computed values."""
     for harness, files in HARNESSES.items():
         folder = Path("tasks", harness)
-        exported = export_tasks(harness, asked, folder, num_fewshot=3)
+        exported = export_tasks(harness, requested, folder, num_fewshot=3)
         said = [f"{exported.command}\n", *(f"{path}\n" for path in exported.files)]
         for path in exported.files:
             if path.endswith((".yaml", ".md")):
@@ -324,13 +330,13 @@ def _harnesses(under: str, asked: Sequence[SetRequest]) -> Iterator[tuple[str, s
             yaml = [f"--- {path}\n{text}\n" for path, text in texts.items() if not path.endswith(".py")]
             yield f"harness/{harness}-hub.txt", "".join([*(f"{path}\n" for path in texts), *yaml])
         [code] = [path for path in exported.files if path.endswith(".py")]
-        module = _executed((folder / code).read_text(encoding="utf-8"))
-        rows = {r.name: pq.read_table(folder / "data" / r.name / "test.parquet").to_pylist() for r in asked}
-        found = {name: _scored(name, module, of_set) for name, of_set in rows.items()}
+        module = _execute_module((folder / code).read_text(encoding="utf-8"))
+        rows = {r.name: pq.read_table(folder / "data" / r.name / "test.parquet").to_pylist() for r in requested}
+        found = {name: _score_task(name, module, of_set) for name, of_set in rows.items()}
         yield f"{under}harness/{harness}-scores.json", json.dumps(found, indent=1)
 
 
-def _scored(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _score_task(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the scores that the code of a task computes for synthetic predictions."""
     said = answers([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
     predicted = [max(range(3), key=row.__getitem__) for row in said]
@@ -343,11 +349,11 @@ def _scored(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]
     scores = module["SCORES_OF"][name]
     found: dict[str, Any] = {"columns": kept, "higher is better": module["HIGHER_IS_BETTER"][name]}
     found["scores"] = {
-        "all": _or_error(scores, records),
-        "first half": _or_error(scores, records[: len(records) // 2]),
-        "backwards": _or_error(scores, records[::-1]),
-        "one": _or_error(scores, records[:1]),
-        "none": _or_error(scores, []),
+        "all": _score_or_get_error(scores, records),
+        "first half": _score_or_get_error(scores, records[: len(records) // 2]),
+        "backwards": _score_or_get_error(scores, records[::-1]),
+        "one": _score_or_get_error(scores, records[:1]),
+        "none": _score_or_get_error(scores, []),
     }
     if f"{name}_results" in module:  # only in lm-evaluation-harness
         found["of a row"] = module[f"{name}_results"](rows[0], [(-3.0, False), (-1.0, True), (-2.0, False)])
@@ -357,18 +363,18 @@ def _scored(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]
     return found
 
 
-def _or_error(scores: Callable[[Any], dict[str, float]], records: Sequence[Any]) -> Any:
+def _score_or_get_error(scores: Callable[[Any], dict[str, float]], records: Sequence[Any]) -> Any:
     try:
         return {name: "nan" if math.isnan(value) else value for name, value in scores(records).items()}
     except (ValueError, ZeroDivisionError) as error:
         return type(error).__name__
 
 
-def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> Iterator[tuple[str, str]]:
+def _iter_published_files(under: str, found: Sequence[Result], beside: Sequence[Result]) -> Iterator[tuple[str, str]]:
     """Yield the files that publishing results would upload, as if they were on a corpus of the Hub."""
     model = {"name": "org/model", "kind": "transformer", "model": "org/model", "revision": "a" * 40, "dtype": "float32"}
-    ours = [_as_of_snli(replace(result, model=model)) for result in found]
-    theirs = [_as_of_snli(result) for result in beside]
+    ours = [_with_snli_origin(replace(result, model=model)) for result in found]
+    theirs = [_with_snli_origin(result) for result in beside]
     by_default = [replace(result, config={}) for result in ours]
     files = {path: content.decode() for path, content in eval_results.build_eval_results(by_default, "org").items()}
     yield f"{under}hub/eval_results.txt", "".join(f"--- {path}\n{text}\n" for path, text in files.items())
@@ -378,7 +384,7 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
     )
     index = eval_results.merge_model_index(None, "model", eval_results.build_model_index(ours, "org"))
     yield f"{under}hub/model_index.json", json.dumps(index, indent=1, ensure_ascii=False)
-    yield f"{under}hub/results_rows.json", _lines(results_dataset.build_result_rows([*ours, *theirs]))
+    yield f"{under}hub/results_rows.json", _format_lines(results_dataset.build_result_rows([*ours, *theirs]))
     about = model_card.ModelCardContent(
         repo="org/model",
         record=json.loads((HERE / "training.json").read_text(encoding="utf-8")),
@@ -391,7 +397,7 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
     yield f"{under}hub/model_card.md", model_card.build_model_card(about)
 
 
-def _as_of_snli(result: Result) -> Result:
+def _with_snli_origin(result: Result) -> Result:
     if result.data["name"] == OFFICIAL:
         return result
     split = "train+validation+test" if result.set == "resnli" else "test"
@@ -399,7 +405,7 @@ def _as_of_snli(result: Result) -> Result:
     return replace(result, data={**result.data, **about})
 
 
-def _predictions(request: SetRequest, *, names: bool) -> Path:
+def _write_predictions(request: SetRequest, *, names: bool) -> Path:
     """Write predictions for the rows of a set in reverse order, and return the file."""
     built = Path("asked.parquet")
     export_challenge_set(request, built)
@@ -418,7 +424,7 @@ def _predictions(request: SetRequest, *, names: bool) -> Path:
     return path
 
 
-def _word_vectors() -> str:
+def _build_word_vectors() -> str:
     """Return word vectors computed from checksums, for nine tenths of the words of the corpora."""
     texts = [(HERE / name).read_text(encoding="utf-8") for name in ("pairs.jsonl", "train.jsonl")]
     words = sorted({word for text in texts for word in re.findall(r"[a-z]+", text.lower())})
@@ -438,7 +444,7 @@ def _command(*arguments: str) -> str:
     return done.stdout
 
 
-def _without_versions(path: Path) -> None:
+def _remove_versions(path: Path) -> None:
     """Remove the versions of libraries and the hashes of model files from a results.json."""
     record = json.loads(path.read_text(encoding="utf-8"))
     for result in record["results"]:
@@ -452,7 +458,7 @@ def _without_versions(path: Path) -> None:
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _told(text: str, folder: Path, endpoint: str, shared: Path | None) -> str:
+def _anonymize(text: str, folder: Path, endpoint: str, shared: Path | None) -> str:
     """Return a text without paths of the machine and versions of libraries."""
     for found, name in ((folder.resolve(), "<tmp>"), (folder, "<tmp>"), (shared, "<shared>")):
         text = text.replace(str(found), name) if found is not None else text
@@ -463,25 +469,25 @@ def _told(text: str, folder: Path, endpoint: str, shared: Path | None) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _kept(request: SetRequest, table: pa.Table) -> tuple[int, ...]:
+def _select_own_rows(request: SetRequest, table: pa.Table) -> tuple[int, ...]:
     """Return the indices of rows that are stored as text, which excludes rows of other corpora."""
     return (0, 1, table.num_rows - 1) if "data" in request.options else ()
 
 
-def _content(table: pa.Table, column: str) -> str:
+def _hash_column(table: pa.Table, column: str) -> str:
     """Return a hash of the values of a column. Floats are rounded, so that the hash is equal on all machines."""
     return sha256(json.dumps(table.column(column).to_pylist()).encode()).hexdigest()
 
 
-def _lines(entries: Sequence[Any]) -> str:
+def _format_lines(entries: Sequence[Any]) -> str:
     """Return entries as JSON with one line per entry, so that diffs are short."""
     return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
-def _executed(source: str) -> dict[str, Any]:
+def _execute_module(source: str) -> dict[str, Any]:
     """Run a module written for a harness, with a stub in place of the harness."""
     module = ModuleType("unbag_written")
-    with _any_harness():
+    with _stub_harnesses():
         sys.modules[module.__name__] = module
         try:
             exec(compile(source, module.__name__, "exec"), vars(module))
@@ -490,22 +496,22 @@ def _executed(source: str) -> dict[str, Any]:
     return vars(module)
 
 
-class _AnyName(type):
-    def __getattr__(cls, _: str) -> "_Anything":
+class _AnyNameMeta(type):
+    def __getattr__(cls, _: str) -> "_BaseStub":
         return cls()
 
 
-class _Anything(metaclass=_AnyName):
+class _BaseStub(metaclass=_AnyNameMeta):
     """A stub for a base class, a decorator or a config of a harness."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
-    def __call__(self, *_: Any, **__: Any) -> "_Anything":
+    def __call__(self, *_: Any, **__: Any) -> "_BaseStub":
         return self
 
 
-class _Harnesses(MetaPathFinder, Loader):
+class _HarnessStubFinder(MetaPathFinder, Loader):
     """An import finder that provides stub modules for the harnesses."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -514,12 +520,12 @@ class _Harnesses(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Fill a stub module."""
-        vars(module)["__getattr__"] = lambda _: _Anything
+        vars(module)["__getattr__"] = lambda _: _BaseStub
 
 
 @contextmanager
-def _any_harness() -> Iterator[None]:
-    finder = _Harnesses()
+def _stub_harnesses() -> Iterator[None]:
+    finder = _HarnessStubFinder()
     _forget_harnesses()  # also if a harness is installed, since its checks are not tested here
     sys.meta_path.insert(0, finder)
     try:

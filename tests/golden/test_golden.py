@@ -24,32 +24,34 @@ def test_output_equals_golden_file(name, request):
     for prefix, fixture in ((SHARED, "shared"), (WORDNET, "wordnet")):
         if name.startswith(prefix):
             request.getfixturevalue(fixture)  # skips if the files are missing
-    made = request.getfixturevalue("made")
-    assert name in made, f"{name} is not made any more; {WRITE}"
+    outputs = request.getfixturevalue("outputs")
+    assert name in outputs, f"{name} is not made any more; {WRITE}"
     expected = (EXPECTED / name).read_text(encoding="utf-8")
-    found = made[name]
-    if name.endswith(BYTES) and versions(expected) != versions(found):
-        pytest.skip(f"other versions than those that wrote the files: {versions(found)}, not {versions(expected)}")
-    for_people = name.endswith((".txt", "shown.json"))
-    if found != expected and not alike(expected, found, for_people=for_people):
-        pytest.fail(f"{name} has moved; {WRITE}\n{difference(expected, found)}", pytrace=False)
+    found = outputs[name]
+    if name.endswith(BYTES) and parse_versions(expected) != parse_versions(found):
+        pytest.skip(
+            f"other versions than those that wrote the files: {parse_versions(found)}, not {parse_versions(expected)}"
+        )
+    is_prose = name.endswith((".txt", "shown.json"))
+    if found != expected and not is_equal_up_to_rounding(expected, found, for_people=is_prose):
+        pytest.fail(f"{name} has moved; {WRITE}\n{format_difference(expected, found)}", pytrace=False)
 
 
-def test_all_outputs_are_expected(made):
-    assert sorted(set(made) - set(NAMES)) == [], WRITE
+def test_all_outputs_are_expected(outputs):
+    assert sorted(set(outputs) - set(NAMES)) == [], WRITE
 
 
-def versions(text):
+def parse_versions(text):
     return json.loads(text)["written with"]
 
 
-def alike(one, two, *, for_people):
+def is_equal_up_to_rounding(one, two, *, is_prose):
     """Check whether two texts differ only in the last digits of numbers that are not counts."""
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", two):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=True)
     return all(
-        math.isclose(float(a), float(b), rel_tol=_RELATIVE, abs_tol=_last_digit(a) if for_people else _ABSOLUTE)
+        math.isclose(float(a), float(b), rel_tol=_RELATIVE, abs_tol=_last_digit(a) if is_prose else _ABSOLUTE)
         for a, b in pairs
     )
 
@@ -60,7 +62,7 @@ def _last_digit(number):
     return 1.01 * 10.0**-digits if digits in (3, 4) else _ABSOLUTE
 
 
-def difference(one, two):
+def format_difference(one, two):
     lines = list(difflib.unified_diff(one.splitlines(), two.splitlines(), "expected", "found", lineterm="", n=1))
     more = [f"… and {len(lines) - _SHOWN} lines more"] if len(lines) > _SHOWN else []
     return "\n".join(line[:400] for line in [*lines[:_SHOWN], *more])
@@ -84,5 +86,5 @@ def difference(one, two):
     ],
 )
 def test_numbers_are_compared_up_to_last_digits(one, two, where_rounded, anywhere):
-    assert alike(one, two, for_people=True) == where_rounded
-    assert alike(one, two, for_people=False) == anywhere
+    assert is_equal_up_to_rounding(one, two, for_people=True) == where_rounded
+    assert is_equal_up_to_rounding(one, two, for_people=False) == anywhere

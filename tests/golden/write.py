@@ -16,13 +16,13 @@ _EXPECTED = Path(__file__).parent / "expected"
 class _Writer:
     @pytest.fixture(scope="session", autouse=True)
     @classmethod
-    def _written(cls, made):
-        unmade = [prefix for prefix in (SHARED, WORDNET) if not any(name.startswith(prefix) for name in made)]
+    def _write_outputs(cls, outputs):
+        unmade = [prefix for prefix in (SHARED, WORDNET) if not any(name.startswith(prefix) for name in outputs)]
         for path in [path for path in _EXPECTED.rglob("*") if path.is_file()]:
             name = path.relative_to(_EXPECTED).as_posix()
-            if name not in made and not name.startswith(tuple(unmade)):
+            if name not in outputs and not name.startswith(tuple(unmade)):
                 path.unlink()
-        for name, text in made.items():
+        for name, text in outputs.items():
             path = _EXPECTED / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from tests.hub.dataset_reader import described
+from tests.hub.dataset_reader import describe_rows
 from unbag.challenge_sets import loading
 
 _OPTIONS = {
@@ -18,4 +18,4 @@ if __name__ == "__main__":
         builder = loading.create_builder(name, config, **options)
         loading.build_evaluated_split(builder)
         for split, rows in builder.as_dataset().items():
-            print(json.dumps({"set": name, "config": config, "split": split, **described(rows)}))  # noqa: T201
+            print(json.dumps({"set": name, "config": config, "split": split, **describe_rows(rows)}))  # noqa: T201

@@ -80,14 +80,14 @@ class Commands:
             done.stdout if code == 0 else [line for line in done.stderr.splitlines() if line.startswith("unbag:")][-1]
         )
 
-    def together(self, *commands: list[object]) -> list[object]:
+    def run_sequence(self, *commands: list[object]) -> list[object]:
         """Run several commands in one process. Return the JSON values that they print."""
-        asked = json.dumps([[str(argument) for argument in command] for command in commands])
-        return self.run("tests.hub.command_sequence", asked)
+        stdin = json.dumps([[str(argument) for argument in command] for command in commands])
+        return self.run("tests.hub.command_sequence", stdin)
 
-    def run(self, module: str, asked: str) -> list[object]:
+    def run(self, module: str, stdin: str) -> list[object]:
         """Run a module in a process and parse the JSON lines that it prints."""
-        done = PYTHON.run("-m", module, given=asked, env=self.env, cwd=Path(__file__).parents[2], check=True)
+        done = PYTHON.run("-m", module, stdin=stdin, env=self.env, cwd=Path(__file__).parents[2], check=True)
         assert ALICE not in done.stdout + done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 

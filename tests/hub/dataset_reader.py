@@ -10,7 +10,7 @@ import sys
 import datasets
 
 
-def described(rows: datasets.Dataset) -> dict[str, object]:
+def describe_rows(rows: datasets.Dataset) -> dict[str, object]:
     """Return a description of the rows that depends on their content."""
     digest = hashlib.sha256()
     n = 0
@@ -25,8 +25,8 @@ def main() -> None:
         whole = datasets.load_dataset(repo, config)
         streamed = datasets.load_dataset(repo, config, streaming=True)
         for split in whole:
-            found = described(whole[split])
-            assert described(streamed[split]) == found, f"{repo} {config} {split} streams something else"
+            found = describe_rows(whole[split])
+            assert describe_rows(streamed[split]) == found, f"{repo} {config} {split} streams something else"
             print(json.dumps({"repo": repo, "config": config, "split": split, **found}))  # noqa: T201
     assert not [name for name in sys.modules if name == "unbag" or name.startswith("unbag.")]
 

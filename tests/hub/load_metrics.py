@@ -12,7 +12,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 
 
-class WithoutSome(PathFinder):
+class PackageHider(PathFinder):
     """An import finder that hides packages that users of a metric may not have installed."""
 
     @classmethod
@@ -22,18 +22,18 @@ class WithoutSome(PathFinder):
 
 
 def main():
-    sys.meta_path[:] = [WithoutSome if finder is PathFinder else finder for finder in sys.meta_path]
+    sys.meta_path[:] = [PackageHider if finder is PathFinder else finder for finder in sys.meta_path]
     assert find_spec("unbag") is None
     import evaluate
 
     found = {
-        space: {"scores": evaluate.load(space).compute(**inputs), "example": _example(space)}
+        space: {"scores": evaluate.load(space).compute(**inputs), "example": _read_example(space)}
         for space, inputs in json.load(sys.stdin).items()
     }
     sys.stdout.write(json.dumps(found))
 
 
-def _example(space):
+def _read_example(space):
     from huggingface_hub import hf_hub_download
 
     with open(hf_hub_download(space, "README.md", repo_type="space"), encoding="utf-8") as card:

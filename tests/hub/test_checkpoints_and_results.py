@@ -14,8 +14,8 @@ from tests.fake_hub.accounts import ALICE, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON, Forked
-from tests.hub.synthetic_results import SNLI, model, plain, swapped
-from tests.test_fake_hub.callers import alice
+from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
+from tests.test_fake_hub.callers import connect_as_alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub.benchmark_file import merge_tasks
@@ -26,7 +26,7 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 
 ASKED = [("a man runs", "the man is in"), ("a young dog sleeps", "no dog is in"), ("a boy reads", "the boy eats")]
-THEIR_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
+OTHER_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
 
 
 def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> Forked:
@@ -50,7 +50,7 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
+def trained_models(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
     """Train two models (fine-tuned and HEX) with results on their training pairs. Return their folders."""
     from accelerate.state import AcceleratorState
 
@@ -90,7 +90,7 @@ def trained(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
     return folders
 
 
-def answers(source):
+def compute_outputs(source):
     """Return the logits of a folder or a Hub id, and the predictions of a pipeline."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
@@ -120,29 +120,29 @@ def benchmarks(hub):
 
 
 @pytest.fixture(scope="module")
-def published(hub, home, trained, benchmarks):
+def published_models(hub, home, trained_models, benchmarks):
     """Publish both models. Return the predictions of the folders by repository id."""
     found = {}
-    for name, folder in trained.items():
+    for name, folder in trained_models.items():
         given = [part for head in sorted((folder / "evaluation").iterdir()) for part in ("--results", head)]
         found[name] = f"org/trained-{name}"
         done = publish(hub, home, ALICE, "model", folder, "--repo-id", found[name], *given)
         assert done["commit"]
-    return {repo: answers(str(trained[name])) for name, repo in found.items()}
+    return {repo: compute_outputs(str(trained_models[name])) for name, repo in found.items()}
 
 
 @runs_in("hub_client")
-def test_published_model_has_same_logits_in_transformers(published):
-    for repo, (logits, id2label, said) in published.items():
-        assert answers(repo) == (logits, id2label, said)
+def test_published_model_has_same_logits_in_transformers(published_models):
+    for repo, (logits, id2label, said) in published_models.items():
+        assert compute_outputs(repo) == (logits, id2label, said)
         assert sorted(id2label.values()) == ["contradiction", "entailment", "neutral"]
 
 
 @runs_in("hub_client")
-def test_card_and_results_are_readable_by_clients(published, benchmarks):
+def test_card_and_results_are_readable_by_clients(published_models, benchmarks):
     from huggingface_hub import HfApi, ModelCard, hf_hub_download, parse_eval_result_entries
 
-    for repo in published:
+    for repo in published_models:
         card = ModelCard.load(repo)
         # The training data is a user's file with an unknown license.
         assert (card.data.license, card.data.pipeline_tag, card.data.language) == (
@@ -170,30 +170,35 @@ def test_card_and_results_are_readable_by_clients(published, benchmarks):
 
 
 @runs_in("hub_client")
-def test_residual_head_is_published(published, trained):
+def test_residual_head_is_published(published_models, trained_models):
     import numpy as np
 
     from unbag.inference.transformer import TransformerPredictor
 
     pairs = [list(side) for side in zip(*ASKED, strict=True)]
-    [repo] = [repo for repo in published if "hex" in repo]
-    there, here = (TransformerPredictor.load(name, head="residual").predict(*pairs) for name in (repo, trained["hex"]))
+    [repo] = [repo for repo in published_models if "hex" in repo]
+    there, here = (
+        TransformerPredictor.load(name, head="residual").predict(*pairs) for name in (repo, trained_models["hex"])
+    )
     assert np.array_equal(there, here)
     assert not np.array_equal(there, TransformerPredictor.load(repo).predict(*pairs))
 
 
-def test_unchanged_model_makes_no_commit(hub, home, trained, published):
-    given = ("--results", trained["finetune"] / "evaluation" / "plain")
-    done = publish(hub, home, ALICE, "model", trained["finetune"], "--repo-id", "org/trained-finetune", *given)
+def test_unchanged_model_makes_no_commit(hub, home, trained_models, published_models):
+    given = ("--results", trained_models["finetune"] / "evaluation" / "plain")
+    done = publish(hub, home, ALICE, "model", trained_models["finetune"], "--repo-id", "org/trained-finetune", *given)
     assert done["commit"] is None
 
 
 @pytest.mark.nightly
 def test_results_of_other_user_update_one_pull_request(hub, hub_client, home, benchmarks, repo_id, tmp_path):
-    hub_client.run(_make_their_model, repo_id=repo_id)
+    hub_client.run(_create_other_model, repo_id=repo_id)
     asked = ("--repo-id", repo_id, "--sets-org", "org", "--pull-request")
-    results.write_results([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")
-    results.write_results([swapped(model(repo_id))], tmp_path / "second.json")
+    results.write_results(
+        [build_plain_result(build_model_record(repo_id)), build_plain_result(build_model_record("another/model"))],
+        tmp_path / "first.json",
+    )
+    results.write_results([build_swapped_result(build_model_record(repo_id))], tmp_path / "second.json")
     first = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
     again = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
     more = publish(hub, home, BOB, "results", tmp_path / "second.json", *asked)
@@ -204,22 +209,22 @@ def test_results_of_other_user_update_one_pull_request(hub, hub_client, home, be
     hub_client.run(_check_the_proposal, repo_id=repo_id)
 
 
-def _make_their_model(repo_id):
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=THEIR_CARD.encode(), path_in_repo="README.md", repo_id=repo_id)
+def _create_other_model(repo_id):
+    connect_as_alice().create_repo(repo_id)
+    connect_as_alice().upload_file(path_or_fileobj=OTHER_CARD.encode(), path_in_repo="README.md", repo_id=repo_id)
 
 
 def _check_the_proposal(repo_id):
     from huggingface_hub import ModelCard
 
-    [proposal] = alice().get_repo_discussions(repo_id)
+    [proposal] = connect_as_alice().get_repo_discussions(repo_id)
     assert proposal.is_pull_request
     read = {
-        revision: Path(alice().hf_hub_download(repo_id, "README.md", revision=revision)).read_text()
+        revision: Path(connect_as_alice().hf_hub_download(repo_id, "README.md", revision=revision)).read_text()
         for revision in ("main", "refs/pr/1")
     }
-    assert read["main"] == THEIR_CARD
-    head, body = THEIR_CARD.split("---\n# Theirs")
+    assert read["main"] == OTHER_CARD
+    head, body = OTHER_CARD.split("---\n# Theirs")
     assert read["refs/pr/1"].startswith(f"{head}model-index:\n")
     assert read["refs/pr/1"].endswith(f"---\n# Theirs{body}")
     index = ModelCard(read["refs/pr/1"]).data.eval_results
@@ -228,7 +233,7 @@ def _check_the_proposal(repo_id):
 
 
 def test_results_of_other_model_are_rejected(hub, home, repo_id, tmp_path):
-    results.write_results([plain(model("another/model"))], tmp_path / "results.json")
+    results.write_results([build_plain_result(build_model_record("another/model"))], tmp_path / "results.json")
     process = unbag(
         hub,
         home,
@@ -247,8 +252,8 @@ def test_results_of_other_model_are_rejected(hub, home, repo_id, tmp_path):
     assert errors.strip() == f"unbag: expected results of {repo_id}, got results of another/model"
 
 
-def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, trained, repo_id):
-    given = (trained["finetune"] / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id, "--yes")
+def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, trained_models, repo_id):
+    given = (trained_models["finetune"] / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id, "--yes")
     process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
     _, errors = process.communicate()
     assert process.returncode == 1
@@ -256,11 +261,21 @@ def test_results_of_unpublished_model_are_rejected_with_advice(hub, home, traine
 
 
 @pytest.mark.nightly
-def test_concurrent_publishers_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
-    commands = [("--repo-id", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
+def test_concurrent_publishers_lose_no_result(
+    hub, hub_client, home, trained_models, published_models, repo_id, tmp_path
+):
+    commands = [
+        ("--repo-id", repo_id, trained_models["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")
+    ]
     for number in range(3):
         path = tmp_path / f"{number}.json"
-        results.write_results([plain(model(f"org/model-{number}")), swapped(model(f"org/model-{number}"))], path)
+        results.write_results(
+            [
+                build_plain_result(build_model_record(f"org/model-{number}")),
+                build_swapped_result(build_model_record(f"org/model-{number}")),
+            ],
+            path,
+        )
         commands.append(("--repo-id", repo_id, path))
     started = [unbag(hub, home, ALICE, "publish", "results-dataset", *each, "--yes") for each in commands]
     for process in started:

@@ -15,22 +15,22 @@ from tests.fake_hub.accounts import ALICE, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
-from tests.test_fake_hub.callers import alice
+from tests.test_fake_hub.callers import connect_as_alice
 
 _MANY = 6  # more items than a list of collections includes
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_armed(hub: RunningHub) -> Iterator[None]:
+def _disarm_faults(hub: RunningHub) -> Iterator[None]:
     yield
     hub.disarm()
 
 
-def _as(token: str):
+def _authenticate(token: str):
     return mock.patch.dict("os.environ", {"HF_TOKEN": token})
 
 
-def _titled(repo_id: str):
+def _build_repo_title(repo_id: str):
     """Give the collection a unique title, since all tests share an organization."""
     return mock.patch("unbag.hub.collection.TITLE", f"unbag {repo_id}")
 
@@ -52,14 +52,14 @@ def _publish(publications, *, yes=True, as_json=True, private=False) -> str:
 
 
 def _collection(repo_id: str):
-    slugs = [each.slug for each in alice().list_collections(owner="org") if each.title == f"unbag {repo_id}"]
+    slugs = [each.slug for each in connect_as_alice().list_collections(owner="org") if each.title == f"unbag {repo_id}"]
     assert len(slugs) == 1
-    return alice().get_collection(slugs[0])
+    return connect_as_alice().get_collection(slugs[0])
 
 
 @runs_in("hub_client")
 def test_publish_all_lists_every_repo_in_one_collection(repo_id):
-    with _as(ALICE), _titled(repo_id):
+    with _authenticate(ALICE), _build_repo_title(repo_id):
         publications = _publications(repo_id)
         first = json.loads(_publish(publications))[-1]
         assert (first["kind"], first["done"]) == ("collection", True)
@@ -75,11 +75,11 @@ def test_publish_all_lists_every_repo_in_one_collection(repo_id):
 
 @runs_in("hub_client")
 def test_later_publication_adds_to_collection(repo_id):
-    with _as(ALICE), _titled(repo_id):
+    with _authenticate(ALICE), _build_repo_title(repo_id):
         few, more = _publications(repo_id, 1), _publications(repo_id, 3)
         _publish(few)
-        other = alice().create_repo(f"{repo_id}_other").repo_id
-        alice().add_collection_item(_collection(repo_id).slug, other, "model")
+        other = connect_as_alice().create_repo(f"{repo_id}_other").repo_id
+        connect_as_alice().add_collection_item(_collection(repo_id).slug, other, "model")
         assert json.loads(_publish(more))[-1]["added"] == [each.repo for each in more[1:]]
         ids = [item.item_id for item in _collection(repo_id).items]
         assert ids == [few[0].repo, other, *(each.repo for each in more[1:])]
@@ -87,13 +87,13 @@ def test_later_publication_adds_to_collection(repo_id):
 
 @runs_in("hub_client")
 def test_preview_lists_collection_and_writes_nothing(repo_id):
-    with _as(ALICE), _titled(repo_id):
+    with _authenticate(ALICE), _build_repo_title(repo_id):
         publications = _publications(repo_id, 2)
         shown = _publish(publications, yes=False, as_json=False)
         assert "collection org (a new collection)" in shown
         for each in publications:
             assert f"  + {each.kind} {each.repo}" in shown
-        assert f"unbag {repo_id}" not in [each.title for each in alice().list_collections(owner="org")]
+        assert f"unbag {repo_id}" not in [each.title for each in connect_as_alice().list_collections(owner="org")]
         _publish(publications[:1])
         shown = _publish(publications, yes=False, as_json=False)
         assert "collection org (1 items are already listed)" in shown
@@ -102,7 +102,7 @@ def test_preview_lists_collection_and_writes_nothing(repo_id):
 
 @runs_in("hub_client")
 def test_private_publication_makes_private_collection(repo_id):
-    with _as(ALICE), _titled(repo_id):
+    with _authenticate(ALICE), _build_repo_title(repo_id):
         _publish(_publications(repo_id, 1), private=True)
         assert _collection(repo_id).private
 
@@ -111,10 +111,14 @@ def test_private_publication_makes_private_collection(repo_id):
 def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
     from unbag.hub.collection import plan_collection, publish_collection
 
-    with _as(ALICE), _titled(repo_id), mock.patch("time.sleep", lambda _, sleep=time.sleep: sleep(0.01)):
+    with (
+        _authenticate(ALICE),
+        _build_repo_title(repo_id),
+        mock.patch("time.sleep", lambda _, sleep=time.sleep: sleep(0.01)),
+    ):
         publications = _publications(repo_id, 2)
         _publish(publications[:1])
-        alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
+        connect_as_alice().create_repo(publications[1].repo, repo_type="space", space_sdk="gradio")
         # The Hub adds the item but the response is lost, so the retry finds the item.
         hub.arm(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response"))
         publish_collection(plan_collection("org", publications))
@@ -126,5 +130,9 @@ def test_collection_of_other_owner_is_rejected(repo_id):
     from unbag.hub.collection import plan_collection, publish_collection
     from unbag.hub.push import HubError
 
-    with _as(BOB), _titled(repo_id), pytest.raises(HubError, match=r"org: expected a token with write access"):
+    with (
+        _authenticate(BOB),
+        _build_repo_title(repo_id),
+        pytest.raises(HubError, match=r"org: expected a token with write access"),
+    ):
         publish_collection(plan_collection("org", _publications(repo_id, 1)))

@@ -18,7 +18,7 @@ def _config(name, license="cc-by-sa-4.0", rows=10):
     )
 
 
-def _merged(there, *configs):
+def _merge(there, *configs):
     return merge_card(there, "org/set", "swapped", configs, "@misc{paper}")
 
 
@@ -28,49 +28,49 @@ def _metadata(card):
 
 def test_merge_card_in_steps_equals_single_merge():
     a, b = _config("a"), _config("b", rows=5)
-    assert _merged(_merged(None, a), b) == _merged(None, a, b)
+    assert _merge(_merge(None, a), b) == _merge(None, a, b)
 
 
 def test_merge_card_again_changes_nothing():
-    card = _merged(None, _config("a"), _config("b"))
-    assert _merged(card, _config("a")) == card
-    assert _merged(card, _config("b")) == card
+    card = _merge(None, _config("a"), _config("b"))
+    assert _merge(card, _config("a")) == card
+    assert _merge(card, _config("b")) == card
 
 
 def test_merge_card_keeps_existing_text():
-    card = _merged(None, _config("a")).replace(b"license:", b"extra: [1]\nlicense:", 1)
+    card = _merge(None, _config("a")).replace(b"license:", b"extra: [1]\nlicense:", 1)
     card += "\n## Thanks\n\nto all – of you\n".encode()
-    merged = _merged(card, _config("b"))
+    merged = _merge(card, _config("b"))
     assert "to all – of you" in merged.decode()
     assert _metadata(merged)["extra"] == [1]
     assert _metadata(merged)["tags"] == ["unbag", "nli", "challenge-set"]
 
 
 def test_merge_card_keeps_chosen_default_config():
-    metadata, text = split_card(_merged(None, _config("a"), _config("b")))
+    metadata, text = split_card(_merge(None, _config("a"), _config("b")))
     for entry in metadata["configs"]:
         entry.pop("default", None)
     metadata["configs"][1]["default"] = True
-    merged = _merged(join_card(metadata, text), _config("a", rows=3))
+    merged = _merge(join_card(metadata, text), _config("a", rows=3))
     assert [entry.get("default") for entry in _metadata(merged)["configs"]] == [None, True]
     assert 'load_dataset("org/set", "b")' in merged.decode()
 
 
 def test_merge_card_lists_licenses_of_published_configs():
-    both = _merged(None, _config("a"), _config("b", "cc-by-nc-4.0"))
+    both = _merge(None, _config("a"), _config("b", "cc-by-nc-4.0"))
     assert _metadata(both)["license"] == ["cc-by-sa-4.0", "cc-by-nc-4.0"]
     assert "The configs have different licenses" in both.decode()
-    assert _metadata(_merged(both, _config("b")))["license"] == "cc-by-sa-4.0"
+    assert _metadata(_merge(both, _config("b")))["license"] == "cc-by-sa-4.0"
 
 
 def test_merge_card_with_less_restrictive_license_raises():
     with pytest.raises(ValueError, match=r"at least as restrictive as cc-by-sa-4.0 of the config a, got mit"):
-        _merged(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
+        _merge(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
 
 
 @pytest.mark.parametrize(("rows", "category"), [(999, "n<1K"), (1000, "1K<n<10K"), (2_000_000, "1M<n<10M")])
 def test_merge_card_size_category_covers_all_configs(rows, category):
-    assert _metadata(_merged(None, _config("a", rows=rows)))["size_categories"] == [category]
+    assert _metadata(_merge(None, _config("a", rows=rows)))["size_categories"] == [category]
 
 
 @pytest.mark.parametrize("card", [b"---\na: [\n---\n", b"---\n- a\n---\n"])
@@ -95,5 +95,5 @@ def test_set_block_keeps_place_of_existing_block():
 
 
 def test_front_matter_is_valid_yaml():
-    metadata = yaml.safe_load(_merged(None, _config("a")).decode().split("---\n")[1])
+    metadata = yaml.safe_load(_merge(None, _config("a")).decode().split("---\n")[1])
     assert metadata["configs"][0]["data_files"] == [{"split": "test", "path": "data/a/test-*.parquet"}]

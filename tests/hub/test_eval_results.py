@@ -8,7 +8,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from tests.hub.synthetic_results import SNLI, plain, swapped
+from tests.hub.synthetic_results import SNLI, build_plain_result, build_swapped_result
 from unbag.hub import cards, eval_results
 from unbag.hub.benchmark_file import FRAMEWORK, PublishedTask, merge_tasks
 from unbag.hub.benchmarks import (
@@ -37,7 +37,7 @@ from unbag.hub.eval_results import ResultContext
 def test_published_config_name_of_result(name, config, data, expected):
     origins = {"mnli": "nyu-mll/multi_nli (default)"}
     data = {**SNLI, "origin": origins.get(data.get("name"), SNLI["origin"]), **data}
-    result = replace(plain(), set=name, config=config, data=data)
+    result = replace(build_plain_result(), set=name, config=config, data=data)
     assert find_published_config(result) == expected
     assert find_benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
 
@@ -45,54 +45,56 @@ def test_published_config_name_of_result(name, config, data, expected):
 def test_find_deviations_lists_changed_options():
     def changed(**config):
         return find_deviations(
-            replace(plain(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config})
+            replace(build_plain_result(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config})
         )
 
     assert changed() == {}
     assert changed(mode="hypothesis") == {}  # a separate config
     assert changed(q=10) == {"q": 10}
     assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
-    assert find_deviations(replace(plain(), set="cs_lambda", config={"train_data": ["snli"]})) == {
+    assert find_deviations(replace(build_plain_result(), set="cs_lambda", config={"train_data": ["snli"]})) == {
         "train_data": ["snli"]
     }
 
 
 def test_published_options_contain_no_folders():
     config = {"embeddings": "/home/me/models/glove.txt", "train_data": ["snli", "./mine/pairs.csv"]}
-    found = collect_published_options(replace(plain(), set="breaking_nli", config=config))
+    found = collect_published_options(replace(build_plain_result(), set="breaking_nli", config=config))
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
 def test_build_eval_results_writes_one_file_per_benchmark():
-    drawn = replace(swapped(seed=5), config={"max_examples": 5})
-    files = eval_results.build_eval_results([plain(), swapped(), drawn], "org")
+    drawn = replace(build_swapped_result(seed=5), config={"max_examples": 5})
+    files = eval_results.build_eval_results([build_plain_result(), build_swapped_result(), drawn], "org")
     assert sorted(files) == [
         ".eval_results/unbag-plain-snli-test.yaml",
         ".eval_results/unbag-swapped-snli-test.yaml",
     ]
     [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
-    assert entry.value == swapped().scores["skill"]["score"].value
+    assert entry.value == build_swapped_result().scores["skill"]["score"].value
     assert entry.notes.startswith("skill score; n = 60; 95 % interval")
     assert "; 0 is the best of chance and a constant prediction; 1 is a perfect model" in entry.notes
-    assert swapped().data["sha256"] in entry.notes
+    assert build_swapped_result().data["sha256"] in entry.notes
 
 
-def _known(sha256, commit="c0" * 20):
+def _build_known_file(sha256, commit="c0" * 20):
     return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask(commit, sha256)}, "2026-01-31")
 
 
 def test_build_eval_results_names_commit_date_and_source():
-    files = eval_results.build_eval_results([swapped()], "org", _known(swapped().data["sha256"]))
+    files = eval_results.build_eval_results(
+        [build_swapped_result()], "org", _build_known_file(build_swapped_result().data["sha256"])
+    )
     [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
     assert (entry.dataset_revision, entry.date) == ("c0" * 20, "2026-01-31")
     assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0.1.0")
 
 
 def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
-    assert eval_results.build_eval_results([plain()], "org", _known(None)) == {}
+    assert eval_results.build_eval_results([build_plain_result()], "org", _build_known_file(None)) == {}
     assert "org/plain has no benchmark task snli-test on the Hub; publish the set first" in caplog.text
-    assert eval_results.build_eval_results([swapped()], "org", _known("7" * 64)) == {}
+    assert eval_results.build_eval_results([build_swapped_result()], "org", _build_known_file("7" * 64)) == {}
     assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 
@@ -127,11 +129,15 @@ def test_merge_model_index_replaces_only_unbag_entries():
         "metrics": [{"type": "accuracy", "value": "90 ± 1"}],
     }
     index = [{"name": "theirs", "results": [theirs]}]
-    once = eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain(), swapped()], "org"))
+    once = eval_results.merge_model_index(
+        index, "ours", eval_results.build_model_index([build_plain_result(), build_swapped_result()], "org")
+    )
     [entry] = once
     assert (entry["name"], entry["results"][0]) == ("theirs", theirs)
     assert [each["dataset"]["type"] for each in entry["results"]] == ["glue", "org/plain", "org/swapped"]
-    again = eval_results.merge_model_index(once, "ours", eval_results.build_model_index([swapped(seed=5)], "org"))
+    again = eval_results.merge_model_index(
+        once, "ours", eval_results.build_model_index([build_swapped_result(seed=5)], "org")
+    )
     assert again[0]["results"][:2] == entry["results"][:2]
     assert again[0]["results"][2] != entry["results"][2]
     assert len(again[0]["results"]) == 3
@@ -142,4 +148,4 @@ def test_merge_model_index_replaces_only_unbag_entries():
 @pytest.mark.parametrize("index", ["text", [{"name": "a"}], [{"name": "a", "results": [{}]}]])
 def test_merge_model_index_with_malformed_index_raises(index):
     with pytest.raises(ValueError, match="model-index of the card: expected the format documented by the Hub"):
-        eval_results.merge_model_index(index, "ours", eval_results.build_model_index([plain()], "org"))
+        eval_results.merge_model_index(index, "ours", eval_results.build_model_index([build_plain_result()], "org"))

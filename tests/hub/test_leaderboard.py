@@ -13,7 +13,7 @@ from unbag.hub.leaderboard_page import ALL, build_overview, choose_defaults, lis
 
 from ..fork_server import PYTHON
 from .running_app import ask, running_app
-from .synthetic_results import plain, swapped
+from .synthetic_results import build_plain_result, build_swapped_result
 
 _SHARED = {
     "model_revision": "sha256:0123456789abcdef",
@@ -28,7 +28,7 @@ A = {"set": "permuted", "metric": "accuracy", "metric_name": "A", "higher_is_bet
 F1 = {"set": "sicck", "metric": "f1", "metric_name": "macro F1", "higher_is_better": True, "is_score": True}
 
 
-def _row(model, value, config="snli", **more):
+def _build_row(model, value, config="snli", **more):
     return {
         **_SHARED,
         "model": model,
@@ -43,12 +43,12 @@ def _row(model, value, config="snli", **more):
 def results():
     return pd.DataFrame(
         [
-            _row("org/reader", 0.4, **P_C),
-            _row("lexical", 1.0, **P_C),
-            _row("org/reader", 0.5, "mnli", **P_C),
-            _row("org/reader", 0.9, **A),
-            _row("lexical", 0.6, **A),
-            _row(
+            _build_row("org/reader", 0.4, **P_C),
+            _build_row("lexical", 1.0, **P_C),
+            _build_row("org/reader", 0.5, "mnli", **P_C),
+            _build_row("org/reader", 0.9, **A),
+            _build_row("lexical", 0.6, **A),
+            _build_row(
                 "org/hex",
                 0.3,
                 "default",
@@ -101,12 +101,12 @@ def test_default_choices_are_most_common_config_and_score(results):
 
 
 def test_build_overview_orders_by_number_of_sets_and_mean():
-    def score(model, name, value):
+    def build_score_row(model, name, value):
         about = {"set": name, "metric": "skill", "metric_name": "skill score"}
-        return _row(model, value, **about, higher_is_better=True, is_score=True)
+        return _build_row(model, value, **about, higher_is_better=True, is_score=True)
 
     asked = [("a", "permuted", 0.9), ("b", "permuted", 0.1), ("b", "swapped", 0.2), ("c", "permuted", 0.3)]
-    rows = [score(*each) for each in [*asked, ("c", "swapped", 0.4), ("a", "plain", 1.0)]]
+    rows = [build_score_row(*each) for each in [*asked, ("c", "swapped", 0.4), ("a", "plain", 1.0)]]
     table, legend = build_overview(pd.DataFrame(rows))
     assert table["model"].tolist() == ["c", "b", "a"]
     assert table["mean"].tolist() == [0.35, 0.15, 0.9]
@@ -114,7 +114,9 @@ def test_build_overview_orders_by_number_of_sets_and_mean():
 
 
 def test_build_overview_compares_only_equal_rows(results):
-    few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}])
+    few = pd.DataFrame(
+        [_build_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}]
+    )
     table, _ = build_overview(pd.concat([results, few]))
     values = table.set_index("model")["permuted ↓"]
     assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
@@ -130,7 +132,7 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
     api.upload_file(
         path_or_fileobj=results_dataset.merge_result_rows(
-            results_dataset.build_result_rows([plain(), swapped()]), None
+            results_dataset.build_result_rows([build_plain_result(), build_swapped_result()]), None
         ),
         path_in_repo=results_dataset.FILE,
         repo_id=f"org/{results_dataset.NAME}",
@@ -141,11 +143,11 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         _, count, summary, legend, *_, table = ask(address, "load")
-    score = swapped().scores["skill"]["score"].value
+    build_score_row = build_swapped_result().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
-    assert summary["value"]["data"][0][1] == summary["value"]["data"][0][3] == round(score, 3)
+    assert summary["value"]["data"][0][1] == summary["value"]["data"][0][3] == round(build_score_row, 3)
     assert "**plain**" in legend
     assert [row[6] for row in table["data"]] == ["plain"]
 

@@ -147,7 +147,7 @@ def test_pages_are_tested_with_pinned_gradio():
 
 def test_space_name_must_be_module_name():
     with pytest.raises(
-        ValueError, match=r"name is a Python module name, such as org/natural_logic, got 'org/natural-logic'"
+        ValueError, match=r"Space name that is a Python module name, got 'org/natural-logic'; use org/natural_logic"
     ):
         build_metric_space("natural_logic", "org/natural-logic")
 
@@ -217,8 +217,8 @@ def test_parse_table_with_malformed_csv_raises(text, message):
 
 @pytest.mark.parametrize("name", [name for name in challenge_sets.list_set_names() if name != "plain"])
 def test_metric_reads_columns_of_its_set(name):
-    described = challenge_sets.get_challenge_set(name)
-    of_set = {*described.import_builder_class().SCHEMA.names, "predictions"}
+    describe_rows = challenge_sets.get_challenge_set(name)
+    of_set = {*describe_rows.import_builder_class().SCHEMA.names, "predictions"}
     metric = _function(METRIC_OF[name])
     taken, _ = select_columns(metric, {column: [] for column in of_set})
     required = inspect.signature(metric).parameters.values()

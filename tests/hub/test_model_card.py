@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from huggingface_hub import ModelCard
 
-from tests.hub.synthetic_results import SNLI, model, plain, swapped
+from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model
@@ -18,7 +18,7 @@ LABELS = ["contradiction", "entailment", "neutral"]
 SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
 
 
-def part(name, **more):
+def build_data_part(name, **more):
     known = corpora.CORPORA.get(name)
     origin = f"{known.hub_id} ({known.config})" if known else name
     return {"name": name, "origin": origin, "splits": ["train"] if known else [], "revisions": ["d" * 40]} | {
@@ -42,7 +42,10 @@ def run(tmp_path):
             "config": made.to_json(),
             "precision": "no",
             "model": {"name": base, "revision": "b" * 40},
-            "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
+            "data": {
+                "training": [build_data_part(each) for each in corpus or ("snli",)],
+                "held_out": [build_data_part("snli")],
+            },
             "label_order": LABELS,
             **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
             **{"evaluations": evaluations, "best_evaluation": evaluations[-1], "device": "cpu"},
@@ -64,12 +67,12 @@ def run(tmp_path):
     return write
 
 
-def card(publication):
+def parse_card(publication):
     return ModelCard(publication.files["README.md"].decode())
 
 
-def own(folder, made=plain, **more):
-    return made(model(str(folder), compute_folder_revision(folder), model="folder", **more))
+def build_folder_result(folder, build=build_plain_result, **more):
+    return build(build_model_record(str(folder), compute_folder_revision(folder), model="folder", **more))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ def own(folder, made=plain, **more):
     ],
 )
 def test_model_card_inherits_license(run, corpus, base, license, said):
-    found = card(build_checkpoint_publication(run(*corpus), "me/model", base_license=base))
+    found = parse_card(build_checkpoint_publication(run(*corpus), "me/model", base_license=base))
     assert found.data.license == license
     assert (found.data.get("license_name") is not None) == (license == "other")
     assert said in found.text
@@ -93,14 +96,19 @@ def test_model_card_inherits_license(run, corpus, base, license, said):
 
 def test_model_card_compares_results_on_same_pairs(run):
     folder = run()
-    base = model("org/base", "b" * 40)
-    asked_less = replace(swapped(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
+    base = build_model_record("org/base", "b" * 40)
+    asked_less = replace(build_swapped_result(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
     publication = build_checkpoint_publication(
-        folder, "me/model", results=[own(folder), own(folder, swapped)], compare_with=[plain(base, seed=2), asked_less]
+        folder,
+        "me/model",
+        results=[build_folder_result(folder), build_folder_result(folder, build_swapped_result)],
+        compare_with=[build_plain_result(base, seed=2), asked_less],
     )
-    text = card(publication).text
+    text = parse_card(publication).text
     [row] = [line for line in text.splitlines() if line.startswith("|  | accuracy ↑ |")]
-    ours, theirs = (f"{found.scores['accuracy'].value:.3f} [" for found in (plain(), plain(seed=2)))
+    ours, theirs = (
+        f"{found.scores['accuracy'].value:.3f} [" for found in (build_plain_result(), build_plain_result(seed=2))
+    )
     assert row.index(ours) < row.index(theirs)
     [row] = [line for line in text.splitlines() if line.startswith("| Swapped, snli test |")]
     assert "| – |" in row, "others' results on other pairs are no comparison"
@@ -113,14 +121,16 @@ def test_model_card_compares_results_on_same_pairs(run):
 
 def test_model_card_shows_residual_results_separately(run):
     folder = run(recipe="hex")
-    publication = build_checkpoint_publication(folder, "me/model", results=[own(folder, head="residual sha256:1")])
-    assert "| set | metric | this model | residual head |" in card(publication).text
+    publication = build_checkpoint_publication(
+        folder, "me/model", results=[build_folder_result(folder, head="residual sha256:1")]
+    )
+    assert "| set | metric | this model | residual head |" in parse_card(publication).text
     assert not [path for path in publication.files if path.startswith(".eval_results/")]
-    assert card(publication).data.eval_results is None
+    assert parse_card(publication).data.eval_results is None
 
 
 def test_model_card_shortens_long_curve(run):
-    text = card(build_checkpoint_publication(run(steps=101), "me/model")).text
+    text = parse_card(build_checkpoint_publication(run(steps=101), "me/model")).text
     rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
     assert len(rows) <= 13
     assert rows[-1].startswith("| 101 (published) |")
@@ -133,7 +143,7 @@ def test_model_card_shows_curve_of_interpolated_weights(run):
     record["interpolation"] = {"alpha": 0.1, "max_loss": 1, "curve": curve}
     record["best_evaluation"] = {"step": 1, "all": curve[1]["all"]}
     (folder / "training.json").write_text(json.dumps(record))
-    text = card(build_checkpoint_publication(folder, "me/model")).text
+    text = parse_card(build_checkpoint_publication(folder, "me/model")).text
     assert "with α = 0.1, the largest α" in text
     assert "| 0 | 0.6000 | 1.0000 |\n| 0.1 (published) | 0.5900 | 1.0000 |" in text
     assert "| 1 (published, interpolated) | 0.5900 | 1.0000 |" in text
@@ -142,7 +152,7 @@ def test_model_card_shows_curve_of_interpolated_weights(run):
 
 
 def test_model_card_describes_recipe_and_word_order(run):
-    text = card(build_checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
+    text = parse_card(build_checkpoint_publication(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
     assert "Sinha et al. 2021" in text
     assert "shuffled in each epoch" in text
     assert "| alpha | 1 |\n| permutations | 1 |" in text
@@ -157,9 +167,9 @@ def test_recipes_with_model_have_description():
 def test_results_of_other_model_are_rejected(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
-        build_checkpoint_publication(folder, "me/model", results=[own(other)])
+        build_checkpoint_publication(folder, "me/model", results=[build_folder_result(other)])
     with pytest.raises(ValueError, match="got results of this model"):
-        build_checkpoint_publication(folder, "me/model", compare_with=[own(folder)])
+        build_checkpoint_publication(folder, "me/model", compare_with=[build_folder_result(folder)])
 
 
 def test_inconsistent_label_order_is_rejected(run):
@@ -197,20 +207,20 @@ def test_caches_and_hidden_files_are_not_published(run):
 
 def test_model_card_lists_hex_embeddings_as_source(run):
     """`hex.safetensors` contains the word vectors, whose license is unknown."""
-    about = card(build_checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
+    about = parse_card(build_checkpoint_publication(run(recipe="hex", embeddings="glove.txt"), "me/model"))
     assert about.data.license == "other"
     assert "| glove.txt | unknown |" in about.text
     assert "| warm start | 0.2 |\n| embeddings | glove.txt |\n| superficial weight | 0 |" in about.text
-    assert "glove" not in card(build_checkpoint_publication(run(recipe="hex", name="own"), "me/own")).text
+    assert "glove" not in parse_card(build_checkpoint_publication(run(recipe="hex", name="own"), "me/own")).text
 
 
 def test_model_card_of_unbag_architecture_imports_unbag(run):
     folder = run()
     known = "import unbag.models"
-    assert known not in card(build_checkpoint_publication(folder, "me/model")).text
+    assert known not in parse_card(build_checkpoint_publication(folder, "me/model")).text
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "unbag-esim"}))
-    assert card(build_checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
+    assert parse_card(build_checkpoint_publication(folder, "me/model")).text.count(known) == 2, "in both examples"
 
 
 def test_publication_with_code_includes_architecture(run):
@@ -220,8 +230,8 @@ def test_publication_with_code_includes_architecture(run):
     config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
     (folder / "config.json").write_text(json.dumps(config))
     publication = build_checkpoint_publication(folder, "me/model", with_code=True)
-    assert "trust_remote_code=True" in card(publication).text
-    assert "trust_remote_code" not in card(build_checkpoint_publication(folder, "me/model")).text
+    assert "trust_remote_code=True" in parse_card(publication).text
+    assert "trust_remote_code" not in parse_card(build_checkpoint_publication(folder, "me/model")).text
     assert json.loads(publication.files["config.json"]) == config | {
         "auto_map": {
             "AutoConfig": "modeling_unbag.EsimConfig",

@@ -32,7 +32,7 @@ RECORD = {
 
 
 @pytest.fixture(scope="module")
-def lexical(tmp_path_factory):
+def lexical_model(tmp_path_factory):
     """Fit a lexical model to pseudo-random pairs, and return its folder."""
     rng = np.random.default_rng(1)
     pairs = [tuple(tuple(sorted(set(rng.choice(WORDS, 3)))) for _ in range(2)) for _ in range(60)]
@@ -43,16 +43,16 @@ def lexical(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def space(lexical, tmp_path_factory):
+def space(lexical_model, tmp_path_factory):
     """Write the files of the Space to a folder."""
     folder = tmp_path_factory.mktemp("space")
-    for path, content in build_pair_space("org/try-a-pair", "org/model", lexical).files.items():
+    for path, content in build_pair_space("org/try-a-pair", "org/model", lexical_model).files.items():
         (folder / path).write_bytes(content if isinstance(content, bytes) else content.read_bytes())
     return folder
 
 
 @pytest.fixture(scope="module")
-def ours(space):
+def bundled_functions(space):
     """Load the module of bundled functions without unbag."""
     spec = importlib.util.spec_from_file_location("unbag_words", space / "unbag_words.py")
     module = importlib.util.module_from_spec(spec)
@@ -93,17 +93,17 @@ PAIR = {"premise": "A dog sleeps.", "hypothesis": "A cat runs.", "gold": "unknow
 
 
 async def _tools(address):
-    async with _session(address) as session:
+    async with _open_session(address) as session:
         return (await session.list_tools()).tools
 
 
 async def _call(address, name, arguments):
-    async with _session(address) as session:
+    async with _open_session(address) as session:
         return await session.call_tool(name, arguments)
 
 
 @asynccontextmanager
-async def _session(address):
+async def _open_session(address):
     """Open a session with the MCP client."""
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
@@ -113,10 +113,10 @@ async def _session(address):
         yield session
 
 
-def test_lexical_scorer_agrees_with_library(space, ours, lexical):
+def test_lexical_scorer_agrees_with_library(space, bundled_functions, lexical_model):
     pairs = [("The dog sleeps.", "A cat runs."), ("A man runs.", "A man sleeps, too."), ("Nothing known.", "At all.")]
     words = [tuple(collect_words(side, "en") for side in pair) for pair in pairs]
-    there, model = LexicalScorer(ours, space), LexicalModel.load(lexical)
+    there, model = LexicalScorer(bundled_functions, space), LexicalModel.load(lexical_model)
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
     for pair, each in zip(pairs, words, strict=True):
         for label in LABELS:
@@ -126,14 +126,14 @@ def test_lexical_scorer_agrees_with_library(space, ours, lexical):
             ]
 
 
-def test_build_variants_agrees_with_permuted_set(ours):
+def test_build_variants_agrees_with_permuted_set(bundled_functions):
     premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
-    made = build_variants(ours, premise, hypothesis)
+    made = build_variants(bundled_functions, premise, hypothesis)
     assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
     expected = Permuter(pair_page.PERMUTATIONS).permute_texts("the pair", tokenize(premise), tokenize(hypothesis))
     assert [pair for _, pair in made[2:5]] == expected
     assert {pair[0] for _, pair in made[5:]} == {premise}
-    assert len(build_variants(ours, "Yes.", "No.")) == 2, "no other order"
+    assert len(build_variants(bundled_functions, "Yes.", "No.")) == 2, "no other order"
 
 
 def test_summarize_counts_unchanged_predictions():
@@ -159,8 +159,8 @@ def test_load_transformer_with_invalid_hub_id_raises():
 
 
 @pytest.mark.parametrize("other", [{"language": "zh"}, {"tags": "context"}])
-def test_pair_space_with_unsupported_lexical_model_raises(lexical, tmp_path, other):
-    model = LexicalModel.load(lexical)
+def test_pair_space_with_unsupported_lexical_model_raises(lexical_model, tmp_path, other):
+    model = LexicalModel.load(lexical_model)
     LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
     with pytest.raises(ValueError, match="expected an English lexical model with words selected by type"):
         build_pair_space("org/try-a-pair", "org/model", tmp_path)

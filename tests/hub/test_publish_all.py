@@ -40,7 +40,7 @@ def test_single_repo_for_all_sets_is_rejected(commands):
     assert "--repo-id: expected an organization" in refused.stderr
 
 
-def _published(monkeypatch, *options, absent=(), benchmarks=None):
+def _build_publications(monkeypatch, *options, absent=(), benchmarks=None):
     """Return the configs of each set that the command would publish, and the exit code. Configs in `absent` fail.
 
     `benchmarks` receives whether each publication has an eval.yaml.
@@ -64,13 +64,13 @@ def _published(monkeypatch, *options, absent=(), benchmarks=None):
 @pytest.mark.parametrize(("options", "expected"), [([], True), (["--no-benchmark"], False)])
 def test_publish_all_without_benchmark_omits_eval_yaml(monkeypatch, options, expected):
     benchmarks = []
-    found, _ = _published(monkeypatch, "--corpus", "snli", *options, benchmarks=benchmarks)
+    found, _ = _build_publications(monkeypatch, "--corpus", "snli", *options, benchmarks=benchmarks)
     assert len(benchmarks) == len(found) > 1
     assert set(benchmarks) == {expected}
 
 
 def test_several_corpora_become_configs_of_each_set(monkeypatch):
-    found, code = _published(monkeypatch, "--corpus", "snli,mnli")
+    found, code = _build_publications(monkeypatch, "--corpus", "snli,mnli")
     assert code == 0
     expected = {"permuted": ["snli-validation", "mnli-validation_matched"]}
     assert {name: found[f"org/{name}"] for name in expected} == expected
@@ -82,7 +82,7 @@ def test_several_corpora_become_configs_of_each_set(monkeypatch):
 
 
 def test_publish_all_with_unreadable_corpus_publishes_others(monkeypatch, capsys):
-    found, code = _published(monkeypatch, "--corpus", "snli,mnli", absent=["mnli-validation_matched"])
+    found, code = _build_publications(monkeypatch, "--corpus", "snli,mnli", absent=["mnli-validation_matched"])
     assert code == 1
     assert found["org/permuted"] == ["snli-validation"]
     line = "permuted of mnli-validation_matched: not published: cannot make mnli-validation_matched"
@@ -90,12 +90,12 @@ def test_publish_all_with_unreadable_corpus_publishes_others(monkeypatch, capsys
 
 
 def test_corpus_all_selects_corpora_of_papers(monkeypatch):
-    found, _ = _published(monkeypatch, "--corpus", "all")
+    found, _ = _build_publications(monkeypatch, "--corpus", "all")
     assert [config.partition("-")[0] for config in found["org/permuted"]] == list(PAPER_CORPORA)
 
 
 def test_default_corpus_depends_on_set(monkeypatch):
-    found, code = _published(monkeypatch)
+    found, code = _build_publications(monkeypatch)
     assert code == 0
     assert found["org/permuted"] == [suite.build_suite_request("permuted").config]
     assert found["org/sicck"] == ["official"]

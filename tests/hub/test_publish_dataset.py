@@ -12,7 +12,7 @@ from huggingface_hub import HfApi
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fork_server import PYTHON
-from tests.hub.dataset_reader import described
+from tests.hub.dataset_reader import describe_rows
 from tests.timeouts import wait_until
 from unbag import challenge_sets
 from unbag.cli import app, run
@@ -66,7 +66,7 @@ def published(commands, vectors):
         ["publish", "dataset", name, "--repo-id", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
         for name in names
     ]
-    said = [entry for [entry] in commands.together(*given)]
+    said = [entry for [entry] in commands.run_sequence(*given)]
     return dict(zip(names, said, strict=True)), given
 
 
@@ -77,7 +77,7 @@ def test_set_is_published_in_one_commit_and_not_repeated(published, commands):
         assert said["repo"] == f"org/{name}"
         assert said["commit"]
         assert any(path.endswith("-00000-of-00001.parquet") for path in said["added"])
-    again = [entry for [entry] in commands.together(*given)]
+    again = [entry for [entry] in commands.run_sequence(*given)]
     assert [said["commit"] for said in again] == [None] * len(given)
 
 
@@ -135,7 +135,7 @@ def test_card_describes_content_and_sources(published, commands):
 @pytest.mark.nightly
 def test_second_config_keeps_first_and_default(commands):
     configs = ["snli-validation", "snli-test", "snli-validation"]
-    said = commands.together(
+    said = commands.run_sequence(
         *(
             ["publish", "dataset", "swapped", "--config", config, "--repo-id", "org/two", "--yes", "--json"]
             for config in configs
@@ -177,22 +177,22 @@ def test_killed_publication_is_atomic_and_can_be_repeated(published, commands):
         stopped.kill()
         stopped.wait()
 
-    def state():
+    def get_repo_state():
         api = HfApi(commands.hub.endpoint, token=False)
         titles = [commit.title for commit in api.list_repo_commits("org/killed", repo_type="dataset")]
         return len(titles) - 1, set(api.list_repo_files("org/killed", repo_type="dataset")) - {".gitattributes"}
 
     whole = {"README.md", "eval.yaml", "data/snli-validation/validation-00000-of-00001.parquet"}
-    assert state() in ((0, set()), (1, whole))
+    assert get_repo_state() in ((0, set()), (1, whole))
     [said] = json.loads(commands(*asked))
-    assert state() == (1, whole)
+    assert get_repo_state() == (1, whole)
     assert said["repo"] == "org/killed"
 
 
 def test_requests_stay_on_endpoint_without_token_in_url(published, tiny_hub):
     requests = tiny_hub.requests()
     assert requests
-    assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
+    assert not [request for request in requests if request.is_for_external_host or request.token_in_url]
 
 
 def test_description_differs_for_different_rows():
@@ -200,7 +200,7 @@ def test_description_differs_for_different_rows():
 
     features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})
     one, other = (datasets.Dataset.from_dict({"label": labels}, features=features) for labels in ([0, 1], [1, 0]))
-    assert described(one) != described(other)
+    assert describe_rows(one) != describe_rows(other)
 
 
 def test_card_examples_run_without_unbag(published, commands, tmp_path):

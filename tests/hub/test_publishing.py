@@ -16,22 +16,22 @@ from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
-from tests.test_fake_hub.callers import alice
+from tests.test_fake_hub.callers import connect_as_alice
 
 _BIG = 300_000  # size in bytes of a file that is uploaded before the commit
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_armed(hub: RunningHub) -> Iterator[None]:
+def _disarm_faults(hub: RunningHub) -> Iterator[None]:
     yield
     hub.disarm()
 
 
-def _as(token: str):
+def _authenticate(token: str):
     return mock.patch.dict("os.environ", {"HF_TOKEN": token})
 
 
-def _hurried():
+def _shorten_delays():
     """Shorten the retry delays of unbag and of the client."""
     sleep = time.sleep
     return mock.patch("time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
@@ -48,11 +48,11 @@ def _publication(repo, tmp_path=None, **files):
 
 
 def _commits(repo):
-    return [commit.title for commit in alice().list_repo_commits(repo, repo_type="dataset")]
+    return [commit.title for commit in connect_as_alice().list_repo_commits(repo, repo_type="dataset")]
 
 
 def _files(repo):
-    return set(alice().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
+    return set(connect_as_alice().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
 
 
 @runs_in("hub_client")
@@ -60,11 +60,11 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
     from unbag.hub.push import plan_publication, publish_files
 
     publication = _publication(repo_id, tmp_path, README=b"a card")
-    with _as(ALICE):
+    with _authenticate(ALICE):
         planned = plan_publication(publication)
         assert planned.base is None
         assert planned.added == {"README": 6, "data/big.bin": _BIG}
-        assert not alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
+        assert not connect_as_alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
         first = publish_files(publication)
         again = publish_files(publication)
     assert _commits(repo_id) == ["Publish", "initial commit"]
@@ -76,9 +76,11 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
 def test_publish_files_deletes_only_own_old_files(repo_id):
     from unbag.hub.push import publish_files
 
-    with _as(ALICE):
+    with _authenticate(ALICE):
         publish_files(_publication(repo_id, data__old=b"1", data__kept=b"2"))
-        alice().upload_file(path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset")
+        connect_as_alice().upload_file(
+            path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset"
+        )
         done = publish_files(_publication(repo_id, data__new=b"3", data__kept=b"2"))
     assert _files(repo_id) == {"LICENSE", "data/new", "data/kept"}
     assert (done.plan.added, done.plan.changed, done.plan.deleted) == ({"data/new": 1}, {}, ("data/old",))
@@ -88,12 +90,12 @@ def test_publish_files_deletes_only_own_old_files(repo_id):
 def test_file_changed_by_others_is_merged(repo_id):
     from unbag.hub.push import publish_files
 
-    with _as(ALICE):
+    with _authenticate(ALICE):
         for line in (b"a", b"b", b"a"):
             publish_files(
                 _publication(repo_id, names=lambda old, line=line: b"\n".join(sorted({*(old or b"").split(), line})))
             )
-    [file] = alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
+    [file] = connect_as_alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
     assert file.size == len(b"a\nb")
     assert len(_commits(repo_id)) == 3
 
@@ -113,12 +115,12 @@ def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):
         files = {f"data/{config}/rows": config.encode(), "README.md": merge}
         return publish_files(Publication(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
 
-    with _as(ALICE), ThreadPoolExecutor(2) as pool:
+    with _authenticate(ALICE), ThreadPoolExecutor(2) as pool:
         for number in range(10):
             assert all(done.commit for done in pool.map(add, [f"{number}a", f"{number}b"]))
     wanted = [f"{number}{who}" for number in range(10) for who in "ab"]
     assert _files(repo_id) == {"README.md", *(f"data/{config}/rows" for config in wanted)}
-    card = alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
+    card = connect_as_alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
     configs = split_card(Path(card).read_bytes())[0]["configs"]
     assert sorted(entry["config_name"] for entry in configs) == wanted
     assert [entry["config_name"] for entry in configs if entry.get("default")] == [configs[0]["config_name"]]
@@ -152,13 +154,13 @@ def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, fa
 
     card = b"---\nlicense: mit\n---\n"
     hub.arm(*(Fault(method=method, path=path.format(repo=repo_id), **fault) for method, path in _REQUESTS))
-    with _as(ALICE), _hurried():
+    with _authenticate(ALICE), _shorten_delays():
         assert publish_files(_publication(repo_id, tmp_path, **{"README.md": card})).commit
         assert publish_files(_publication(repo_id, tmp_path, **{"README.md": lambda old: old + b"merged\n"})).commit
     assert hub.armed() == [], "a request was never made, so this shows nothing of it"
     assert _commits(repo_id) == ["Publish", "Publish", "initial commit"]
     assert _files(repo_id) == {"README.md", "data/big.bin"}
-    [file] = alice().get_paths_info(repo_id, ["README.md"], repo_type="dataset")
+    [file] = connect_as_alice().get_paths_info(repo_id, ["README.md"], repo_type="dataset")
     assert file.size == len(card + b"merged\n")
 
 
@@ -172,7 +174,7 @@ def test_temporary_xet_upload_errors_are_retried(repo_id, hub, tmp_path):
         Fault(path="/v1/xorbs/", status=503),
         Fault(path="/v1/shards", status=503),
     )
-    with _as(ALICE), _hurried():
+    with _authenticate(ALICE), _shorten_delays():
         publish_files(_publication(repo_id, tmp_path))
     assert hub.armed() == []
     assert _commits(repo_id) == ["Publish", "initial commit"]
@@ -203,16 +205,16 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
     publication = _publication(repo_id, tmp_path)
     if fault:
         hub.arm(Fault(**fault))
-    with _as(token), _hurried(), pytest.raises(HubError) as refused:
+    with _authenticate(token), _shorten_delays(), pytest.raises(HubError) as publish_and_get_error:
         publish_files(publication)
-    assert complaint in str(refused.value)
-    assert repo_id in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert not token or token not in str(refused.value)
+    assert complaint in str(publish_and_get_error.value)
+    assert repo_id in str(publish_and_get_error.value)
+    assert "\n" not in str(publish_and_get_error.value)
+    assert not token or token not in str(publish_and_get_error.value)
     if fault:
         assert _files(repo_id) == set(), "something is half published"
     hub.disarm()
-    with _as(ALICE):
+    with _authenticate(ALICE):
         publish_files(publication)
     assert _files(repo_id) == {"data/big.bin"}
 
@@ -227,9 +229,9 @@ def test_hub_error_about_evaluation_framework_names_option():
     answer = httpx.Response(
         400, request=httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
     )
-    with pytest.raises(HubError) as refused, explain_hub_errors("org/plain", "dataset"):
+    with pytest.raises(HubError) as publish_and_get_error, explain_hub_errors("org/plain", "dataset"):
         raise HfHubHTTPError(reason, response=answer, server_message=reason)
-    assert str(refused.value).endswith(f"(400: {reason}); omit eval.yaml with --no-benchmark")
+    assert str(publish_and_get_error.value).endswith(f"(400: {reason}); omit eval.yaml with --no-benchmark")
 
 
 @runs_in("hub_client")
@@ -242,7 +244,7 @@ def test_unreachable_network_is_one_line(repo_id, tmp_path):
         unused.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{unused.getsockname()[1]}"
         with (
-            _hurried(),
+            _shorten_delays(),
             mock.patch("huggingface_hub.constants.ENDPOINT", dead),
             pytest.raises(HubError, match=f"{dead} cannot be reached"),
         ):
@@ -253,9 +255,9 @@ def test_unreachable_network_is_one_line(repo_id, tmp_path):
 def test_private_option_rejects_public_repo(repo_id):
     from unbag.hub.push import HubError, publish_files
 
-    with _as(ALICE):
+    with _authenticate(ALICE):
         publish_files(_publication(repo_id, a=b"1"), private=True)
-        assert alice().dataset_info(repo_id).private
+        assert connect_as_alice().dataset_info(repo_id).private
         publish_files(_publication(repo_id, a=b"2"), private=True)
         publish_files(_publication(f"{repo_id}_public", a=b"1"))
         with pytest.raises(HubError, match="expected a private repository, got a public one"):
@@ -267,30 +269,30 @@ def test_rejection_suggests_pull_request_only_if_possible(repo_id, hub):
     from unbag.hub.push import HubError, publish_files
     from unbag.utils.advice import register_options
 
-    def refused(**how):
-        with _as(BOB), _hurried(), pytest.raises(HubError) as error:
+    def publish_and_get_error(**how):
+        with _authenticate(BOB), _shorten_delays(), pytest.raises(HubError) as error:
             publish_files(_publication(repo_id, a=b"2"), **how)
         return str(error.value)
 
-    to_create = refused()
+    to_create = publish_and_get_error()
     assert "got one without (403" in to_create
     assert "--pull-request" not in to_create, "there is no repository to propose anything to"
-    with _as(ALICE):
+    with _authenticate(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
-    assert refused().endswith(
+    assert publish_and_get_error().endswith(
         "use another token, use another organization with --repo-id, or propose the change with --pull-request"
     )
     with register_options(["--push-results"]):
-        assert refused().endswith("; use another token")
+        assert publish_and_get_error().endswith("; use another token")
 
 
 @runs_in("hub_client")
 def test_publish_files_updates_open_pull_request(repo_id, hub):
     from unbag.hub.push import plan_publication, publish_files
 
-    with _as(ALICE):
+    with _authenticate(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
-    with _as(BOB), _hurried():
+    with _authenticate(BOB), _shorten_delays():
         # the pull request is opened, but the response is lost
         hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))
         first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
@@ -300,9 +302,9 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
     assert first.url == again.url == other.url
     assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
     assert again.commit is None
-    refs = alice().list_repo_refs(repo_id, repo_type="dataset", include_pull_requests=True)
+    refs = connect_as_alice().list_repo_refs(repo_id, repo_type="dataset", include_pull_requests=True)
     assert [pull_request.ref for pull_request in refs.pull_requests] == ["refs/pr/1"]
-    [file] = alice().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
+    [file] = connect_as_alice().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
     assert file.blob_id == "e440e5c842586965a7fb77deda2eca68612b1f53"  # printf 3 | git hash-object --stdin
     assert _commits(repo_id) == ["Publish", "initial commit"], "main is untouched"
 
@@ -311,7 +313,7 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
 def test_pull_request_for_missing_repo_is_rejected(repo_id):
     from unbag.hub.push import HubError, publish_files
 
-    with _as(ALICE), pytest.raises(HubError, match="got none; check --repo-id"):
+    with _authenticate(ALICE), pytest.raises(HubError, match="got none; check --repo-id"):
         publish_files(_publication(repo_id, a=b"1"), pull_request=True)
 
 
@@ -319,12 +321,12 @@ def test_pull_request_for_missing_repo_is_rejected(repo_id):
 def test_space_has_gradio_sdk(repo_id):
     from unbag.hub.push import Publication, publish_files
 
-    with _as(ALICE):
+    with _authenticate(ALICE):
         publish_files(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))
-    assert alice().space_info(repo_id).sdk == "gradio"
+    assert connect_as_alice().space_info(repo_id).sdk == "gradio"
 
 
 def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):
     requests = hub.requests()
     assert requests, "run after the others"
-    assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
+    assert not [request for request in requests if request.is_for_external_host or request.token_in_url]

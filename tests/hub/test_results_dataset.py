@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.hub.synthetic_results import SNLI, model, plain, swapped
+from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.hub.cards import split_card
 from unbag.hub.results_dataset import FILE, SCHEMA, build_result_rows, build_results_publication, merge_result_rows
 
@@ -18,7 +18,7 @@ def table(content):
 
 
 def test_result_has_row_per_metric():
-    found = build_result_rows([swapped()])
+    found = build_result_rows([build_swapped_result()])
     assert [row["metric"] for row in found] == [
         "skill",
         "accuracy_before",
@@ -28,7 +28,7 @@ def test_result_has_row_per_metric():
     ]
     assert [row["is_score"] for row in found] == [True, False, False, False, False]
     after = found[2]
-    assert (after["value"], after["low"], after["high"], after["n"]) == swapped().scores["accuracy_after"]
+    assert (after["value"], after["low"], after["high"], after["n"]) == build_swapped_result().scores["accuracy_after"]
     assert (after["model"], after["set"], after["config"], after["head"]) == (
         "org/model",
         "swapped",
@@ -40,15 +40,18 @@ def test_result_has_row_per_metric():
 
 def test_result_rows_with_different_options_have_different_keys():
     [_, whole], [_, drawn] = (
-        build_result_rows([plain()]),
-        build_result_rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})]),
+        build_result_rows([build_plain_result()]),
+        build_result_rows([replace(build_plain_result(), config={"max_examples": 5, "sample_seed": 1})]),
     )
     assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"max_examples": 5, "sample_seed": 1})
     assert table(merge_result_rows([whole, drawn], None)).num_rows == 2
 
 
 def test_merge_does_not_depend_on_publisher_order():
-    ours, theirs = build_result_rows([plain(), swapped()]), build_result_rows([plain(model("other/model"))])
+    ours, theirs = (
+        build_result_rows([build_plain_result(), build_swapped_result()]),
+        build_result_rows([build_plain_result(build_model_record("other/model"))]),
+    )
     both = merge_result_rows(theirs, merge_result_rows(ours, None))
     assert both == merge_result_rows(ours, merge_result_rows(theirs, None))
     assert table(both).num_rows == 9
@@ -56,7 +59,7 @@ def test_merge_does_not_depend_on_publisher_order():
 
 
 def test_merge_result_rows_replaces_row_with_same_key():
-    before, after = plain(seed=1), plain(seed=2)
+    before, after = build_plain_result(seed=1), build_plain_result(seed=2)
     assert before.scores["accuracy"] != after.scores["accuracy"]
     [row, _] = table(
         merge_result_rows(build_result_rows([after]), merge_result_rows(build_result_rows([before]), None))
@@ -68,21 +71,23 @@ def test_merge_result_rows_with_other_columns_raises():
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [1]}), file)
     with pytest.raises(ValueError, match="got a; check that the repository is a results dataset"):
-        merge_result_rows(build_result_rows([plain()]), file.getvalue())
+        merge_result_rows(build_result_rows([build_plain_result()]), file.getvalue())
 
 
 def test_results_publication_without_published_results_raises():
-    own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
+    own = replace(build_plain_result(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
     with pytest.raises(ValueError, match="got only results on user-provided pairs"):
         build_results_publication("org/results", [own])
     with pytest.raises(
         ValueError, match=r"expected the Hub id of the folder .*, got none; publish the model and pass its Hub id"
     ):
-        build_results_publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
+        build_results_publication(
+            "org/results", [build_plain_result(build_model_record("runs/a", "sha256:0", model="folder"))]
+        )
 
 
 def test_existing_card_gets_only_configs_entry():
-    card = build_results_publication("org/results", [plain()]).files["README.md"]
+    card = build_results_publication("org/results", [build_plain_result()]).files["README.md"]
     fresh = card(None).decode()
     assert 'load_dataset("org/results", split="train")' in fresh
     assert all(f"`{name}`" in fresh for name in SCHEMA.names)

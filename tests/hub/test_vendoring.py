@@ -24,7 +24,7 @@ def package(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def _run(source):
+def _execute(source):
     names = {"__name__": "bundle"}
     exec(compile(source, "bundle", "exec"), names)
     return SimpleNamespace(**names)
@@ -61,7 +61,7 @@ def g():
 def test_bundle_modules_computes_same_values(package):
     package(low=LOW, middle=MIDDLE, high=HIGH)
     text = bundle_modules(["ours.high"])
-    assert _run(text).g().tolist() == [2 * 2.718281828459045] * 2
+    assert _execute(text).g().tolist() == [2 * 2.718281828459045] * 2
     assert text.count("TWO = 2") == 1, "what two import is there once"
     assert text.index("ours.low: Low.") < text.index("ours.middle: Middle.") < text.index("ours.high: High.")
     assert "from math import e, pi\n\nimport numpy as np\n" in text

@@ -29,7 +29,7 @@ def make_rows(n: int) -> datasets.Dataset:
     )
 
 
-def hashed(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
+def predict_from_hash(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
     """Return probabilities that depend on every character of a pair."""
     answers = []
     for pair in zip(premises, hypotheses, strict=True):
@@ -51,15 +51,15 @@ def main() -> None:
     parser.add_argument("--lease", type=float, default=LEASE)
     options = parser.parse_args()
 
-    def slow(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
+    def predict_slowly(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
         with options.calls.open("a") as file:
             file.write(f"{len(premises)}\n")
         time.sleep(options.seconds)
         if os.environ.get("RANK") == options.fail_on_rank:
             raise RuntimeError("out of luck")
-        return hashed(premises, hypotheses)
+        return predict_from_hash(premises, hypotheses)
 
-    predictor: Predictor = CallablePredictor(slow, identity={"model": "hashed"})
+    predictor: Predictor = CallablePredictor(predict_slowly, identity={"model": "hashed"})
     if options.model is not None:
         from unbag.inference import TransformerPredictor
 

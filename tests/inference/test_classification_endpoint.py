@@ -11,7 +11,7 @@ pytest.importorskip("openai", reason="needs unbag[llm]")
 import unbag
 from tests.fake_llm import running_endpoint
 from tests.fake_llm.classifier import LABELS as SERVED
-from tests.fake_llm.classifier import Classifier, outputs_by_letters, score_by_letters
+from tests.fake_llm.classifier import Classifier, compute_probabilities_by_letters, score_by_letters
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.evaluation.model_loading import load_predictor
@@ -39,7 +39,7 @@ def endpoint(_endpoint):
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch, tmp_path):
+def _shorten_delays(monkeypatch, tmp_path):
     import openai._base_client as client
 
     monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
@@ -47,26 +47,28 @@ def _quick(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def right_on_obvious_pairs(premise, hypothesis):
+def predict_probe_pairs(premise, hypothesis):
     """Return probability .8 for the label of a label-probe pair, in the label order of the server."""
     label = GOLD.get((premise, hypothesis))
     return (
-        outputs_by_letters(premise, hypothesis) if label is None else [0.8 if name == label else 0.1 for name in SERVED]
+        compute_probabilities_by_letters(premise, hypothesis)
+        if label is None
+        else [0.8 if name == label else 0.1 for name in SERVED]
     )
 
 
-def load(endpoint, route, **options):
+def connect(endpoint, route, **options):
     return ClassificationEndpointPredictor.load("tiny", base_url=endpoint.route(route), **options)
 
 
 @pytest.mark.parametrize("route", ["predict", "classify"])
 def test_predict_probabilities_match_server_by_label_name(endpoint, route):
-    endpoint.classifier.outputs = right_on_obvious_pairs
-    predictor = load(endpoint, route, **({"separator": "[SEP]"} if route == "classify" else {}))
+    endpoint.classifier.outputs = predict_probe_pairs
+    predictor = connect(endpoint, route, **({"separator": "[SEP]"} if route == "classify" else {}))
     assert isinstance(predictor, BatchPredictor)
     assert (predictor.order, predictor.label_space) == (SERVED, LABELS)
     values = predictor.predict(PREMISES, HYPOTHESES)
-    expected = [outputs_by_letters(*pair) for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    expected = [compute_probabilities_by_letters(*pair) for pair in zip(PREMISES, HYPOTHESES, strict=True)]
     columns = [SERVED.index(label) for label in LABELS]
     np.testing.assert_allclose(values, np.array(expected)[:, columns], atol=1e-6)
     sizes = [len(request.body.get("inputs") or request.body.get("input")) for request in endpoint.requests]
@@ -77,7 +79,7 @@ def test_predict_probabilities_match_server_by_label_name(endpoint, route):
 @pytest.mark.parametrize("threshold", [0.5, 0.9, "break-even"])
 def test_one_output_predicts_entailment_from_threshold(endpoint, route, threshold):
     endpoint.classifier = ONE_OUTPUT
-    predictor = load(endpoint, route, threshold=threshold)
+    predictor = connect(endpoint, route, threshold=threshold)
     assert (predictor.label_space, predictor.has_probabilities) == (TWO_WAY, False)
     values = predictor.predict(PREMISES, HYPOTHESES)
     scores = np.array([score_by_letters(*pair)[0] for pair in zip(PREMISES, HYPOTHESES, strict=True)])
@@ -88,10 +90,10 @@ def test_one_output_predicts_entailment_from_threshold(endpoint, route, threshol
 
 
 def test_three_outputs_predict_entailment_from_threshold(endpoint):
-    endpoint.classifier.outputs = right_on_obvious_pairs
-    own = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)[:, 0].astype(float)
+    endpoint.classifier.outputs = predict_probe_pairs
+    own = connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)[:, 0].astype(float)
     threshold = float(np.median(own)) + 1e-4
-    predictor = load(endpoint, "predict", threshold=threshold)
+    predictor = connect(endpoint, "predict", threshold=threshold)
     assert (predictor.order, predictor.label_space) == (SERVED, TWO_WAY)
     values = predictor.predict(PREMISES, HYPOTHESES)
     odds = own / (1 - own) / (threshold / (1 - threshold))
@@ -101,19 +103,19 @@ def test_three_outputs_predict_entailment_from_threshold(endpoint):
 
 
 def test_predict_resumes_without_repeated_pairs(endpoint):
-    first = load(endpoint, "predict")
+    first = connect(endpoint, "predict")
     values = first.predict(PREMISES[:20] * 2, HYPOTHESES[:20] * 2)
     np.testing.assert_array_equal(values[:20], values[20:])
-    load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
+    connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)
     sent = [tuple(pair) for request in endpoint.requests for pair in request.body["inputs"]]
     assert len(sent) == len(set(sent)) == len(PREMISES) + 12
     endpoint.arm({"status": 500, "times": 100})
-    again = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
+    again = connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)
     np.testing.assert_array_equal(again[:20], values[:20])
 
 
 def test_finished_batches_and_other_shards_are_not_sent(endpoint):
-    predictor = load(endpoint, "predict")
+    predictor = connect(endpoint, "predict")
     done = np.arange(len(PREMISES)) < 32  # the pairs of the first request
     rows = np.concatenate([rows for rows, _ in predictor.iter_batches(PREMISES, HYPOTHESES, done=done)])
     assert sorted(rows) == list(range(32, 50))
@@ -127,24 +129,24 @@ def test_finished_batches_and_other_shards_are_not_sent(endpoint):
 
 def test_smaller_batch_limit_of_server_is_found(endpoint):
     endpoint.classifier.most_pairs = 5
-    values = load(endpoint, "predict").predict(PREMISES, HYPOTHESES)
+    values = connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)
     endpoint.reset()
     cache = Path(os.environ["XDG_CACHE_HOME"]) / "other.sqlite"
-    np.testing.assert_array_equal(load(endpoint, "predict", cache=cache).predict(PREMISES, HYPOTHESES), values)
+    np.testing.assert_array_equal(connect(endpoint, "predict", cache=cache).predict(PREMISES, HYPOTHESES), values)
 
 
 def test_concurrent_requests_are_limited(endpoint):
     endpoint.classifier = ONE_OUTPUT
     endpoint.delay = 0.02
-    load(endpoint, "rerank", threshold=0.5, concurrency=3).predict(PREMISES, HYPOTHESES)
+    connect(endpoint, "rerank", threshold=0.5, concurrency=3).predict(PREMISES, HYPOTHESES)
     assert endpoint.busiest == 3, "one request per premise, three at a time"
     with pytest.raises(ValueError, match=r"--concurrency\): expected at least 1 concurrent request, got 0"):
-        load(endpoint, "rerank", concurrency=0)
+        connect(endpoint, "rerank", concurrency=0)
 
 
 def test_temporary_errors_are_retried(endpoint):
     endpoint.arm({"status": 429, "headers": {"Retry-After": "0.01"}, "times": 2}, {"status": 503, "times": 2})
-    assert len(load(endpoint, "predict").predict(PREMISES, HYPOTHESES)) == len(PREMISES)
+    assert len(connect(endpoint, "predict").predict(PREMISES, HYPOTHESES)) == len(PREMISES)
     assert endpoint.faults.armed() == []
 
 
@@ -188,13 +190,13 @@ def test_temporary_errors_are_retried(endpoint):
 def test_load_unsuitable_classifier_is_rejected(endpoint, route, classifier, options, error, words):
     endpoint.classifier = classifier
     with pytest.raises(error, match=words):
-        load(endpoint, route, **options)
+        connect(endpoint, route, **options)
 
 
 def test_load_label_map_resolves_generic_names(endpoint):
     endpoint.classifier.labels = ("LABEL_0", "LABEL_1", "LABEL_2")
-    by_number = load(endpoint, "predict", label_map={str(i): name for i, name in enumerate(SERVED)})
-    by_name = load(endpoint, "predict", label_map={f"LABEL_{i}": name for i, name in enumerate(SERVED)})
+    by_number = connect(endpoint, "predict", label_map={str(i): name for i, name in enumerate(SERVED)})
+    by_name = connect(endpoint, "predict", label_map={f"LABEL_{i}": name for i, name in enumerate(SERVED)})
     assert by_number.order == by_name.order == SERVED
 
 
@@ -203,9 +205,9 @@ def test_load_unreachable_server_and_unknown_format_raise_error(endpoint):
         ClassificationEndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/predict", retries=0)
     endpoint.arm({"delay": 0.0001, "body": "nonsense"})
     with pytest.raises(EndpointError, match="predict: expected one list of labels with scores per pair, got '<html>"):
-        load(endpoint, "predict")
+        connect(endpoint, "predict")
     endpoint.classifier = Classifier(outputs=lambda premise, hypothesis: [-0.3], labels=("LABEL_0",))
-    predictor = load(endpoint, "score", threshold=0.5)
+    predictor = connect(endpoint, "score", threshold=0.5)
     with pytest.raises(EndpointError, match=r"expected scores from 0 to 1, got -0\.3"):
         predictor.predict(PREMISES, HYPOTHESES)
 
@@ -221,7 +223,7 @@ def test_address_selects_predictor_kind(endpoint):
 
 
 def test_evaluate_classifier_endpoint_is_probed_and_recorded(endpoint, tmp_path):
-    endpoint.classifier.outputs = right_on_obvious_pairs
+    endpoint.classifier.outputs = predict_probe_pairs
     asked = {
         "data": str(demo.get_demo_file("validation")),
         "max_examples": 30,

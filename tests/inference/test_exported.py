@@ -23,7 +23,7 @@ from unbag.inference.transformer import TransformerPredictor  # noqa: E402
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-def export(original, folder, names):
+def export_model(original, folder, names):
     """Export a model to `onnx/model.onnx` in a folder without PyTorch weights. `names` are the inputs of the graph."""
     import torch
     from transformers import AutoModelForSequenceClassification
@@ -50,39 +50,39 @@ def export(original, folder, names):
 
 
 @pytest.fixture(scope="module")
-def exported(make_model, tmp_path_factory):
+def exported_models(make_model, tmp_path_factory):
     """Export a tiny BERT. Return its folder and the folder of the original."""
     names = ["input_ids", "attention_mask", "token_type_ids"]
-    return export(make_model("bert"), tmp_path_factory.mktemp("exported"), names)
+    return export_model(make_model("bert"), tmp_path_factory.mktemp("exported"), names)
 
 
 @pytest.fixture(scope="module")
-def scorer(make_model, tmp_path_factory):
-    """Export a tiny DistilBERT with one output and without token type ids. Return the same as `exported`."""
+def exported_scorer(make_model, tmp_path_factory):
+    """Export a tiny DistilBERT with one output and without token type ids. Return the same as `exported_models`."""
     original = make_model("distilbert", order=("LABEL_0",))
-    return export(original, tmp_path_factory.mktemp("scorer"), ["input_ids", "attention_mask"])
+    return export_model(original, tmp_path_factory.mktemp("scorer"), ["input_ids", "attention_mask"])
 
 
 @pytest.fixture(scope="module")
-def quantized(exported, tmp_path_factory):
+def quantized_model(exported_models, tmp_path_factory):
     """Quantize the tiny BERT dynamically. Return a folder with both files."""
     from onnxruntime.quantization import quantize_dynamic
 
-    folder = shutil.copytree(exported[0], tmp_path_factory.mktemp("quantized") / "model")
+    folder = shutil.copytree(exported_models[0], tmp_path_factory.mktemp("quantized") / "model")
     quantize_dynamic(folder / "onnx/model.onnx", folder / "onnx/model_int8.onnx")
     return folder
 
 
 @pytest.fixture
-def folder(exported, tmp_path):
-    return shutil.copytree(exported[0], tmp_path / "model")
+def folder(exported_models, tmp_path):
+    return shutil.copytree(exported_models[0], tmp_path / "model")
 
 
-def test_exported_model_agrees_with_pytorch(exported):
-    predictor, name = model_loading.load_predictor(str(exported[0]))
+def test_exported_model_agrees_with_pytorch(exported_models):
+    predictor, name = model_loading.load_predictor(str(exported_models[0]))
     assert isinstance(predictor, ExportedPredictor)
-    assert name == str(exported[0])
-    expected = TransformerPredictor.load(exported[1], device="cpu")
+    assert name == str(exported_models[0])
+    expected = TransformerPredictor.load(exported_models[1], device="cpu")
     assert predictor.order == expected.order
     assert predictor.max_length == expected.max_length
     np.testing.assert_allclose(
@@ -90,9 +90,9 @@ def test_exported_model_agrees_with_pytorch(exported):
     )
 
 
-def test_exported_model_batch_size_has_no_effect(exported):
-    together = ExportedPredictor.load(exported[0])
-    alone = ExportedPredictor.load(exported[0], batch_tokens=1)
+def test_exported_model_batch_size_has_no_effect(exported_models):
+    together = ExportedPredictor.load(exported_models[0])
+    alone = ExportedPredictor.load(exported_models[0], batch_tokens=1)
     np.testing.assert_allclose(together.predict(PREMISES, HYPOTHESES), alone.predict(PREMISES, HYPOTHESES), atol=1e-5)
 
 
@@ -106,10 +106,10 @@ def openvino_folder(folder):
     return folder
 
 
-def test_openvino_model_agrees_with_pytorch(exported, openvino_folder):
+def test_openvino_model_agrees_with_pytorch(exported_models, openvino_folder):
     folder = openvino_folder
     predictor = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
-    expected = TransformerPredictor.load(exported[1], device="cpu")
+    expected = TransformerPredictor.load(exported_models[1], device="cpu")
     np.testing.assert_allclose(
         predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-4
     )
@@ -139,49 +139,49 @@ def test_signal_after_freed_openvino_models_is_handled(openvino_folder):
     assert (run.returncode, run.stdout) == (0, "handled\n"), run.stderr
 
 
-def test_quantized_model_probabilities_do_not_depend_on_order(quantized):
-    predictor = ExportedPredictor.load(quantized, model_file="onnx/model_int8.onnx")
+def test_quantized_model_probabilities_do_not_depend_on_order(quantized_model):
+    predictor = ExportedPredictor.load(quantized_model, model_file="onnx/model_int8.onnx")
     expected = predictor.predict(PREMISES, HYPOTHESES)
     np.testing.assert_array_equal(predictor.predict(PREMISES[::-1], HYPOTHESES[::-1])[::-1], expected)
     alone = [predictor.predict([premise], [hypothesis])[0] for premise, hypothesis in PAIRS]
     np.testing.assert_array_equal(alone, expected)
     assert predictor.identity["batch_tokens"] == "1"
-    together = ExportedPredictor.load(quantized, model_file="onnx/model_int8.onnx", batch_tokens=1024)
+    together = ExportedPredictor.load(quantized_model, model_file="onnx/model_int8.onnx", batch_tokens=1024)
     assert together.identity["batch_tokens"] == "1024"
     difference = np.abs(together.predict(PREMISES, HYPOTHESES) - expected).max()
     assert difference > 1e-4, "the model must be one whose probabilities depend on the batch"
 
 
-def test_dynamic_quantization_is_detected_by_operators(quantized, tmp_path):
-    assert not is_dynamically_quantized(quantized / "onnx/model.onnx")
-    graph = onnx.load(quantized / "onnx/model.onnx")
+def test_dynamic_quantization_is_detected_by_operators(quantized_model, tmp_path):
+    assert not is_dynamically_quantized(quantized_model / "onnx/model.onnx")
+    graph = onnx.load(quantized_model / "onnx/model.onnx")
     graph.graph.node[0].name = "DynamicQuantizeLinear"
     onnx.save(graph, tmp_path / "renamed.onnx")
     assert not is_dynamically_quantized(tmp_path / "renamed.onnx")
-    assert is_dynamically_quantized(quantized / "onnx/model_int8.onnx")
+    assert is_dynamically_quantized(quantized_model / "onnx/model_int8.onnx")
 
 
-def test_graph_without_token_type_ids_agrees_with_pytorch(scorer):
-    predictor = ExportedPredictor.load(scorer[0], threshold=0.5)
-    expected = TransformerPredictor.load(scorer[1], device="cpu", threshold=0.5)
+def test_graph_without_token_type_ids_agrees_with_pytorch(exported_scorer):
+    predictor = ExportedPredictor.load(exported_scorer[0], threshold=0.5)
+    expected = TransformerPredictor.load(exported_scorer[1], device="cpu", threshold=0.5)
     np.testing.assert_allclose(
         predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-5
     )
 
 
-def test_one_output_without_threshold_is_rejected(scorer):
+def test_one_output_without_threshold_is_rejected(exported_scorer):
     with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5"):
-        ExportedPredictor.load(scorer[0])
+        ExportedPredictor.load(exported_scorer[0])
 
 
 @pytest.mark.parametrize("label_map", [None, {"0": "contradiction", "1": "not_contradiction"}])
-def test_one_output_predicts_label_from_threshold(scorer, label_map):
-    half = ExportedPredictor.load(scorer[0], threshold=0.5, label_map=label_map)
+def test_one_output_predicts_label_from_threshold(exported_scorer, label_map):
+    half = ExportedPredictor.load(exported_scorer[0], threshold=0.5, label_map=label_map)
     first = half.label_space.index(half.order[0])
     scores = half.predict(PREMISES, HYPOTHESES)[:, first]
     ordered = np.sort(scores)
     threshold = float(ordered[1] + ordered[2]) / 2
-    predictor = ExportedPredictor.load(scorer[0], threshold=threshold, label_map=label_map)
+    predictor = ExportedPredictor.load(exported_scorer[0], threshold=threshold, label_map=label_map)
     assert not predictor.has_probabilities
     assert predictor.identity["threshold"] == str(threshold)
     is_first = predictor.predict(PREMISES, HYPOTHESES).argmax(axis=1) == first
@@ -189,8 +189,8 @@ def test_one_output_predicts_label_from_threshold(scorer, label_map):
     assert is_first.sum() == len(PAIRS) - 2
 
 
-def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized, tmp_path, monkeypatch):
-    quantized = shutil.copytree(quantized, tmp_path / "model")
+def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized_model, tmp_path, monkeypatch):
+    quantized_model = shutil.copytree(quantized_model, tmp_path / "model")
     from typer.testing import CliRunner
 
     from unbag import cli
@@ -198,17 +198,17 @@ def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized, tmp_
     rows = []
     run_batch = ExportedPredictor._probabilities
 
-    def counted(self, pairs, batch):
+    def predict_and_count(self, pairs, batch):
         rows.append(len(batch))
         return run_batch(self, pairs, batch)
 
-    monkeypatch.setattr(ExportedPredictor, "_probabilities", counted)
+    monkeypatch.setattr(ExportedPredictor, "_probabilities", predict_and_count)
     lines = [f"{premise},{hypothesis},entailment" for premise, hypothesis in PAIRS]
     (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
 
     def evaluate(file):
         rows.clear()
-        arguments = ["evaluate", str(quantized), "--model-file", file, "--sets", "plain", "--no-shuffled"]
+        arguments = ["evaluate", str(quantized_model), "--model-file", file, "--sets", "plain", "--no-shuffled"]
         arguments += ["--data", str(tmp_path / "pairs.csv"), "--output-dir", str(tmp_path / "run"), "--trust-labels"]
         CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
         [result] = json.loads((tmp_path / "run/results.json").read_text())["results"]
@@ -224,7 +224,7 @@ def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized, tmp_
         ValueError, match=r"model_file=onnx/model_int8\.onnx, got results with model_file=onnx/model\.onnx"
     ):
         evaluate("onnx/model_int8.onnx")
-    shutil.copy(quantized / "onnx/model_int8.onnx", quantized / "onnx/model.onnx")
+    shutil.copy(quantized_model / "onnx/model_int8.onnx", quantized_model / "onnx/model.onnx")
     again, other = evaluate("onnx/model.onnx")
     assert again == probed + len(PAIRS), "another content under the same name is another model"
     assert other["file_hash"] != model["file_hash"]
@@ -283,8 +283,8 @@ print(json.dumps([online, [load(model, **options) for model, options in cases], 
 """
 
 
-def test_hub_exported_model_runs_online_and_offline(exported, tmp_path):
-    folder, original = exported
+def test_hub_exported_model_runs_online_and_offline(exported_models, tmp_path):
+    folder, original = exported_models
     models = tmp_path / "hub/models/org"
     for name in ("only", "both", "several"):
         shutil.copytree(folder, models / name)
@@ -310,9 +310,9 @@ def test_hub_exported_model_runs_online_and_offline(exported, tmp_path):
 
 
 @pytest.mark.nightly
-def test_prefetched_exported_model_is_evaluated_offline(exported, tmp_path):
-    shutil.copytree(exported[0], tmp_path / "hub/models/org/exported")
-    shutil.copy(exported[1] / "model.safetensors", tmp_path / "hub/models/org/exported")
+def test_prefetched_exported_model_is_evaluated_offline(exported_models, tmp_path):
+    shutil.copytree(exported_models[0], tmp_path / "hub/models/org/exported")
+    shutil.copy(exported_models[1] / "model.safetensors", tmp_path / "hub/models/org/exported")
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\na man reads,a man sees,entailment\n")
     options = ["org/exported", "--model-file", "onnx/model.onnx", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
     out = tmp_path / "run"

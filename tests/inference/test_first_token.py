@@ -12,7 +12,7 @@ from unbag.inference.optimizations import shorten_last_layer
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object) -> TransformerPredictor:
+def load_unoptimized_predictor(monkeypatch: pytest.MonkeyPatch, folder: object) -> TransformerPredictor:
     with monkeypatch.context() as patched:
         patched.setattr("unbag.inference.transformer.shorten_last_layer", lambda model, inputs: False)
         return TransformerPredictor.load(folder)  # type: ignore[arg-type]
@@ -21,7 +21,7 @@ def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object) -> Transforme
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "electra"])
 def test_output_equals_plain_forward_with_padding(make_model: MakeModel, monkeypatch, kind: str):
     folder = make_model(kind)
-    short, plain = TransformerPredictor.load(folder), plain_forward(monkeypatch, folder)
+    short, plain = TransformerPredictor.load(folder), load_unoptimized_predictor(monkeypatch, folder)
     assert short.identity["last_layer"] == "first-token"
     assert plain.identity["last_layer"] == "none"
     expected = plain.predict(PREMISES, HYPOTHESES)  # one batch with padding
@@ -31,7 +31,7 @@ def test_output_equals_plain_forward_with_padding(make_model: MakeModel, monkeyp
 
 def test_output_equals_plain_forward_of_real_model(shared_model, monkeypatch):
     pairs = ["A man sleeps.", "Two dogs run over a wide green field in the rain.", "It rains."]
-    short, plain = TransformerPredictor.load(shared_model), plain_forward(monkeypatch, shared_model)
+    short, plain = TransformerPredictor.load(shared_model), load_unoptimized_predictor(monkeypatch, shared_model)
     assert short.identity["last_layer"] == "first-token"
     np.testing.assert_allclose(short.predict(pairs, pairs[::-1]), plain.predict(pairs, pairs[::-1]), atol=1e-5)
 

@@ -14,7 +14,7 @@ PREMISES = ["A man sleeps.", "A dog runs.", "It rains."]
 HYPOTHESES = ["A man is awake.", "An animal moves.", "The party is cancelled."]
 
 
-def ask(answer, **options):
+def predict_with(answer, **options):
     return CallablePredictor(lambda premises, hypotheses: answer, **options).predict(PREMISES, HYPOTHESES)
 
 
@@ -28,18 +28,18 @@ def test_label_names_become_one_hot_rows():
 
 def test_array_columns_follow_label_space():
     rows = np.array([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
-    found = ask(rows)
+    found = predict_with(rows)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, rows, atol=1e-7)
 
 
 def test_dicts_are_read_by_label_name():
     answer = [{"neutral": 0.2, "Contradiction": 0.7, "entailment": 0.1}] * 3
-    np.testing.assert_allclose(ask(answer), [[0.1, 0.2, 0.7]] * 3, atol=1e-7)
+    np.testing.assert_allclose(predict_with(answer), [[0.1, 0.2, 0.7]] * 3, atol=1e-7)
 
 
 def test_two_labels():
-    assert ask(["not_entailment", "entailment", "non-entailment"], label_space=TWO_WAY).tolist() == [
+    assert predict_with(["not_entailment", "entailment", "non-entailment"], label_space=TWO_WAY).tolist() == [
         [0, 1],
         [1, 0],
         [0, 1],
@@ -47,7 +47,9 @@ def test_two_labels():
 
 
 def test_two_labels_of_contradiction_model():
-    found = ask([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], label_map=parse_label_map("not_contradiction,contradiction"))
+    found = predict_with(
+        [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], label_map=parse_label_map("not_contradiction,contradiction")
+    )
     np.testing.assert_allclose(found, [[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], atol=1e-7)
 
 
@@ -69,15 +71,15 @@ def test_torch_tensors_are_accepted():
     torch = pytest.importorskip("torch", reason="needs unbag[models]")
     rows = torch.tensor([[0.25, 0.25, 0.5], [0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
     for answer in (rows, rows.bfloat16(), rows.half(), rows.clone().requires_grad_(), list(rows.requires_grad_())):
-        np.testing.assert_array_equal(ask(answer), rows.detach().numpy())
+        np.testing.assert_array_equal(predict_with(answer), rows.detach().numpy())
     ids = torch.tensor([2, 0, 1])
-    assert ask(ids, label_map=parse_label_map(",".join(LABELS))).tolist() == np.eye(3)[[2, 0, 1]].tolist()
+    assert predict_with(ids, label_map=parse_label_map(",".join(LABELS))).tolist() == np.eye(3)[[2, 0, 1]].tolist()
 
 
 def test_list_of_outputs_is_rejected_with_advice():
     rows = np.full((3, 3), 1 / 3, dtype=np.float32)
     with pytest.raises(ValueError, match=r"a list of one array of shape \(3, 3\); return the array .* run\(…\)\[0\]"):
-        ask([rows])
+        predict_with([rows])
 
 
 @pytest.mark.parametrize(
@@ -91,10 +93,10 @@ def test_list_of_outputs_is_rejected_with_advice():
 )
 def test_wrong_number_of_outputs_error_names_label_map(answer, found, words):
     with pytest.raises(OutputCountError, match=words) as caught:
-        ask(answer)
+        predict_with(answer)
     assert caught.value.n_outputs == found
     with pytest.raises(OutputCountError, match=r"got 3 columns; pass --label-map an order of entailment,neutral,contr"):
-        ask([[0.2, 0.2, 0.6]] * 3, label_space=TWO_WAY)
+        predict_with([[0.2, 0.2, 0.6]] * 3, label_space=TWO_WAY)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_wrong_number_of_outputs_error_names_label_map(answer, found, words):
 )
 def test_name_of_other_label_space_error_names_label_map(name, space, names):
     with pytest.raises(LabelError, match=f"pass --label-map {names} "):
-        ask([name] * 3, label_space=space)
+        predict_with([name] * 3, label_space=space)
 
 
 def test_function_receives_lists_and_no_empty_calls():
@@ -144,11 +146,11 @@ def test_function_receives_lists_and_no_empty_calls():
 )
 def test_invalid_answer_is_rejected(answer, message):
     with pytest.raises(ValueError, match=message):
-        ask(answer)
+        predict_with(answer)
 
 
 def test_row_sums_within_tolerance_are_accepted():
-    assert ask([[0.333, 0.333, 0.3335]] * 3).shape == (3, 3)
+    assert predict_with([[0.333, 0.333, 0.3335]] * 3).shape == (3, 3)
 
 
 def test_unequal_lengths_and_missing_text_are_rejected():

@@ -18,15 +18,15 @@ from unbag.inference.predictor import ModelError  # noqa: E402
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-def cross_encoder(folder, **options):
+def load_cross_encoder(folder, **options):
     return pytest.importorskip("sentence_transformers").CrossEncoder(str(folder), device="cpu", **options)
 
 
-def pipeline(folder, **options):
+def load_pipeline(folder, **options):
     return transformers.pipeline("text-classification", model=str(folder), device="cpu", **options)
 
 
-def their_answers(model):
+def compute_library_probabilities(model):
     """Return the probabilities of a CrossEncoder or pipeline in the order of `LABELS`."""
     if hasattr(model, "tokenizer") and hasattr(model, "task"):
         pairs = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in PAIRS]
@@ -37,7 +37,7 @@ def their_answers(model):
 
 
 @pytest.fixture(scope="session")
-def without_truncation(make_model):
+def model_without_truncation(make_model):
     """Return a model whose tokenizer does not truncate, as in a pipeline."""
     folder = make_model()
     file = folder / "tokenizer.json"
@@ -45,17 +45,17 @@ def without_truncation(make_model):
     return folder
 
 
-@pytest.mark.parametrize("made", [cross_encoder, pipeline])
-def test_probabilities_equal_those_of_library(made, without_truncation):
-    model = made(without_truncation)
+@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
+def test_probabilities_equal_those_of_library(made, model_without_truncation):
+    model = made(model_without_truncation)
     predictor, name = load_predictor(model)
-    assert name == without_truncation.name
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), their_answers(model), atol=1e-5)
+    assert name == model_without_truncation.name
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), compute_library_probabilities(model), atol=1e-5)
     assert predictor.identity["kind"] == "transformer", "so its labels are probed"
     assert predictor.identity["label_order"] == ",".join(ORDER)
 
 
-@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
 def test_float16_weights_on_cpu_are_copied_to_float32(made, tiny_bert, caplog):
     model = made(tiny_bert)
     model.model.half()
@@ -71,22 +71,22 @@ def test_float16_weights_on_cpu_are_copied_to_float32(made, tiny_bert, caplog):
     assert "float32 copy" in said
 
 
-@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
 def test_given_model_is_unchanged(made, tiny_bert):
     model = made(tiny_bert)
-    before = their_answers(model)
+    before = compute_library_probabilities(model)
     weights = list(model.model.state_dict())
     for _ in range(2):
         load_predictor(model)[0].predict(PREMISES, HYPOTHESES)
     assert list(model.model.state_dict()) == weights
-    assert (their_answers(model) == before).all()
+    assert (compute_library_probabilities(model) == before).all()
 
 
-@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
 def test_identity_depends_on_weights_and_tokenizer(made, tiny_bert, make_model):
     model = made(tiny_bert)
     first = load_predictor(model)[0].identity
-    their_answers(model)  # sets truncation and padding of the tokenizer
+    compute_library_probabilities(model)  # sets truncation and padding of the tokenizer
     assert load_predictor(model)[0].identity == first
     assert load_predictor(made(tiny_bert))[0].identity == first
     others = [load_predictor(made(make_model(seed=1)))[0].identity]
@@ -100,12 +100,12 @@ def test_identity_depends_on_weights_and_tokenizer(made, tiny_bert, make_model):
 
 
 def test_given_maximum_length_is_kept(tiny_bert):
-    assert load_predictor(cross_encoder(tiny_bert, max_length=16))[0].max_length == 16
-    assert load_predictor(pipeline(tiny_bert, truncation=True, max_length=16))[0].max_length == 16
-    assert load_predictor(pipeline(tiny_bert), max_length=12)[0].max_length == 12
+    assert load_predictor(load_cross_encoder(tiny_bert, max_length=16))[0].max_length == 16
+    assert load_predictor(load_pipeline(tiny_bert, truncation=True, max_length=16))[0].max_length == 16
+    assert load_predictor(load_pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
-@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
 def test_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
@@ -121,7 +121,7 @@ def test_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
     assert first.model["label_probe"] == of_folder.model["label_probe"]
 
 
-@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
 def test_unknown_label_order_is_rejected(made, make_model):
     unnamed = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(LabelError, match="expected label names in the model's id2label"):
@@ -139,7 +139,7 @@ def test_loading_options_are_rejected(tiny_bert):
         ValueError,
         match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, long",
     ):
-        load_predictor(pipeline(tiny_bert), dtype="bfloat16")
+        load_predictor(load_pipeline(tiny_bert), dtype="bfloat16")
 
 
 class WithPredict:
@@ -157,7 +157,7 @@ def test_object_other_than_predictor_is_rejected(model):
 
 
 def test_cross_encoder_with_additional_modules_is_rejected(tiny_bert):
-    model = cross_encoder(tiny_bert)
+    model = load_cross_encoder(tiny_bert)
     model.append(torch.nn.Identity())
     with pytest.raises(ModelError, match="additional modules"):
         load_predictor(model)

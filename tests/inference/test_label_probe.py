@@ -36,7 +36,7 @@ from unbag.inference.label_probe import (
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
 
 
-def knows(renamed=None, wrong=0, label_space=LABELS):
+def build_probe_model(renamed=None, wrong=0, label_space=LABELS):
     """Return a predictor that is right except for its first pairs and, optionally, renamed labels."""
 
     def answer(premises, hypotheses):
@@ -55,13 +55,13 @@ def test_each_label_has_four_distinct_pairs(language):
 
 
 def test_correct_model_passes():
-    report = run_label_probe(knows(), "zh")
+    report = run_label_probe(build_probe_model(), "zh")
     assert (report.right_declared, report.right_best, report.best, report.mislabelled) == (12, 12, LABELS, False)
 
 
 @pytest.mark.parametrize("order", list(permutations(LABELS))[1:])
 def test_every_wrong_order_is_found(order):
-    report = run_label_probe(knows(dict(zip(LABELS, order, strict=True))))
+    report = run_label_probe(build_probe_model(dict(zip(LABELS, order, strict=True))))
     assert report.mislabelled
     assert report.right_best == 12
     restored = dict(zip(report.declared, report.best, strict=True))
@@ -70,8 +70,8 @@ def test_every_wrong_order_is_found(order):
 
 def test_ten_of_twelve_are_required():
     swapped = {NEUTRAL: CONTRADICTION, CONTRADICTION: NEUTRAL}
-    assert run_label_probe(knows(swapped, wrong=2)).mislabelled
-    assert not run_label_probe(knows(swapped, wrong=3)).mislabelled
+    assert run_label_probe(build_probe_model(swapped, wrong=2)).mislabelled
+    assert not run_label_probe(build_probe_model(swapped, wrong=3)).mislabelled
 
 
 def test_ten_right_leave_at_most_six_for_other_orders():
@@ -89,13 +89,13 @@ def test_ten_right_leave_at_most_six_for_other_orders():
 
 
 def test_two_labels():
-    assert not run_label_probe(knows(label_space=TWO_WAY)).mislabelled
-    report = run_label_probe(knows(dict(zip(TWO_WAY, TWO_WAY[::-1], strict=True)), label_space=TWO_WAY))
+    assert not run_label_probe(build_probe_model(label_space=TWO_WAY)).mislabelled
+    report = run_label_probe(build_probe_model(dict(zip(TWO_WAY, TWO_WAY[::-1], strict=True)), label_space=TWO_WAY))
     assert report.mislabelled
     assert report.best == TWO_WAY[::-1]
 
 
-def _rows(order, wrong=0):
+def _build_row_model(order, wrong=0):
     """Return a function whose outputs have the given order, and which is right except for the first pairs."""
     space = find_label_space(order)
 
@@ -107,21 +107,21 @@ def _rows(order, wrong=0):
     return answer
 
 
-def _declared(order, fn):
+def _build_labelled_predictor(order, fn):
     return CallablePredictor(fn, label_map=parse_label_map(",".join(order)))
 
 
 @pytest.mark.parametrize("declared", list_two_label_orders())
 @pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_distinguished(declared, meant):
-    report = run_label_probe(_declared(declared, _rows(meant)))
+    report = run_label_probe(_build_labelled_predictor(declared, _build_row_model(meant)))
     assert (report.declared, report.best, report.right_best) == (declared, meant, 12)
     assert report.mislabelled == (declared != meant)
 
 
 def test_eleven_of_twelve_are_required_for_two_labels():
-    assert run_label_probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=1))).mislabelled
-    assert not run_label_probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=2))).mislabelled
+    assert run_label_probe(_build_labelled_predictor(TWO_WAY, _build_row_model(TWO_WAY[::-1], wrong=1))).mislabelled
+    assert not run_label_probe(_build_labelled_predictor(TWO_WAY, _build_row_model(TWO_WAY[::-1], wrong=2))).mislabelled
 
 
 def test_two_label_false_alarm_rate_equals_docstring():
@@ -141,7 +141,7 @@ def test_two_label_false_alarm_rate_equals_docstring():
         assert round(biased, 4) == 0.0124
 
 
-class _Scores:
+class _ScoreModel:
     """A model with one output, with the score of each pair and the labels of high and low scores."""
 
     threshold = "break-even"
@@ -163,7 +163,7 @@ class _Scores:
 def test_one_output_order_is_found_by_ranks(declared, meant):
     """All scores are below one half, so a threshold of one half gives the same prediction for all pairs."""
     report = run_label_probe(
-        _Scores(declared, lambda label: 0.2 if fold_label(label, find_label_space(meant)) == meant[0] else 0.1)
+        _ScoreModel(declared, lambda label: 0.2 if fold_label(label, find_label_space(meant)) == meant[0] else 0.1)
     )
     assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
     if declared == meant[::-1]:
@@ -175,9 +175,9 @@ def test_one_output_order_is_found_by_ranks(declared, meant):
 
 def test_constant_and_ranker_scores_are_not_reported():
     for declared in list_two_label_orders():
-        assert not run_label_probe(_Scores(declared, lambda label: 0.3)).mislabelled
+        assert not run_label_probe(_ScoreModel(declared, lambda label: 0.3)).mislabelled
     ranks = {ENTAILMENT: 0.9, NEUTRAL: 0.5, CONTRADICTION: 0.1}
-    report = run_label_probe(_Scores(TWO_WAY, ranks.__getitem__))
+    report = run_label_probe(_ScoreModel(TWO_WAY, ranks.__getitem__))
     assert (report.best, report.ranked_declared, report.mislabelled) == (TWO_WAY, 32, False)
 
 
@@ -203,16 +203,16 @@ def test_two_label_ids_read_as_three_are_detected():
     def ids(premises, hypotheses):
         return [meant.index(fold_label(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
 
-    report = run_label_probe(_declared(LABELS, ids))
+    report = run_label_probe(_build_labelled_predictor(LABELS, ids))
     assert (report.mislabelled, report.best) == (True, meant)
-    assert not run_label_probe(_declared(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
-    rows = run_label_probe(_declared(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
+    assert not run_label_probe(_build_labelled_predictor(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
+    rows = run_label_probe(_build_labelled_predictor(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
     assert not rows.mislabelled, "a third column may be of use elsewhere"
 
 
 @pytest.mark.parametrize("meant", [LABELS[::-1], TWO_WAY[::-1], CONTRADICTION_OR_NOT])
 def test_wrong_number_of_outputs_error_names_fitting_order(meant):
-    predictor = CallablePredictor(_rows(meant), label_space=TWO_WAY if len(meant) == 3 else LABELS)
+    predictor = CallablePredictor(_build_row_model(meant), label_space=TWO_WAY if len(meant) == 3 else LABELS)
     with pytest.raises(OutputCountError) as caught:
         predictor.predict(*map(list, zip(*GOLD, strict=True)))
     with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* passes the label probe"):
@@ -246,7 +246,7 @@ def test_false_alarm_rate_equals_docstring():
 
 
 def test_report_becomes_error_with_advice():
-    report = run_label_probe(knows({NEUTRAL: ENTAILMENT, ENTAILMENT: NEUTRAL}))
+    report = run_label_probe(build_probe_model({NEUTRAL: ENTAILMENT, ENTAILMENT: NEUTRAL}))
     error = MislabelledError(report)
     assert isinstance(error, LabelError)
     assert str(error) == (
@@ -258,7 +258,7 @@ def test_report_becomes_error_with_advice():
 
 def test_language_without_pairs_is_rejected():
     with pytest.raises(ValueError, match=r"\['en', 'zh'\], got 'fr'"):
-        run_label_probe(knows(), "fr")
+        run_label_probe(build_probe_model(), "fr")
 
 
 def test_real_model_passes_and_wrong_orders_are_found(shared_model):
@@ -286,8 +286,8 @@ def test_model_at_chance_gets_warning(label_space):
         constant = CallablePredictor(lambda p, h, label=label: [label] * len(p), label_space=label_space)
         assert run_label_probe(constant).at_chance
     most = max(map(golds.count, golds))
-    assert not run_label_probe(knows(label_space=label_space, wrong=12 - most - 1)).at_chance
-    assert run_label_probe(knows(label_space=label_space, wrong=12 - most)).warning.startswith(
+    assert not run_label_probe(build_probe_model(label_space=label_space, wrong=12 - most - 1)).at_chance
+    assert run_label_probe(build_probe_model(label_space=label_space, wrong=12 - most)).warning.startswith(
         f"predicts {most} of 12 obvious pairs"
     )
-    assert run_label_probe(knows(label_space=label_space)).warning is None
+    assert run_label_probe(build_probe_model(label_space=label_space)).warning is None

@@ -14,14 +14,16 @@ WEIGHTS = "unbag.inference.optimizations"
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
-def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object, **options: object) -> TransformerPredictor:
+def load_unoptimized_predictor(
+    monkeypatch: pytest.MonkeyPatch, folder: object, **options: object
+) -> TransformerPredictor:
     with monkeypatch.context() as patched:
         patched.setattr("unbag.inference.transformer.pack_linear_weights", lambda model, inputs, rows: False)
         return TransformerPredictor.load(folder, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def packing(monkeypatch):
+def simulated_packing(monkeypatch):
     """Simulate the packed layout with the plain one for a dtype that this processor does not support."""
 
     def simulate(dtype: torch.dtype) -> None:
@@ -36,10 +38,13 @@ def packing(monkeypatch):
 
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("bfloat16", 2e-2)])
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "mpnet"])
-def test_output_equals_plain_weights(make_model: MakeModel, monkeypatch, packing, kind: str, dtype, atol):
-    packing(getattr(torch, dtype))
+def test_output_equals_plain_weights(make_model: MakeModel, monkeypatch, simulated_packing, kind: str, dtype, atol):
+    simulated_packing(getattr(torch, dtype))
     folder = make_model(kind)
-    packed, plain = TransformerPredictor.load(folder, dtype=dtype), plain_forward(monkeypatch, folder, dtype=dtype)
+    packed, plain = (
+        TransformerPredictor.load(folder, dtype=dtype),
+        load_unoptimized_predictor(monkeypatch, folder, dtype=dtype),
+    )
     assert packed.identity["weight_layout"] == "packed"
     assert plain.identity["weight_layout"] == "plain"
     expected = plain.predict(PREMISES, HYPOTHESES)
@@ -50,14 +55,14 @@ def test_output_equals_plain_weights(make_model: MakeModel, monkeypatch, packing
 
 def test_output_equals_plain_weights_of_real_model(shared_model, monkeypatch):
     pairs = ["A man sleeps.", "Two dogs run over a wide green field in the rain.", "It rains."]
-    packed, plain = TransformerPredictor.load(shared_model), plain_forward(monkeypatch, shared_model)
+    packed, plain = TransformerPredictor.load(shared_model), load_unoptimized_predictor(monkeypatch, shared_model)
     np.testing.assert_allclose(packed.predict(pairs, pairs[::-1]), plain.predict(pairs, pairs[::-1]), atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(24,), (3, 24), (2, 3, 24), (0, 24)])
-def test_packed_layer_equals_original_layer(packing, dtype, shape):
-    packing(dtype)
+def test_packed_layer_equals_original_layer(simulated_packing, dtype, shape):
+    simulated_packing(dtype)
     layer = nn.Linear(24, 5).to(dtype)
     inputs = torch.randn(shape).to(dtype)
     with torch.inference_mode():
@@ -77,7 +82,7 @@ def test_unsupported_dtype_leaves_model_plain(make_model: MakeModel, monkeypatch
 
 
 def test_model_that_reads_weights_directly_is_unchanged(make_model: MakeModel, monkeypatch):
-    model = plain_forward(monkeypatch, make_model()).model
+    model = load_unoptimized_predictor(monkeypatch, make_model()).model
     head = model.classifier
     dense = model.bert.pooler.dense
     model.bert.pooler.forward = lambda hidden: nn.functional.linear(hidden[:, 0], model.bert.pooler.dense.weight)

@@ -13,7 +13,7 @@ CHILD = "tests.inference.predict_child"
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
-def parts(folder: Path) -> dict[str, bytes]:
+def read_chunks(folder: Path) -> dict[str, bytes]:
     return {f"{path.parent.name}/{path.name}": path.read_bytes() for path in folder.glob("*/part-*.parquet")}
 
 
@@ -22,8 +22,8 @@ def test_two_processes_give_result_of_one(tiny_bert, tmp_path):
     for number in (1, 2):
         for process in PYTHON.start_group(number, "-m", CHILD, tmp_path / str(number), *options, cwd=ROOT):
             assert process.wait() == 0, process.communicate()
-    assert len(parts(tmp_path / "1")) == 5
-    assert parts(tmp_path / "2") == parts(tmp_path / "1")
+    assert len(read_chunks(tmp_path / "1")) == 5
+    assert read_chunks(tmp_path / "2") == read_chunks(tmp_path / "1")
 
 
 @pytest.mark.nightly
@@ -34,7 +34,7 @@ def test_failing_process_ends_others(tmp_path):
     assert "out of luck" in failed.stderr
     # rank 0 predicted its four chunks, rank 1 failed at its first
     assert len((tmp_path / "calls").read_text().splitlines()) == 5
-    assert len(parts(tmp_path)) == 4  # the finished chunks are stored
+    assert len(read_chunks(tmp_path)) == 4  # the finished chunks are stored
 
 
 LEAVES = '''

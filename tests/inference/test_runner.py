@@ -7,41 +7,41 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.inference.predict_child import hashed, make_rows
+from tests.inference.predict_child import make_rows, predict_from_hash
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.inference import CallablePredictor, StoredPredictions, StoreError, load_predictions, predict_rows
 from unbag.inference.prediction_store import PredictionStore
 
 ROWS = make_rows(100)
-WHO = {"model": "hashed", "version": "1"}
+SUBJECTS = {"model": "hashed", "version": "1"}
 
 
-class Counting(CallablePredictor):
+class CountingPredictor(CallablePredictor):
     """Records the number of pairs of each call."""
 
-    def __init__(self, fn=hashed, **options):
+    def __init__(self, fn=predict_from_hash, **options):
         self.calls = []
 
-        def noting(premises, hypotheses):
+        def predict_and_record(premises, hypotheses):
             self.calls.append(len(premises))
             return fn(premises, hypotheses)
 
-        super().__init__(noting, **{"identity": WHO, **options})
+        super().__init__(predict_and_record, **{"identity": SUBJECTS, **options})
 
 
-def run(folder, predictor=None, rows=ROWS, **options):
-    return predict_rows(rows, predictor or Counting(), folder, chunk_rows=30, **options)
+def run_prediction(folder, predictor=None, rows=ROWS, **options):
+    return predict_rows(rows, predictor or CountingPredictor(), folder, chunk_rows=30, **options)
 
 
 def test_predictions_follow_row_order(tmp_path):
-    found = run(tmp_path)
+    found = run_prediction(tmp_path)
     table = found.load_table()
     assert table.column_names == ["id", "source_id", *LABELS]
     assert table.column("id").to_pylist() == ROWS["id"]
     assert table.column("source_id").to_pylist() == ROWS["source_id"]
     values = np.stack([table.column(label).to_numpy() for label in LABELS], axis=1)
     assert values.dtype == np.float32
-    np.testing.assert_array_equal(values, np.float32(hashed(ROWS["premise"], ROWS["hypothesis"])))
+    np.testing.assert_array_equal(values, np.float32(predict_from_hash(ROWS["premise"], ROWS["hypothesis"])))
     assert len(found) == 100
     assert [len(part) for part in found.iter_batches(["id"])] == [30, 30, 30, 10]
     assert load_predictions(found.path).equals(table)
@@ -49,8 +49,8 @@ def test_predictions_follow_row_order(tmp_path):
 
 
 def test_second_run_makes_no_predictions(tmp_path):
-    first, again = run(tmp_path), Counting()
-    second = run(tmp_path, again)
+    first, again = run_prediction(tmp_path), CountingPredictor()
+    second = run_prediction(tmp_path, again)
     assert again.calls == []
     assert (first.reused, second.reused) == (0, 100)
     assert second.load_table().equals(first.load_table())
@@ -58,11 +58,11 @@ def test_second_run_makes_no_predictions(tmp_path):
 
 def test_filtered_and_formatted_rows_have_same_key(tmp_path):
     """The key depends on the content, also for datasets with an index map, shards or a format."""
-    run(tmp_path)
-    again = Counting()
+    run_prediction(tmp_path)
+    again = CountingPredictor()
     pieces = [ROWS.select(range(0, 37)), ROWS.select(range(37, 100))]
-    run(tmp_path, again, rows=datasets.concatenate_datasets(pieces).with_format("numpy"))
-    run(tmp_path, again, rows=ROWS.select(list(range(99, -1, -1))).select(list(range(99, -1, -1))))
+    run_prediction(tmp_path, again, rows=datasets.concatenate_datasets(pieces).with_format("numpy"))
+    run_prediction(tmp_path, again, rows=ROWS.select(list(range(99, -1, -1))).select(list(range(99, -1, -1))))
     assert again.calls == []
 
 
@@ -73,21 +73,21 @@ def test_interrupted_run_predicts_only_missing_chunks(tmp_path):
         calls.append(len(premises))
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return hashed(premises, hypotheses)
+        return predict_from_hash(premises, hypotheses)
 
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "a", CallablePredictor(fails_at_the_third, identity=WHO))
-    rest = Counting()
-    resumed = run(tmp_path / "a", rest)
+        run_prediction(tmp_path / "a", CallablePredictor(fails_at_the_third, identity=SUBJECTS))
+    rest = CountingPredictor()
+    resumed = run_prediction(tmp_path / "a", rest)
     assert rest.calls == [30, 10]
     assert resumed.reused == 60
-    unbroken = run(tmp_path / "b")
+    unbroken = run_prediction(tmp_path / "b")
     names = sorted(path.name for path in unbroken.path.glob("part-*"))
     assert len(names) == 4
     assert all((resumed.path / name).read_bytes() == (unbroken.path / name).read_bytes() for name in names)
 
 
-def rewritten(file, change):
+def rewrite_file(file, change):
     table = pq.read_table(file)
     pq.write_table(change(table), file)
 
@@ -98,27 +98,27 @@ def rewritten(file, change):
         lambda file: file.write_bytes(file.read_bytes()[:-200]),
         lambda file: file.write_bytes(b""),
         lambda file: file.unlink(),
-        lambda file: rewritten(file, lambda table: table.slice(0, 29)),
-        lambda file: rewritten(file, lambda table: table.take(list(range(29, -1, -1)))),
-        lambda file: rewritten(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
-        lambda file: rewritten(file, lambda table: table.replace_schema_metadata(None)),
+        lambda file: rewrite_file(file, lambda table: table.slice(0, 29)),
+        lambda file: rewrite_file(file, lambda table: table.take(list(range(29, -1, -1)))),
+        lambda file: rewrite_file(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
+        lambda file: rewrite_file(file, lambda table: table.replace_schema_metadata(None)),
         lambda file: file.write_bytes(file.with_name("part-00000.parquet").read_bytes()),
     ],
     ids=["truncated", "empty", "gone", "row lost", "reordered", "changed", "unsigned", "another part"],
 )
 def test_damaged_chunk_is_predicted_again(tmp_path, damage):
-    good = run(tmp_path)
+    good = run_prediction(tmp_path)
     expected = good.load_table()
     damage(good.path / "part-00001.parquet")
     with pytest.raises(StoreError, match=r"part-00001.*run"):
         load_predictions(good.path)
-    again = Counting()
-    assert run(tmp_path, again).load_table().equals(expected)
+    again = CountingPredictor()
+    assert run_prediction(tmp_path, again).load_table().equals(expected)
     assert again.calls == [30]
 
 
 def test_flipped_bits_are_detected(tmp_path):
-    good = run(tmp_path)
+    good = run_prediction(tmp_path)
     expected, file = good.load_table(), good.path / "part-00002.parquet"
     whole = file.read_bytes()
     places = np.random.default_rng(0).choice(len(whole), size=400, replace=False)
@@ -131,7 +131,7 @@ def test_flipped_bits_are_detected(tmp_path):
         except StoreError:
             noticed += 1
     assert noticed > 200
-    assert run(tmp_path).load_table().equals(expected)
+    assert run_prediction(tmp_path).load_table().equals(expected)
 
 
 def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
@@ -139,22 +139,27 @@ def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
         return ROWS.map(lambda row, index: {name: value if index == 50 else row[name]}, with_indices=True)
 
     runs = [
-        run(tmp_path),
-        run(tmp_path, Counting(identity=WHO | {"version": "2"})),
-        run(tmp_path, Counting(fn=lambda p, h: [[row[0], 1 - row[0]] for row in hashed(p, h)], label_space=TWO_WAY)),
-        run(tmp_path, rows=ROWS.select(range(99))),
-        run(tmp_path, rows=changed("premise", "a dog")),
-        run(tmp_path, rows=changed("id", "row-x")),
-        run(tmp_path, rows=changed("source_id", "source-x")),
-        predict_rows(ROWS, Counting(), tmp_path, chunk_rows=31),
+        run_prediction(tmp_path),
+        run_prediction(tmp_path, CountingPredictor(identity=SUBJECTS | {"version": "2"})),
+        run_prediction(
+            tmp_path,
+            CountingPredictor(
+                fn=lambda p, h: [[row[0], 1 - row[0]] for row in predict_from_hash(p, h)], label_space=TWO_WAY
+            ),
+        ),
+        run_prediction(tmp_path, rows=ROWS.select(range(99))),
+        run_prediction(tmp_path, rows=changed("premise", "a dog")),
+        run_prediction(tmp_path, rows=changed("id", "row-x")),
+        run_prediction(tmp_path, rows=changed("source_id", "source-x")),
+        predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=31),
     ]
     assert len({found.path for found in runs}) == len(runs)
     assert all(found.reused == 0 for found in runs)
-    assert run(tmp_path, rows=changed("label", 1)).reused == 100  # the label is no input of the model
+    assert run_prediction(tmp_path, rows=changed("label", 1)).reused == 100  # the label is no input of the model
 
 
 def test_predictions_of_unidentified_predictor_are_not_reused(tmp_path):
-    first, second = (run(tmp_path, Counting(identity=None)) for _ in range(2))
+    first, second = (run_prediction(tmp_path, CountingPredictor(identity=None)) for _ in range(2))
     assert second.reused == 0
     assert first.path != second.path
     assert first.path.name.startswith("once-")
@@ -162,16 +167,16 @@ def test_predictions_of_unidentified_predictor_are_not_reused(tmp_path):
 
 
 def test_manifest_contains_key_fields(tmp_path):
-    path = run(tmp_path).path
+    path = run_prediction(tmp_path).path
     manifest = json.loads((path / "manifest.json").read_text())
     assert manifest["key"] == path.name
-    assert manifest["identity"] == {"kind": "callable", **WHO}
+    assert manifest["identity"] == {"kind": "callable", **SUBJECTS}
     assert (manifest["rows"], manifest["chunk_rows"], manifest["space"]) == (100, 30, list(LABELS))
     assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 
 
 def test_each_chunk_is_read_once(tmp_path, monkeypatch):
-    found, read, seen = StoredPredictions.from_folder(run(tmp_path).path), PredictionStore.read, []
+    found, read, seen = StoredPredictions.from_folder(run_prediction(tmp_path).path), PredictionStore.read, []
     monkeypatch.setattr(PredictionStore, "read", lambda store, part: seen.append(part) or read(store, part))
     found.load_probabilities()
     assert (found.has_probabilities, found.truncated) == (True, 0)
@@ -179,50 +184,52 @@ def test_each_chunk_is_read_once(tmp_path, monkeypatch):
 
 
 def test_unfinished_files_are_ignored_and_old_ones_removed(tmp_path):
-    path = run(tmp_path).path
+    path = run_prediction(tmp_path).path
     young, old = path / ".part-00001.parquet.abc.part", path / ".part-00001.parquet.def.part"
     for left in (young, old):
         left.write_bytes(b"half a file")
     os.utime(old, (0, 0))
-    assert run(tmp_path).reused == 100
+    assert run_prediction(tmp_path).reused == 100
     assert young.exists()
     assert not old.exists()
 
 
 def test_label_only_predictions_are_marked(tmp_path):
-    names = Counting(fn=lambda premises, hypotheses: ["neutral"] * len(premises))
-    assert not run(tmp_path, names).has_probabilities
-    resumed = Counting(fn=lambda premises, hypotheses: pytest.fail("asked again"))
-    assert not run(tmp_path, resumed).has_probabilities
-    assert run(tmp_path / "other").has_probabilities
+    names = CountingPredictor(fn=lambda premises, hypotheses: ["neutral"] * len(premises))
+    assert not run_prediction(tmp_path, names).has_probabilities
+    resumed = CountingPredictor(fn=lambda premises, hypotheses: pytest.fail("asked again"))
+    assert not run_prediction(tmp_path, resumed).has_probabilities
+    assert run_prediction(tmp_path / "other").has_probabilities
 
 
 def test_progress_counts_reused_rows_and_batches(tmp_path):
     seen = []
-    run(tmp_path, progress=lambda done, total: seen.append((done, total)))
+    run_prediction(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 100), (30, 100), (60, 100), (90, 100), (100, 100)]
-    (run(tmp_path).path / "part-00001.parquet").unlink()
+    (run_prediction(tmp_path).path / "part-00001.parquet").unlink()
     seen.clear()
-    run(tmp_path, progress=lambda done, total: seen.append((done, total)))
+    run_prediction(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(70, 100), (100, 100)]
 
 
 def test_empty_rows_give_empty_table(tmp_path):
-    found = run(tmp_path, rows=ROWS.select([]))
+    found = run_prediction(tmp_path, rows=ROWS.select([]))
     assert len(found) == 0
     assert found.load_table().column_names == ["id", "source_id", *LABELS]
-    assert run(tmp_path, rows=ROWS.select([])).load_table().num_rows == 0
+    assert run_prediction(tmp_path, rows=ROWS.select([])).load_table().num_rows == 0
 
 
 def test_invalid_predictions_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"without \['source_id'\]"):
-        run(tmp_path, rows=ROWS.remove_columns("source_id"))
+        run_prediction(tmp_path, rows=ROWS.remove_columns("source_id"))
     with pytest.raises(ValueError, match=r"column .hypothesis., got none in row 50"):
-        run(tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True))
+        run_prediction(
+            tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True)
+        )
     with pytest.raises(ValueError, match="at least 1 row per chunk"):
-        predict_rows(ROWS, Counting(), tmp_path, chunk_rows=0)
+        predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=0)
     with pytest.raises(ValueError, match="expected 30 predictions for 30 pairs, got 1"):
-        run(tmp_path, Counting(fn=lambda premises, hypotheses: ["neutral"]))
+        run_prediction(tmp_path, CountingPredictor(fn=lambda premises, hypotheses: ["neutral"]))
 
 
 def test_folder_without_predictions_is_rejected(tmp_path):
@@ -237,22 +244,24 @@ def test_model_resumes_bit_for_bit_with_truncation_count(tiny_bert, tmp_path):
         return TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60)
 
     seen = []
-    whole = run(tmp_path / "a", predictor(), progress=lambda done, total: seen.append(done))
+    whole = run_prediction(tmp_path / "a", predictor(), progress=lambda done, total: seen.append(done))
     assert len(seen) > 10  # after every batch, not only after every chunk
     assert whole.truncated > 0
-    broken = run(tmp_path / "b", predictor())
+    broken = run_prediction(tmp_path / "b", predictor())
     for part in (0, 2):
         (broken.path / f"part-0000{part}.parquet").unlink()
-    resumed = run(tmp_path / "b", predictor())
+    resumed = run_prediction(tmp_path / "b", predictor())
     assert resumed.reused == 40
     assert resumed.truncated == whole.truncated
     for part in whole.path.glob("part-*"):
         assert (resumed.path / part.name).read_bytes() == part.read_bytes()
-    half = run(tmp_path / "b", TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60, dtype="bfloat16"))
+    half = run_prediction(
+        tmp_path / "b", TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60, dtype="bfloat16")
+    )
     assert half.path != resumed.path
 
 
-class InBatches(Counting):
+class BatchPredictor(CountingPredictor):
     """Predicts batches of seven pairs in reverse order, and optionally stops after some batches."""
 
     def __init__(self, stop_after=None, **options):
@@ -268,17 +277,20 @@ class InBatches(Counting):
             if self.stop_after is not None and len(self.asked) == self.stop_after:
                 raise KeyboardInterrupt
             self.asked.append(len(rows))
-            yield rows, np.float32(hashed([premises[row] for row in rows], [hypotheses[row] for row in rows]))
+            yield (
+                rows,
+                np.float32(predict_from_hash([premises[row] for row in rows], [hypotheses[row] for row in rows])),
+            )
 
 
 @pytest.mark.parametrize("stop_after", [1, 4, 5, 6, 9])
 def test_unfinished_chunk_is_saved_periodically_and_resumed(tmp_path, stop_after):
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "a", InBatches(stop_after), save_every=0)
-    unbroken = InBatches()
-    expected = run(tmp_path / "b", unbroken, save_every=0)
-    rest, told = InBatches(), []
-    resumed = run(tmp_path / "a", rest, progress=lambda *each: told.append(each), save_every=0)
+        run_prediction(tmp_path / "a", BatchPredictor(stop_after), save_every=0)
+    unbroken = BatchPredictor()
+    expected = run_prediction(tmp_path / "b", unbroken, save_every=0)
+    rest, told = BatchPredictor(), []
+    resumed = run_prediction(tmp_path / "a", rest, progress=lambda *each: told.append(each), save_every=0)
     assert len(rest.asked) == len(unbroken.asked) - stop_after, "no batch is asked twice"
     assert told[-1] == (100, 100)
     assert resumed.truncated == expected.truncated
@@ -290,7 +302,7 @@ def test_unfinished_chunk_is_saved_periodically_and_resumed(tmp_path, stop_after
 
 def test_unfinished_chunk_is_not_saved_before_interval(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, InBatches(3))
+        run_prediction(tmp_path, BatchPredictor(3))
     assert not list(tmp_path.glob("*/unfinished/*"))
 
 
@@ -298,16 +310,20 @@ def test_unfinished_chunk_is_not_saved_before_interval(tmp_path):
     "damage",
     [
         lambda file: file.write_bytes(file.read_bytes()[:-200]),
-        lambda file: rewritten(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
+        lambda file: rewrite_file(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
         lambda file: file.rename(file.with_name("00001.parquet")),
     ],
     ids=["truncated", "changed", "of another part"],
 )
 def test_damaged_unfinished_chunk_is_predicted_again(tmp_path, damage):
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "a", InBatches(3), save_every=0)
+        run_prediction(tmp_path / "a", BatchPredictor(3), save_every=0)
     [file] = tmp_path.glob("a/*/unfinished/00000.parquet")
     damage(file)
-    again = InBatches()
-    assert run(tmp_path / "a", again, save_every=0).load_table().equals(run(tmp_path / "b").load_table())
+    again = BatchPredictor()
+    assert (
+        run_prediction(tmp_path / "a", again, save_every=0)
+        .load_table()
+        .equals(run_prediction(tmp_path / "b").load_table())
+    )
     assert sum(again.asked) == 100

@@ -12,7 +12,7 @@ from unbag.utils.storage import StorageFolder
 
 
 @dataclass(frozen=True)
-class Threads(ProcessGroup):
+class ThreadGroup(ProcessGroup):
     """A process group that consists of threads."""
 
     barrier: Any
@@ -29,13 +29,13 @@ class Threads(ProcessGroup):
         return self.gather([value])[0]
 
 
-def told(folders, monkeypatch):
+def validate_in_threads(folders, monkeypatch):
     monkeypatch.setattr(distributed, "_FOLDER_TIMEOUT", 0.5)
     barrier, values, found = threading.Barrier(len(folders)), {}, {}
 
     def run(rank):
         try:
-            validate_shared_folder(StorageFolder(folders[rank]), Threads(rank, len(folders), barrier, values))
+            validate_shared_folder(StorageFolder(folders[rank]), ThreadGroup(rank, len(folders), barrier, values))
         except ValueError as error:
             found[rank] = str(error)
 
@@ -48,12 +48,12 @@ def told(folders, monkeypatch):
 
 
 def test_processes_with_shared_folder_continue(tmp_path, monkeypatch):
-    assert told([tmp_path / "a", tmp_path / "a"], monkeypatch) == {}
+    assert validate_in_threads([tmp_path / "a", tmp_path / "a"], monkeypatch) == {}
     assert list((tmp_path / "a").iterdir()) == []
 
 
 def test_processes_with_separate_folders_are_rejected(tmp_path, monkeypatch):
-    found = told([tmp_path / "a", tmp_path / "b"], monkeypatch)
+    found = validate_in_threads([tmp_path / "a", tmp_path / "b"], monkeypatch)
     assert "process 0 on" in found[0]
     assert "cannot read the file that process 1 on" in found[0]
     assert "cannot read the file that process 0 on" in found[1]

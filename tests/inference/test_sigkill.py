@@ -15,26 +15,26 @@ ROOT = Path(__file__).parents[2]
 PARTS = 8
 
 
-def start(folder: Path, *options: object) -> Forked:
+def start_prediction(folder: Path, *options: object) -> Forked:
     return PYTHON.start("-m", "tests.inference.predict_child", folder, *options, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def uninterrupted_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the chunk files of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("unbroken")
-    assert start(folder).wait() == 0
+    assert start_prediction(folder).wait() == 0
     parts = {path.name: path.read_bytes() for path in folder.glob("*/part-*.parquet")}
     assert len(parts) == PARTS
     return parts
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_run_resumes_to_same_files(tmp_path, unbroken, seed):
+def test_killed_run_resumes_to_same_files(tmp_path, uninterrupted_run, seed):
     draw = random.Random(seed)
     # number of chunks to wait for, and further seconds
     wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)
-    killed = start(tmp_path, "--seconds", 0.2)
+    killed = start_prediction(tmp_path, "--seconds", 0.2)
     wait_until(lambda: len(list(tmp_path.glob("*/part-*.parquet"))) >= wanted, killed)
     time.sleep(moment)
     killed.kill()
@@ -43,26 +43,26 @@ def test_killed_run_resumes_to_same_files(tmp_path, unbroken, seed):
     assert wanted <= there < PARTS
 
     calls = tmp_path / "calls"
-    assert start(tmp_path, "--calls", calls).wait() == 0
+    assert start_prediction(tmp_path, "--calls", calls).wait() == 0
     assert calls.read_text().splitlines() == [str(CHUNK_ROWS)] * (PARTS - there)  # only the missing chunks
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == unbroken
+    assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == uninterrupted_run
     assert len(StoredPredictions.from_folder(folder).load_table()) == PARTS * CHUNK_ROWS
 
 
 @pytest.mark.nightly
-def test_killed_shard_is_replaced_with_same_files(tmp_path, unbroken):
+def test_killed_shard_is_replaced_with_same_files(tmp_path, uninterrupted_run):
     calls, folder = tmp_path / "calls", tmp_path / "store"
     options = ("--calls", calls, "--lease", 2, "--seconds", 0.3, "--shard")
-    shards = [start(folder, *options, f"{index}/3") for index in range(3)]
+    shards = [start_prediction(folder, *options, f"{index}/3") for index in range(3)]
     wait_until(lambda: len(list(folder.glob("*/part-*.parquet"))) >= 3, *shards)
     shards[1].kill()
     assert shards[1].wait() < 0
-    again = start(folder, *options, "1/3")
+    again = start_prediction(folder, *options, "1/3")
     for shard in (shards[0], shards[2], again):
         assert shard.wait() == 0, shard.communicate()
     [store] = folder.iterdir()
-    assert {path.name: path.read_bytes() for path in store.glob("part-*.parquet")} == unbroken
+    assert {path.name: path.read_bytes() for path in store.glob("part-*.parquet")} == uninterrupted_run
     made = calls.read_text().splitlines()
     assert PARTS <= len(made) <= PARTS + 1, "what the killed one was at, and nothing else, is asked twice"
     assert [path.name for path in (store / "claims").iterdir() if not path.name.startswith("shard-")] == []

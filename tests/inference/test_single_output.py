@@ -28,7 +28,7 @@ def scorer(make_model: MakeModel):
     return make_model(order=("LABEL_0",))
 
 
-def sigmoids(folder):
+def compute_sigmoids(folder):
     """Return the sigmoid of transformers' output, one pair at a time."""
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -51,7 +51,7 @@ def test_threshold_outside_0_to_1_is_rejected(scorer):
 
 def test_threshold_of_one_half_uses_sigmoid(scorer):
     predictor = TransformerPredictor.load(scorer, threshold=0.5)
-    expected = sigmoids(scorer)
+    expected = compute_sigmoids(scorer)
     assert predictor.label_space == TWO_WAY
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES)[:, 0], expected, atol=1e-5)
     assert not predictor.has_probabilities
@@ -59,11 +59,11 @@ def test_threshold_of_one_half_uses_sigmoid(scorer):
 
 
 def test_pairs_at_threshold_are_entailed(scorer):
-    expected = np.sort(sigmoids(scorer))
+    expected = np.sort(compute_sigmoids(scorer))
     for number, between in enumerate((expected[1:] + expected[:-1]) / 2, start=1):
         taken = TransformerPredictor.load(scorer, threshold=between).predict(PREMISES, HYPOTHESES).argmax(axis=1) == 0
         assert taken.sum() == len(expected) - number
-        assert np.array_equal(taken, sigmoids(scorer) >= between)
+        assert np.array_equal(taken, compute_sigmoids(scorer) >= between)
 
 
 def test_output_for_other_label_keeps_its_name(scorer, make_model):
@@ -127,7 +127,7 @@ def test_evaluation_records_threshold(scorer, tmp_path, threshold):
         assert result.model["ranking"]["n_predicted_entailed"] == 2
     verified = result.scores["verification"]  # computed from the sigmoid, independent of the threshold
     assert verified["auroc"].value == pytest.approx(result.model["ranking"]["auc"])
-    expected = sigmoids(scorer)
+    expected = compute_sigmoids(scorer)
     assert verified["thresholds"]
     for row in verified["thresholds"]:
         assert min(abs(expected - row["threshold"])) < 1e-5
@@ -149,7 +149,7 @@ class OwnForSequenceClassification(BertForSequenceClassification):
 
 
 @pytest.fixture
-def with_code(tiny_bert, tmp_path):
+def model_with_code(tiny_bert, tmp_path):
     """Return a model folder with custom code, and the file that this code writes when it runs."""
     folder, ran = tmp_path / "own", tmp_path / "ran"
     transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).save_pretrained(folder)
@@ -161,8 +161,8 @@ def with_code(tiny_bert, tmp_path):
     return folder, ran
 
 
-def test_repository_code_runs_only_if_trusted(with_code, tiny_bert):
-    folder, ran = with_code
+def test_repository_code_runs_only_if_trusted(model_with_code, tiny_bert):
+    folder, ran = model_with_code
     with pytest.raises(ModelError, match=r"requires code from its own repository.*--trust-remote-code"):
         TransformerPredictor.load(folder)
     assert not ran.exists()
@@ -176,8 +176,8 @@ def test_repository_code_runs_only_if_trusted(with_code, tiny_bert):
     assert TransformerPredictor.load(folder, trust_remote_code=True).identity != trusted.identity
 
 
-def test_code_of_other_repository_is_rejected(with_code):
-    folder, ran = with_code
+def test_code_of_other_repository_is_rejected(model_with_code):
+    folder, ran = model_with_code
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"]["AutoConfig"] = "someone/else--own.OwnConfig"
     (folder / "config.json").write_text(json.dumps(config))

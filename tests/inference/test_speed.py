@@ -13,7 +13,7 @@ from unbag.inference.speed import SpeedTiming, measure_speed, select_fastest
 PAIRS = [f"A dog runs {n} times." for n in range(100)]
 
 
-class Clocked:
+class TimedPredictor:
     """A predictor that takes 10 ms per call and 1 ms per pair, and 100 ms more for one pair."""
 
     label_space = ("entailment", "neutral", "contradiction")
@@ -29,7 +29,7 @@ class Clocked:
 
 
 def test_measure_counts_whole_calls_and_pairs():
-    predictor = Clocked()
+    predictor = TimedPredictor()
     one, ten, rest = measure_speed(
         predictor, PAIRS, PAIRS, sizes=(1, 10, 64, 128), rounds=2, clock=lambda: predictor.now
     )
@@ -45,7 +45,7 @@ def test_measure_counts_whole_calls_and_pairs():
 
 @pytest.mark.parametrize(("n", "p99"), [(100, 11), (50, 111)])
 def test_measure_p99_is_nearest_rank(n, p99):
-    predictor = Clocked(slow=PAIRS[0])
+    predictor = TimedPredictor(slow=PAIRS[0])
     [one] = measure_speed(predictor, PAIRS[:n], PAIRS[:n], sizes=(1,), rounds=1, clock=lambda: predictor.now)
     assert (one.p50, one.p99) == pytest.approx((11, p99)), "one of 100 calls lies above the 99th, one of 50 does not"
     assert one.pairs_per_second == pytest.approx(n / (0.011 * n + 0.1))
@@ -58,10 +58,10 @@ def test_fastest_of_equal_timings_has_fewest_pairs():
 
 def test_measure_without_pairs_is_rejected():
     with pytest.raises(ValueError, match="expected at least 1 pair and 1 round, got 0 pairs and 3 rounds"):
-        measure_speed(Clocked(), [], [])
+        measure_speed(TimedPredictor(), [], [])
 
 
-def speed(*arguments):
+def measure(*arguments):
     asked = [
         "speed",
         *arguments,
@@ -77,7 +77,7 @@ def speed(*arguments):
 
 
 def test_command_prints_row_per_size_and_json(tiny_bert):
-    code, output = speed(str(tiny_bert), "--json")
+    code, output = measure(str(tiny_bert), "--json")
     assert code == 0
     found = json.loads(output.splitlines()[-1])
     assert [each["pairs_per_call"] for each in found["timings"]] == [1, 2, 4]
@@ -85,12 +85,12 @@ def test_command_prints_row_per_size_and_json(tiny_bert):
     assert found["best"] in found["timings"]
     assert (found["model"]["kind"], found["pairs"]) == ("transformer", 5)
     assert all(0 < each["p50"] <= each["p99"] for each in found["timings"])
-    code, output = speed(str(tiny_bert))
+    code, output = measure(str(tiny_bert))
     assert (code, output.count("(best)")) == (0, 1)
     assert max(map(len, output.splitlines())) <= 80
 
 
 def test_command_rejects_endpoint_and_unsuitable_options(tiny_bert):
-    assert speed("endpoint:lm", "--base-url", "http://localhost:1/v1")[0] == 2
+    assert measure("endpoint:lm", "--base-url", "http://localhost:1/v1")[0] == 2
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
-        speed(str(tiny_bert), "--base-url", "http://localhost:1/v1")
+        measure(str(tiny_bert), "--base-url", "http://localhost:1/v1")

@@ -17,7 +17,7 @@ from unbag.inference.long_premises import LongPremisePredictor
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
 
 
-def between(probabilities: np.ndarray) -> float:
+def find_middle_threshold(probabilities: np.ndarray) -> float:
     """Return a threshold that half of the probabilities reach."""
     ordered = np.sort(probabilities.astype(float))
     return float(ordered[len(ordered) // 2 - 1 : len(ordered) // 2 + 1].mean())
@@ -35,7 +35,7 @@ def test_several_outputs_predict_label_from_threshold(make_model: MakeModel, ord
     folder = make_model(order=order)
     plain = TransformerPredictor.load(folder, device="cpu")
     own = plain.predict(PREMISES, HYPOTHESES)[:, plain.label_space.index(space[0])]
-    threshold = between(own)
+    threshold = find_middle_threshold(own)
     predictor = TransformerPredictor.load(folder, device="cpu", threshold=threshold)
     assert (predictor.order, predictor.label_space, predictor.has_probabilities) == (order, space, False)
     assert predictor.identity["threshold"] == str(threshold)

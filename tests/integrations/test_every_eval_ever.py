@@ -24,7 +24,7 @@ PATH = re.compile(
 )
 
 
-def _object(required, optional=None, closed=False):
+def _build_object_schema(required, optional=None, closed=False):
     """Build the schema of an object from the schemas of its required and optional fields."""
     return {
         "type": "object",
@@ -36,11 +36,11 @@ def _object(required, optional=None, closed=False):
 
 TEXT, NUMBER, BOUND = {"type": "string"}, {"type": "number"}, {"type": ["number", "string"]}
 TEXTS = {"type": "object", "additionalProperties": TEXT}
-SOURCE = _object(
+SOURCE = _build_object_schema(
     {"dataset_name": TEXT, "source_type": {"enum": ["hf_dataset", "other"]}},
     {"hf_repo": TEXT, "hf_split": TEXT, "additional_details": TEXTS},
 )
-METRIC = _object(
+METRIC = _build_object_schema(
     # Continuous scores require bounds, and every score here is continuous.
     {
         "lower_is_better": {"type": "boolean"},
@@ -50,15 +50,17 @@ METRIC = _object(
     },
     {"metric_id": TEXT, "metric_name": TEXT, "metric_kind": TEXT, "metric_unit": TEXT, "additional_details": TEXTS},
 )
-INTERVAL = _object({"lower": NUMBER, "upper": NUMBER}, {"confidence_level": NUMBER})
-SCORE = _object(
+INTERVAL = _build_object_schema({"lower": NUMBER, "upper": NUMBER}, {"confidence_level": NUMBER})
+SCORE = _build_object_schema(
     {"score": NUMBER},
     {
         "details": TEXTS,
-        "uncertainty": _object({}, {"confidence_interval": INTERVAL, "num_samples": {"type": "integer"}}),
+        "uncertainty": _build_object_schema({}, {"confidence_interval": INTERVAL, "num_samples": {"type": "integer"}}),
     },
 )
-ENTRY = _object({"evaluation_name": TEXT, "source_data": SOURCE, "metric_config": METRIC, "score_details": SCORE})
+ENTRY = _build_object_schema(
+    {"evaluation_name": TEXT, "source_data": SOURCE, "metric_config": METRIC, "score_details": SCORE}
+)
 MODEL_DETAILS = {
     **TEXTS,
     "required": ["deployment_type", "model_availability"],
@@ -67,23 +69,23 @@ MODEL_DETAILS = {
         "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
     },
 }
-RECORD = _object(
+RECORD = _build_object_schema(
     {
         "schema_version": {"const": "0.3.0"},
         "evaluation_id": TEXT,
         "retrieved_timestamp": TEXT,
-        "source_metadata": _object(
+        "source_metadata": _build_object_schema(
             {
                 "source_type": {"const": "evaluation_run"},
                 "source_organization_name": TEXT,
                 "evaluator_relationship": {"enum": ["first_party", "third_party", "collaborative", "other"]},
             }
         ),
-        "model_info": _object(
+        "model_info": _build_object_schema(
             {"name": TEXT, "id": TEXT, "additional_details": MODEL_DETAILS},
             {"developer": TEXT, "inference_platform": TEXT},
         ),
-        "eval_library": _object({"name": TEXT, "version": TEXT}, {"additional_details": TEXTS}),
+        "eval_library": _build_object_schema({"name": TEXT, "version": TEXT}, {"additional_details": TEXTS}),
         "evaluation_results": {"type": "array", "items": ENTRY, "minItems": 1},
     },
     {"evaluation_timestamp": TEXT},
@@ -96,12 +98,12 @@ def _read(run):
     return results.read_results(RUNS / run / "results.json")
 
 
-def _exported(folder, run, **options):
+def _export(folder, run, **options):
     files = export_records(_read(run), folder, timestamp=TIME, **options)
     return {file: json.loads((folder / file).read_text(encoding="utf-8")) for file in files}
 
 
-def _on_snli(result):
+def _with_snli_origin(result):
     """Return the result with the origin of the pinned SNLI."""
     data = result.data | {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
     return results.Result(**(vars(result) | {"data": data}))
@@ -109,7 +111,7 @@ def _on_snli(result):
 
 @pytest.mark.parametrize("run", ["function", "words", "transformer", "causal", "endpoint", "file", "names"])
 def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
-    records = _exported(tmp_path, run, model="acme/model")
+    records = _export(tmp_path, run, model="acme/model")
     assert records
     for file, record in records.items():
         assert PATH.fullmatch(file)
@@ -127,7 +129,7 @@ def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
 
 
 def test_schema_rejects_record_without_bound(tmp_path):
-    [record, *_] = _exported(tmp_path, "function", model="acme/model").values()
+    [record, *_] = _export(tmp_path, "function", model="acme/model").values()
     broken = deepcopy(record)
     del broken["evaluation_results"][0]["metric_config"]["min_score"]
     with pytest.raises(jsonschema.ValidationError, match="min_score"):
@@ -135,7 +137,7 @@ def test_schema_rejects_record_without_bound(tmp_path):
 
 
 def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
-    records = _exported(tmp_path, "transformer", model="acme/model")
+    records = _export(tmp_path, "transformer", model="acme/model")
     by_set = {record["evaluation_id"].split("/")[0].removeprefix("unbag_"): record for record in records.values()}
     assert set(by_set) == {result.set for result in _read("transformer")}
     for result in _read("transformer"):
@@ -156,7 +158,7 @@ def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
 
 
 def test_score_without_lower_limit_has_bound_minus_infinity(tmp_path):
-    [record, *_] = _exported(tmp_path, "function", model="acme/model").values()
+    [record, *_] = _export(tmp_path, "function", model="acme/model").values()
     bounds = {each["metric_config"]["metric_name"]: each["metric_config"] for each in record["evaluation_results"]}
     assert (bounds["skill score"]["min_score"], bounds["skill score"]["max_score"]) == ("-Infinity", 1.0)
 
@@ -173,12 +175,12 @@ def test_hub_model_keeps_id_and_names_platform():
 
 
 def test_built_in_baselines_are_models_of_unbag(tmp_path):
-    developers = {record["model_info"]["developer"] for record in _exported(tmp_path, "words").values()}
+    developers = {record["model_info"]["developer"] for record in _export(tmp_path, "words").values()}
     assert developers == {"unbag"}
 
 
 def test_endpoint_parameters_are_generation_arguments(tmp_path):
-    for record in _exported(tmp_path, "endpoint", model="acme/tiny").values():
+    for record in _export(tmp_path, "endpoint", model="acme/tiny").values():
         assert record["model_info"]["additional_details"]["deployment_type"] == "unknown"
         for entry in record["evaluation_results"]:
             assert entry["generation_config"]["generation_args"] == {"temperature": 0, "max_tokens": 8}
@@ -192,35 +194,35 @@ def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
         return build_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
 
     assert source(result, "org")["source_type"] == "other"
-    snli = _on_snli(result)
+    snli = _with_snli_origin(result)
     assert (source(snli)["hf_repo"], source(snli)["hf_split"]) == ("stanfordnlp/snli", "test")
     assert source(snli, "org")["hf_repo"] == "org/plain"
 
 
 def test_second_export_writes_same_files(tmp_path):
-    first = _exported(tmp_path / "a", "function", model="acme/model")
-    assert _exported(tmp_path / "b", "function", model="acme/model") == first
+    first = _export(tmp_path / "a", "function", model="acme/model")
+    assert _export(tmp_path / "b", "function", model="acme/model") == first
     assert len(first) == len(_read("function"))
 
 
 def test_results_on_two_corpora_form_one_record(tmp_path):
     result = next(each for each in _read("transformer") if each.set == "plain")
-    [file] = export_records([result, _on_snli(result)], tmp_path, timestamp=TIME, model="acme/model")
+    [file] = export_records([result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model")
     entries = json.loads((tmp_path / file).read_text())["evaluation_results"]
     assert {entry["evaluation_name"] for entry in entries} == {"plain (pairs.jsonl)", "plain (snli test)"}
 
 
 def test_model_without_developer_requires_id(tmp_path):
     with pytest.raises(ValueError, match=r"--model: expected an id DEVELOPER/NAME for answers, got 'answers'"):
-        _exported(tmp_path, "function")
+        _export(tmp_path, "function")
     with pytest.raises(ValueError, match="--model: expected an id DEVELOPER/NAME for transformer, got 'none'"):
-        _exported(tmp_path, "transformer")
+        _export(tmp_path, "transformer")
 
 
 @pytest.mark.parametrize("model", ["../x", "a/../b", "a/b:c", "/a/b", "a//b", "flat"])
 def test_invalid_datastore_id_is_rejected(model, tmp_path):
     with pytest.raises(ValueError, match="--model: expected an id"):
-        _exported(tmp_path, "function", model=model)
+        _export(tmp_path, "function", model=model)
     assert not list(tmp_path.iterdir())
 
 

@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag  # noqa: E402
 from tests.fork_server import PYTHON  # noqa: E402
-from tests.integrations.tiny_trainer import trainer_of  # noqa: E402
+from tests.integrations.tiny_trainer import build_trainer  # noqa: E402
 from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LabelError  # noqa: E402
 
@@ -31,27 +31,31 @@ class Tracker(transformers.TrainerCallback):
         self.told.append(("evaluate", state.global_step, dict(metrics)))
 
 
-def asked_by(trainer, requests, **options):
+def record_requests(trainer, requests, **options):
     callback = unbag.UnbagCallback(trainer, requests, **options)
     trainer.add_callback(callback)
     return callback
 
 
-def logged(trainer):
+def get_logged_scores(trainer):
     """Return the log entries with scores of the callback, by step."""
     return {entry["step"]: entry for entry in trainer.state.log_history if P_C in entry}
 
 
 def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_path, requests, tmp_path):
     tracker = Tracker()
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, callbacks=[tracker])
-    asked_by(trainer, requests)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, callbacks=[tracker])
+    record_requests(trainer, requests)
     trainer.train()
-    entries = logged(trainer)
+    entries = get_logged_scores(trainer)
     assert list(entries) == [2, 4]
-    told = [step for what, step, values in tracker.told if what == "log" and P_C in values]
+    told = [step for what, step, get_task_values in tracker.told if what == "log" and P_C in get_task_values]
     assert told == [2, 4], "also a callback that was there before"
-    at_2 = [(what, P_C in values) for what, step, values in tracker.told if step == 2 and "eval_loss" in values]
+    at_2 = [
+        (what, P_C in get_task_values)
+        for what, step, get_task_values in tracker.told
+        if step == 2 and "eval_loss" in get_task_values
+    ]
     assert at_2 == [("log", False), ("evaluate", False)], "the evaluation's own log and event come first"
     returned = trainer.evaluate()
     assert returned[P_C] == entries[4][P_C]
@@ -59,8 +63,8 @@ def test_scores_reach_log_trackers_and_metrics(tiny_bert, pairs_path, requests, 
 
 
 def test_scores_equal_evaluation_of_saved_model(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path / "run")
-    asked_by(trainer, requests)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path / "run")
+    record_requests(trainer, requests)
     trainer.train()
     returned = trainer.evaluate()
     trainer.save_model(tmp_path / "saved")
@@ -73,7 +77,7 @@ def test_scores_equal_evaluation_of_saved_model(tiny_bert, pairs_path, requests,
 
 
 def test_score_can_select_best_model(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(
+    trainer = build_trainer(
         tiny_bert,
         pairs_path,
         tmp_path,
@@ -82,9 +86,9 @@ def test_score_can_select_best_model(tiny_bert, pairs_path, requests, tmp_path):
         metric_for_best_model=P_C,
         greater_is_better=False,
     )
-    asked_by(trainer, requests)
+    record_requests(trainer, requests)
     trainer.train()
-    by_step = {step: entry[P_C] for step, entry in logged(trainer).items()}
+    by_step = {step: entry[P_C] for step, entry in get_logged_scores(trainer).items()}
     assert trainer.state.best_metric == min(by_step.values())
     assert trainer.state.best_global_step == min(by_step, key=by_step.get)
     assert trainer.evaluate()[P_C] == trainer.state.best_metric, "asked anew of the model that was loaded"
@@ -93,10 +97,10 @@ def test_score_can_select_best_model(tiny_bert, pairs_path, requests, tmp_path):
 def test_callback_does_not_change_training(tiny_bert, pairs_path, requests, tmp_path):
     losses = []
     for with_callback in (False, True):
-        trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
+        trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
         assert trainer.model.config.hidden_dropout_prob > 0, "else the state of the random numbers would not show"
         if with_callback:
-            asked_by(trainer, requests)
+            record_requests(trainer, requests)
         trainer.model.bert.embeddings.eval()  # a frozen part of the user's model
         trainer.train()
         losses.append([entry["loss"] for entry in trainer.state.log_history if "loss" in entry])
@@ -105,8 +109,8 @@ def test_callback_does_not_change_training(tiny_bert, pairs_path, requests, tmp_
 
 
 def test_module_modes_are_restored(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
-    callback = asked_by(trainer, requests)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
+    callback = record_requests(trainer, requests)
     trainer.model.train()
     trainer.model.bert.embeddings.eval()
     modes = [module.training for module in trainer.model.modules()]
@@ -117,8 +121,8 @@ def test_module_modes_are_restored(tiny_bert, pairs_path, requests, tmp_path):
 
 
 def test_several_eval_datasets_run_callback_once_per_step(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
-    asked_by(trainer, requests)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
+    record_requests(trainer, requests)
     trainer.train()
     assert [entry["step"] for entry in trainer.state.log_history if P_C in entry] == [2, 4]
 
@@ -143,11 +147,11 @@ def test_several_processes_give_scores_of_one(tiny_bert, pairs_path, tmp_path):
 
 def test_label_names_are_checked_before_training(make_model, pairs_path, requests, tmp_path):
     nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    trainer = trainer_of(nameless, pairs_path, tmp_path)
+    trainer = build_trainer(nameless, pairs_path, tmp_path)
     with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):
         unbag.UnbagCallback(trainer, requests)
-    named = trainer_of(make_model(), pairs_path, tmp_path)
-    asked_by(named, requests)
+    named = build_trainer(make_model(), pairs_path, tmp_path)
+    record_requests(named, requests)
     named.model.config.id2label = {0: "good", 1: "bad", 2: "neutral"}
     with pytest.raises(LabelError, match=r"got {0: 'good'"):
         named.train()
@@ -157,10 +161,10 @@ def test_label_names_are_checked_before_training(make_model, pairs_path, request
 def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_path, requests, tmp_path):
     with pytest.raises(ValueError, match=r"expected a Trainer.*got list"):
         unbag.UnbagCallback(["permuted"], ["permuted"])
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, tokenizer=False)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, tokenizer=False)
     with pytest.raises(ValueError, match=r"got none; pass processing_class=tokenizer"):
         unbag.UnbagCallback(trainer, requests)
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
     for sets in ([], [requests[0], requests[0]]):
         with pytest.raises(ValueError, match="expected unique challenge sets"):
             unbag.UnbagCallback(trainer, sets)
@@ -171,13 +175,13 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_path, requests,
 
 
 def test_unknown_best_metric_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, metric_for_best_model="unbag_permuted_pc")
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, metric_for_best_model="unbag_permuted_pc")
     with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
         unbag.UnbagCallback(trainer, requests)
 
 
 def test_best_metric_with_wrong_direction_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, metric_for_best_model=P_C)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, metric_for_best_model=P_C)
     with pytest.raises(ValueError, match=f"greater_is_better: expected False for {P_C}, got True"):
         unbag.UnbagCallback(trainer, requests)
 
@@ -186,8 +190,8 @@ def test_early_stopping_can_use_score(tiny_bert, pairs_path, requests, tmp_path)
     early = transformers.EarlyStoppingCallback(early_stopping_patience=1)
     options = {"metric_for_best_model": P_C, "greater_is_better": False, "steps": 40}
     saved = {"load_best_model_at_end": True, "save_strategy": "best"}
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path, callbacks=[early], **options, **saved)
-    asked_by(trainer, requests)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, callbacks=[early], **options, **saved)
+    record_requests(trainer, requests)
     with pytest.raises(ValueError, match=r"expected EarlyStoppingCallback after UnbagCallback"):
         trainer.train()
     trainer.remove_callback(early)
@@ -197,8 +201,8 @@ def test_early_stopping_can_use_score(tiny_bert, pairs_path, requests, tmp_path)
 
 
 def test_train_begin_logs_number_of_rows(tiny_bert, pairs_path, requests, tmp_path, caplog):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
-    callback = asked_by(trainer, requests)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
+    callback = record_requests(trainer, requests)
     trainer.train()
     [told] = [each for each in caplog.messages if "each evaluation runs" in each]
     rows = sum(len(each.pairs[0]) for each in callback._sets)
@@ -208,8 +212,8 @@ def test_train_begin_logs_number_of_rows(tiny_bert, pairs_path, requests, tmp_pa
 
 @pytest.mark.parametrize("max_rows", [400, 100, 50])
 def test_max_rows_limits_all_sets_together(tiny_bert, pairs_path, requests, tmp_path, max_rows):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
-    whole, bounded = (asked_by(trainer, requests, max_rows=most)._sets for most in (None, max_rows))
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
+    whole, bounded = (record_requests(trainer, requests, max_rows=most)._sets for most in (None, max_rows))
     asked = [len(each.pairs[0]) for each in bounded]
     assert sum(len(each.pairs[0]) for each in whole) > max_rows, "else there is nothing to bound"
     assert sum(asked) <= max_rows
@@ -219,7 +223,7 @@ def test_max_rows_limits_all_sets_together(tiny_bert, pairs_path, requests, tmp_
 
 
 def test_max_rows_below_one_example_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = trainer_of(tiny_bert, pairs_path, tmp_path)
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
     with pytest.raises(ValueError, match="increase max_rows or pass fewer sets"):
         unbag.UnbagCallback(trainer, requests, max_rows=3)
     with pytest.raises(ValueError, match="max_rows"):

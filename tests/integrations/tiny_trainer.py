@@ -4,7 +4,7 @@ import datasets
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
 
 
-def trainer_of(folder, pairs_path, output_dir, *, tokenizer=True, steps=4, **options):
+def build_trainer(folder, pairs_path, output_dir, *, tokenizer=True, steps=4, **options):
     """Return a Trainer that evaluates every second step. `options` are `eval_dataset` and training arguments."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     of_model = AutoTokenizer.from_pretrained(folder)

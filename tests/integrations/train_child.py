@@ -9,7 +9,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag
 from tests.inference.conftest import ORDER, PAIRS
-from tests.integrations.tiny_trainer import trainer_of
+from tests.integrations.tiny_trainer import build_trainer
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group, destroy_process_group
 from unbag.inference.live import LiveClassifier
@@ -18,20 +18,23 @@ from unbag.inference.live import LiveClassifier
 def main() -> None:
     """Evaluate, train two steps, evaluate again, predict with a sharded model, and write a file per process."""
     folder, pairs, out = map(Path, sys.argv[1:])
-    trainer = trainer_of(folder, pairs, out, steps=2, ddp_backend="gloo" if "RANK" in os.environ else None)
+    trainer = build_trainer(folder, pairs, out, steps=2, ddp_backend="gloo" if "RANK" in os.environ else None)
     requests = [SetRequest("permuted", options={"data": str(pairs), "q": 4}, max_examples=30)]
     trainer.add_callback(unbag.UnbagCallback(trainer, requests, batch_tokens=200))
     found = {"before": trainer.evaluate()}
     trainer.train()
     found["after"] = trainer.evaluate()
-    ours = {when: {name: v for name, v in values.items() if "unbag" in name} for when, values in found.items()}
-    record = {**ours, "processes": trainer.args.world_size, "sharded": _asked_in_pieces(folder)}
+    ours = {
+        when: {name: v for name, v in get_task_values.items() if "unbag" in name}
+        for when, get_task_values in found.items()
+    }
+    record = {**ours, "processes": trainer.args.world_size, "sharded": _predict_with_sharded_model(folder)}
     out.mkdir(exist_ok=True, parents=True)
     (out / f"rank-{connect_process_group().rank}.json").write_text(json.dumps(record))
     destroy_process_group()
 
 
-def _asked_in_pieces(folder: Path) -> list[list[float]]:
+def _predict_with_sharded_model(folder: Path) -> list[list[float]]:
     """Return the probabilities of a model whose weights are sharded over all processes."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     if (world := connect_process_group().world_size) > 1:

@@ -16,13 +16,13 @@ ALL = bool(SEED)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def some(inputs, n):
+def sample_inputs(inputs, n):
     """Return a fixed sample of n inputs, or all inputs if the environment requests the whole attack."""
     inputs = list(inputs)
     return inputs if ALL or len(inputs) <= n else random.Random(len(inputs)).sample(inputs, n)
 
 
-def ask(capsys, *arguments):
+def run_command(capsys, *arguments):
     """Run the command. Return the exit code, the output and the error output."""
     capsys.readouterr()
     code = run(app, list(map(str, arguments)))  # exceptions that the command does not catch fail the test
@@ -32,9 +32,9 @@ def ask(capsys, *arguments):
     return code, out, err
 
 
-def refused(capsys, *arguments, **environment):
+def run_rejected(capsys, *arguments, **environment):
     """Run a command that must be rejected. Return the error line, which must contain no control characters."""
-    code, _, err = ask(capsys, *arguments)
+    code, _, err = run_command(capsys, *arguments)
     assert code in (1, 2), f"{arguments} passed: {err}"
     assert not _CONTROL.search(re.sub(r"\x1b\[[\d;]*m", "", err)), repr(err)
     if code == 1:
@@ -43,6 +43,6 @@ def refused(capsys, *arguments, **environment):
     return err
 
 
-def files_below(folder: Path):
+def read_files_below(folder: Path):
     """Return the files in a folder, for comparison with a later state."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

@@ -100,7 +100,7 @@ def empty_caches():
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def give(name):
+def run_hub_command(name):
     """Run one of the commands with empty caches and without delays. Uncaught exceptions are raised."""
     from unbag.cli import app
     from unbag.cli.app import run
@@ -109,12 +109,12 @@ def give(name):
     waited = 0.0
     sleep = time.sleep
 
-    def hurry(seconds):
+    def skip_delay(seconds):
         nonlocal waited
         waited += seconds
         sleep(min(seconds, 0.001))
 
-    time.sleep = hurry
+    time.sleep = skip_delay
     printed, said = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.robustness.command import files_below, refused, some
+from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag.api import evaluate
 from unbag.utils import optional_deps
 
@@ -332,14 +332,14 @@ natlog label --premise A. --hypothesis B. --pipeline nope
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", some([*OPTIONS, *OUTS, *FILES], 60))
+@pytest.mark.parametrize("command", sample_inputs([*OPTIONS, *OUTS, *FILES], 60))
 def test_invalid_arguments_are_rejected_before_expensive_steps(nothing_done, given, capsys, command):
     words = command.split()
     for name, path in given.items():
         words = [word.replace(name, path) for word in words]
-    before = files_below(Path.cwd())
-    refused(capsys, *words)
-    assert files_below(Path.cwd()) == before
+    before = read_files_below(Path.cwd())
+    run_rejected(capsys, *words)
+    assert read_files_below(Path.cwd()) == before
 
 
 EXTRAS = {
@@ -362,18 +362,18 @@ EXTRAS = {
 def test_missing_extra_is_reported_before_expensive_steps(nothing_done, given, capsys, monkeypatch, extra, command):
     for package in (name for name, brought_by in optional_deps.EXTRA_OF.items() if brought_by == extra):
         monkeypatch.setitem(sys.modules, package, None)
-    said = refused(capsys, *[given.get(word, word) for word in command.split()])
+    said = run_rejected(capsys, *[given.get(word, word) for word in command.split()])
     assert f"pip install 'unbag[{extra}]'" in " ".join(said.split())
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []
 
 
 @pytest.mark.parametrize("command", EXTRAS["wordnet"][:4])
 def test_missing_wordnet_is_reported_before_expensive_steps(nothing_done, given, capsys, monkeypatch, command):
     monkeypatch.setattr("nltk.data.path", [])
     monkeypatch.setenv("UNBAG_CACHE", str(Path.cwd().parent / "cache"))
-    said = refused(capsys, *[given.get(word, word) for word in command.split()])
+    said = run_rejected(capsys, *[given.get(word, word) for word in command.split()])
     assert "unbag.baselines.wordnet.install" in "".join(said.split())
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []
 
 
 @pytest.mark.parametrize(("option", "value"), [("device", "nope"), ("device", "cuda:99"), ("dtype", "float8")])

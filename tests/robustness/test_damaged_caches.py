@@ -8,8 +8,8 @@ import sqlite3
 
 import pytest
 
-from tests.robustness.command import ALL, some
-from tests.robustness.damage import DAMAGES, SEEDS, do, flipped, truncated
+from tests.robustness.command import ALL, sample_inputs
+from tests.robustness.damage import DAMAGES, SEEDS, apply_damage, flip_bit, truncate
 from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
@@ -17,7 +17,7 @@ from unbag.inference.llm.endpoint import EndpointResponse, EndpointResponseCache
 from unbag.utils import checksums
 from unbag.utils.sqlite_cache import SqliteCache
 
-EVERY = pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+EVERY = pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
 
 
 @EVERY
@@ -31,7 +31,7 @@ def test_damaged_built_set_is_rebuilt(sixty_pairs, tmp_path, caplog, damage, end
     [path] = [path for path in (tmp_path / "sets").rglob(f"*{ending}") if str(path.parent) in file]
     for seed in SEEDS:
         caplog.clear()
-        damaged = do(damage, path, seed)
+        damaged = apply_damage(damage, path, seed)
         assert build()[0] == expected
         assert ("renamed to" in caplog.text and path.name in caplog.text) == damaged
 
@@ -52,7 +52,7 @@ def test_damaged_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name
     expected = {path.name: path.read_bytes() for path in folder.iterdir()}
     for seed in SEEDS:
         caplog.clear()
-        assert do(damage, folder / name, seed)
+        assert apply_damage(damage, folder / name, seed)
         if name != checksums.FILE:
             with pytest.raises(ValueError, match=re.escape(str(folder))):  # if the user names the folder
                 LexicalModel.load(folder)
@@ -84,7 +84,7 @@ def test_changed_cache_entries_are_ignored(tmp_path):
     for seed in range(40 if ALL else 8):
         SqliteCache(path, "found").put(values.items())
         assert SqliteCache(path, "found").get(list(values)) == values
-        do(flipped if seed % 2 else truncated, path, seed)
+        apply_damage(flip_bit if seed % 2 else truncate, path, seed)
         known = SqliteCache(path, "found").get(list(values))
         assert known.items() <= values.items()
 
@@ -97,7 +97,7 @@ def test_damaged_cache_database_is_recreated(tmp_path, damage):
         kept.put([("a", "1"), ("b", b"2")])
         del kept
         gc.collect()  # closes the database, as at the end of the process
-        do(damage, path, seed)
+        apply_damage(damage, path, seed)
         kept = SqliteCache(path, "found", wal=True)
         assert kept.get(["a", "b"]).items() <= {"a": "1", "b": b"2"}.items()
         kept.put([("a", "1"), ("b", b"2")])
@@ -146,7 +146,7 @@ def test_changed_record_is_ignored(tmp_path, damage):
     for seed in range(20):
         path.write_text(json.dumps(checksums.add_checksum(record), indent=2))
         assert checksums.read_verified(path) == json.loads(json.dumps(record))
-        do(damage, path, seed)
+        apply_damage(damage, path, seed)
         assert checksums.read_verified(path) is None
 
 

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
-from tests.robustness.command import some
-from tests.robustness.damage import do, emptied, flipped, pointer, truncated
+from tests.robustness.command import sample_inputs
+from tests.robustness.damage import apply_damage, flip_bit, make_empty, make_lfs_pointer, truncate
 from tests.training.conftest import (  # noqa: F401  (fixtures)
     finetune,
     make_model,
@@ -44,35 +44,35 @@ def broken(finetune, options, tmp_path):  # noqa: F811
 
 def test_damaged_checkpoint_resumes_from_previous_one(finetune, broken, tmp_path, caplog):  # noqa: F811
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
-    do(truncated, broken / "step-00000008" / "model.safetensors")
+    apply_damage(truncate, broken / "step-00000008" / "model.safetensors")
     _, weights = finetune(save_steps=2)
     assert "step-00000008/model.safetensors is corrupted" in caplog.text
     assert "resuming after step 6 of 12" in caplog.text
     assert same(weights, unbroken)
 
 
-@pytest.mark.parametrize("damage", some([flipped, emptied, pointer], 1))
+@pytest.mark.parametrize("damage", sample_inputs([flip_bit, make_empty, make_lfs_pointer], 1))
 def test_damaged_checkpoint_is_never_used(finetune, broken, caplog, damage):  # noqa: F811
     for name in FILES:
         for step in ("step-00000006", "step-00000008"):
             path = broken / step / name
             if path.is_file():
                 content = path.read_bytes()
-                do(damage, path)
+                apply_damage(damage, path)
                 from unbag.utils import checksums
 
                 assert name in (checksums.find_corruption(path.parent) or ""), name
                 path.write_bytes(content)
                 assert checksums.find_corruption(path.parent) is None
     for path in broken.glob("step-*"):
-        do(damage, path / "model.safetensors")
+        apply_damage(damage, path / "model.safetensors")
     steps = []
     finetune(on_step=lambda step, *_: steps.append(step), save_steps=2)
     assert steps[0] == 1, "with no checkpoint left it begins anew"
 
 
 def test_named_damaged_checkpoint_is_rejected(finetune, broken, tmp_path):  # noqa: F811
-    do(flipped, broken / "step-00000008" / "optimizer.bin")
+    apply_damage(flip_bit, broken / "step-00000008" / "optimizer.bin")
     with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is corrupted.*; resume from another checkpoint"):
         finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
     finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "step-00000006"), save_steps=2)
@@ -80,6 +80,6 @@ def test_named_damaged_checkpoint_is_rejected(finetune, broken, tmp_path):  # no
 
 def test_damaged_finished_model_is_rejected(finetune, options):  # noqa: F811
     finetune()
-    do(flipped, options["output_dir"] / "model.safetensors")
+    apply_damage(flip_bit, options["output_dir"] / "model.safetensors")
     with pytest.raises(ValueError, match=r"model.safetensors is corrupted.*; remove .* to train again"):
         finetune()

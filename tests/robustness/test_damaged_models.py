@@ -12,8 +12,8 @@ from transformers import AutoConfig
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.inference.llm.tiny_lm import save_tiny_lm
-from tests.robustness.command import some
-from tests.robustness.damage import DAMAGES, do
+from tests.robustness.command import sample_inputs
+from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.inference.label_probe import run_label_probe
 from unbag.inference.llm.causal import CausalPredictor
@@ -32,7 +32,7 @@ def changed(folder, **values):
     (folder / "config.json").write_text(json.dumps(config | values))
 
 
-def refused(folder):
+def run_rejected(folder):
     """Return the one-line error message for a model, or None if it loads and predicts."""
     said = None
     try:
@@ -48,7 +48,7 @@ def test_tokenizer_without_files_is_rejected(make_model, tmp_path, kind):  # noq
     folder = shutil.copytree(make_model(kind), tmp_path / "model")
     for path in [*folder.glob("tokenizer*"), *folder.glob("vocab*")]:
         path.unlink()
-    assert "covers 0% of common words" in refused(folder)
+    assert "covers 0% of common words" in run_rejected(folder)
     with pytest.raises(ModelError, match="covers 0% of common words"):
         load_for_training(folder, revision=None, label_map=None, seed=0)
 
@@ -56,17 +56,17 @@ def test_tokenizer_without_files_is_rejected(make_model, tmp_path, kind):  # noq
 BROKEN_TOKENIZERS = ("{}", "[]", "null", "{", '{"model": null}', '{"version": "1.0"}', "\0", "[" * 100_000)
 
 
-@pytest.mark.parametrize("content", some(BROKEN_TOKENIZERS, 2), ids=lambda content: content[:12])
+@pytest.mark.parametrize("content", sample_inputs(BROKEN_TOKENIZERS, 2), ids=lambda content: content[:12])
 def test_invalid_tokenizer_is_rejected(model, content):
     (model / "tokenizer.json").write_text(content)
-    assert str(model) in refused(model)
+    assert str(model) in run_rejected(model)
 
 
 def test_tokenizer_that_panics_is_rejected(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["post_processor"]["pair"][2] = {"SpecialToken": {"id": "", "type_id": 0}}
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
-    assert f"the tokenizer of {model} cannot encode a word: PanicException: no entry found" in refused(model)
+    assert f"the tokenizer of {model} cannot encode a word: PanicException: no entry found" in run_rejected(model)
 
 
 CONFIGS = (
@@ -84,10 +84,10 @@ CONFIGS = (
 )
 
 
-@pytest.mark.parametrize("content", some(CONFIGS, 3), ids=lambda content: content[:12])
+@pytest.mark.parametrize("content", sample_inputs(CONFIGS, 3), ids=lambda content: content[:12])
 def test_invalid_config_is_rejected(model, content):
     (model / "config.json").write_text(content)
-    assert str(model) in refused(model)
+    assert str(model) in run_rejected(model)
 
 
 FIELDS = {
@@ -107,36 +107,36 @@ FIELDS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in FIELDS.items() for value in some(values, 1)]
+    ("name", "value"), [(name, value) for name, values in FIELDS.items() for value in sample_inputs(values, 1)]
 )
 def test_invalid_config_value_gives_no_traceback(model, name, value):
     changed(model, **{name: value})
-    assert (refused(model) or "config.json").strip()
+    assert (run_rejected(model) or "config.json").strip()
 
 
-@pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 1), ids=lambda damage: damage.__name__)
 def test_damaged_config_gives_no_traceback(model, damage):
     for name in ("model.safetensors", "tokenizer.json", "tokenizer_config.json"):
         content = (model / name).read_bytes()
         for seed in range(4):
-            do(damage, model / name, seed)
-            refused(model)
+            apply_damage(damage, model / name, seed)
+            run_rejected(model)
             (model / name).write_bytes(content)
-    do(damage, model / "config.json")
-    refused(model)
+    apply_damage(damage, model / "config.json")
+    run_rejected(model)
 
 
 def test_pointer_in_place_of_weights_is_rejected(model):
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
-    (model / "model.safetensors").write_text(pointer)
-    assert str(model) in refused(model)
+    make_lfs_pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
+    (model / "model.safetensors").write_text(make_lfs_pointer)
+    assert str(model) in run_rejected(model)
 
 
 def test_tokenizer_larger_than_model_is_rejected(model):
     tokenizer = json.loads((model / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dog"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
-    assert "got 5000" in refused(model)
+    assert "got 5000" in run_rejected(model)
 
 
 def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
@@ -147,7 +147,7 @@ def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
         ModelError, match=r"expected an embedding for every token, got \d+ vectors .* 5,000 \('a word of no"
     ):
         load_for_training(model, revision=None, label_map=None, seed=0)
-    assert refused(model) is None, "pairs without that token can be asked"
+    assert run_rejected(model) is None, "pairs without that token can be asked"
 
 
 def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
@@ -188,14 +188,14 @@ def test_config_with_huge_sizes_is_rejected_at_once(make_model, tmp_path, monkey
 
 def test_nested_config_with_huge_sizes_is_rejected(model):
     changed(model, encoder={"model_type": "bert", "num_hidden_layers": 10**9}, vocab_size_per_layer=300_000)
-    assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in refused(model)
+    assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in run_rejected(model)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
 def test_special_file_in_model_is_rejected_at_once(model, make):
     (model / "config.json").unlink()
     make(model / "config.json")
-    assert str(model) in refused(model)
+    assert str(model) in run_rejected(model)
 
 
 def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # noqa: F811

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.robustness.command import ALL, ask, refused, some
+from tests.robustness.command import ALL, run_command, run_rejected, sample_inputs
 from tests.robustness.conftest import LABELS, write_pairs
-from tests.robustness.damage import DAMAGES, do
+from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
@@ -75,10 +75,10 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
     record = json.loads((folder / name).read_text())
     for number in range(N):
         (folder / name).write_text(json.dumps(spoilt(record, number)))
-        ask(capsys, "report", folder, "--output", "report.html")
+        run_command(capsys, "report", folder, "--output", "report.html")
         if name == results.FILE:
-            ask(capsys, "compare", folder, run)
-            ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
+            run_command(capsys, "compare", folder, run)
+            run_command(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
             with suppress(ValueError), convert_record_errors(folder):
                 results_dataset.build_results_publication(
                     "org/results", results.read_results(folder / name), model="org/model"
@@ -86,28 +86,28 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 1), ids=lambda damage: damage.__name__)
 def test_damaged_file_gives_no_traceback(run, tmp_path, capsys, monkeypatch, damage):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet")):
         content = path.read_bytes()
-        do(damage, path)
+        apply_damage(damage, path)
         for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
-            ask(capsys, *command)
+            run_command(capsys, *command)
         path.write_bytes(content)
 
 
 NO_RECORDS = ("", "null", "[]", "1", '"x"', "[" * 100_000, '{"schema": 1}', '{"schema": 99, "results": []}', "\xff")
 
 
-@pytest.mark.parametrize("content", some(NO_RECORDS, 4), ids=lambda content: content[:20])
+@pytest.mark.parametrize("content", sample_inputs(NO_RECORDS, 4), ids=lambda content: content[:20])
 def test_invalid_record_error_names_file(run, tmp_path, capsys, monkeypatch, content):
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     (folder / results.FILE).write_bytes(content.encode("latin-1"))
     for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
-        code, _, err = ask(capsys, *command)
+        code, _, err = run_command(capsys, *command)
         assert code == 1
         assert "results.json" in err.replace("\n", "")
     assert not (tmp_path / "report.html").exists()
@@ -125,7 +125,7 @@ def test_record_with_infinite_number_is_rejected(run, tmp_path, capsys, monkeypa
         ("compare", folder, run),
         ("check", folder, "--min", "plain:accuracy=.1"),
     ):
-        said = " ".join(refused(capsys, *command).split())
+        said = " ".join(run_rejected(capsys, *command).split())
         assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
         assert "which is not finite" in said
     assert not (tmp_path / "report.html").exists()
@@ -155,5 +155,5 @@ def test_records_of_released_versions_are_read(version, tmp_path, capsys):
     read = results.read_results(version / results.FILE)
     assert [result.set for result in read] == ["plain", "permuted"]
     assert all(samples.read_samples(version, number, result) for number, result in enumerate(read))
-    assert ask(capsys, "report", version, "--output", tmp_path / "report.html")[0] == 0
-    assert ask(capsys, "compare", version, version)[0] in (0, 1)
+    assert run_command(capsys, "report", version, "--output", tmp_path / "report.html")[0] == 0
+    assert run_command(capsys, "compare", version, version)[0] in (0, 1)

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save_file
 
-from tests.robustness.command import ask, refused, some
+from tests.robustness.command import run_command, run_rejected, sample_inputs
 from tests.robustness.conftest import write_pairs
-from tests.robustness.damage import DAMAGES, do
+from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import SetRequest, export_challenge_set, read_exported_set
 from unbag.cli.app import normalize_cache_env
@@ -135,12 +135,12 @@ def test_invalid_embedding_table_error_names_folder(table, spoil):
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
 def test_damaged_embedding_table_gives_no_traceback(table, damage):
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         content = (table / name).read_bytes()
         for seed in range(4):
-            do(damage, table / name, seed)
+            apply_damage(damage, table / name, seed)
             said = why_not(lambda: embeddings.load_embeddings(str(table)).compute_means([("dog",)]))
             assert said is None or str(table) in said
             (table / name).write_bytes(content)
@@ -169,14 +169,14 @@ RECORDS = (
 def test_invalid_record_of_exported_set_is_rejected(exported, capsys, record):
     found = pq.read_table(exported)
     pq.write_table(found.replace_schema_metadata({b"unbag": record}), exported)
-    refused(capsys, "score", exported, "--set", exported)
+    run_rejected(capsys, "score", exported, "--set", exported)
 
 
-@pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 2), ids=lambda damage: damage.__name__)
 def test_damaged_exported_set_gives_no_traceback(exported, damage):
     content = exported.read_bytes()
     for seed in range(8):
-        do(damage, exported, seed)
+        apply_damage(damage, exported, seed)
         said = why_not(lambda: read_exported_set(exported))
         assert said is None or str(exported) in said
         exported.write_bytes(content)
@@ -191,10 +191,10 @@ def test_cache_folder_that_is_file_is_rejected(tmp_path, monkeypatch, capsys, na
     (tmp_path / "file").write_text("x")
     for value in (tmp_path / "file", tmp_path / "file" / "below"):
         monkeypatch.setenv(name, str(value))
-        assert name in refused(capsys, "sets")
+        assert name in run_rejected(capsys, "sets")
     for value in ("below/here", str(tmp_path)):
         monkeypatch.setenv(name, value)
-        assert ask(capsys, "sets")[0] == 0
+        assert run_command(capsys, "sets")[0] == 0
 
 
 def test_random_bytes_are_no_prediction_table(tmp_path):

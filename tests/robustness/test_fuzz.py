@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.robustness.fuzz.parsers import CORPUS, PARSERS, parse
-from tests.robustness.malformed_inputs.inputs import damaged
+from tests.robustness.malformed_inputs.inputs import damage
 
 FOUND = sorted(path for name in PARSERS for path in (CORPUS / name).iterdir())
 N = 40
@@ -21,4 +21,4 @@ def test_earlier_failure_is_read_or_rejected(path):
 def test_damaged_file_is_read_or_rejected(name):
     rng, content = random.Random(name), (CORPUS / name / "sound").read_bytes()
     for _ in range(N):
-        parse(name, damaged(content, rng)[0])
+        parse(name, damage(content, rng)[0])

@@ -18,7 +18,7 @@ from tests.fake_hub.running import RunningHub
 from tests.hub.conftest import tiny_hub  # noqa: F401  (a fixture)
 from tests.robustness.command import ALL
 from tests.robustness.conftest import write_pairs
-from tests.robustness.hub_commands import COMMANDS, LASTING, PASSING, give
+from tests.robustness.hub_commands import COMMANDS, LASTING, PASSING, run_hub_command
 from tests.robustness.tiny_model import save_tiny_model
 from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 
@@ -60,12 +60,12 @@ def reads(hub, name):
     """Return the number of requests of a command, which must succeed."""
     os.chdir(os.environ["CLIENT_HOME"])
     before = len(hub.requests())
-    done = give(name)
+    done = run_hub_command(name)
     assert done.code == 0, done.said
     return sum(request.method in ("GET", "HEAD") for request in hub.requests()[before:])
 
 
-def some(n, seed):
+def sample_inputs(n, seed):
     """Return the positions of requests to break: one, or all in the whole attack."""
     return range(n) if ALL else [random.Random(seed).randrange(n)]
 
@@ -84,9 +84,9 @@ def shared(kinds, name):
 def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str) -> None:
     n = reads(stocked_hub, name)
     for fault, made in shared(PASSING, name).items():
-        for after in some(n, f"{name}{fault}"):
+        for after in sample_inputs(n, f"{name}{fault}"):
             with stocked_hub.broken_by(made(after)):
-                done = give(name)
+                done = run_hub_command(name)
             assert done.code == 0, (fault, after, done.said)
             assert done.waited < 60, (fault, after)
 
@@ -98,9 +98,9 @@ def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str) -
 def test_permanent_fault_is_one_line_with_host(stocked_hub: RunningHub, name: str) -> None:
     n = reads(stocked_hub, name)
     for fault, made in shared(LASTING, name).items():
-        for after in some(n, f"{name}{fault}"):
+        for after in sample_inputs(n, f"{name}{fault}"):
             with stocked_hub.broken_by(made(after)):
-                done = give(name)
+                done = run_hub_command(name)
             assert done.waited < 300, (fault, after)
             if done.code == 0:  # optional requests, for example for a file that may be missing
                 continue

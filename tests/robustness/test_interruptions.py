@@ -8,7 +8,7 @@ import time
 import pytest
 import typer
 
-from tests.robustness.command import ask, files_below
+from tests.robustness.command import read_files_below, run_command
 from unbag.cli import app as running
 from unbag.cli.app import run
 
@@ -68,7 +68,7 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsy
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
     try:
-        code, _, said = ask(capsys, *command)
+        code, _, said = run_command(capsys, *command)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert code == 1
@@ -76,8 +76,10 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsy
     assert len(lines) == 1
     assert "no space left on a disk" in lines[0]
     assert "free disk space" in lines[0]
-    assert not [name for name in files_below(tmp_path / "here") if name.endswith((".parquet", ".part", "results.json"))]
-    code, _, said = ask(capsys, *command)
+    assert not [
+        name for name in read_files_below(tmp_path / "here") if name.endswith((".parquet", ".part", "results.json"))
+    ]
+    code, _, said = run_command(capsys, *command)
     assert code == 0, said
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.robustness.command import ask, files_below, refused, some
+from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
 from unbag.baselines.lexical import word_vectors
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
@@ -147,13 +147,13 @@ def command_of(command, path, good):
     return words if words != [*command] and any("FILE" in word for word in command) else [*words, str(path)]
 
 
-@pytest.mark.parametrize(("make", "ending", "command"), some(CASES, 25), ids=called)
+@pytest.mark.parametrize(("make", "ending", "command"), sample_inputs(CASES, 25), ids=called)
 def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, command):
     (tmp_path / "key.csv").write_text("number,label,drawn_from\n1,neutral,D^c\n")
     path = tmp_path / f"given{ending}"
     make(path)
-    refused(capsys, *command_of(command, path, good))
-    assert not [name for name in files_below(Path.cwd()) if name != "here"]
+    run_rejected(capsys, *command_of(command, path, good))
+    assert not [name for name in read_files_below(Path.cwd()) if name != "here"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, 
 )
 def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good, name, sealed):
     good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
-    ask(
+    run_command(
         capsys,
         "lexical",
         "fit",
@@ -178,14 +178,14 @@ def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good, name, s
         (tmp_path / "model" / "checksums.json").unlink()
     (tmp_path / "model" / name).unlink()
     os.mkfifo(tmp_path / "model" / name)
-    refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
+    run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
 
 
 def test_named_pipe_in_model_folder_is_rejected(capsys, tmp_path, good):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
     os.mkfifo(tmp_path / "model" / "model.safetensors")
-    err = refused(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--output-dir", "out")
+    err = run_rejected(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--output-dir", "out")
     assert "expected a regular file, got a named pipe" in " ".join(err.split())
 
 
@@ -265,10 +265,10 @@ CONTENTS = {
 def test_invalid_pair_file_error_names_file(capsys, tmp_path, name):
     path = tmp_path / name
     path.write_bytes(CONTENTS[name])
-    err = refused(capsys, "build", "plain", "--data", path, "--output", "out.parquet")
+    err = run_rejected(capsys, "build", "plain", "--data", path, "--output", "out.parquet")
     assert name in err.replace("\n", "")
     assert len(err) < 3000
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []
 
 
 @pytest.mark.parametrize("cut", [3, 8, 20, 100])
@@ -306,7 +306,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-@pytest.mark.parametrize("ending", some([".csv.gz", ".jsonl.gz", ".tsv.gz", ".txt.gz", ".zip"], 1))
+@pytest.mark.parametrize("ending", sample_inputs([".csv.gz", ".jsonl.gz", ".tsv.gz", ".txt.gz", ".zip"], 1))
 def test_endless_line_needs_no_memory(tmp_path, ending):
     path = tmp_path / f"bomb{ending}"
     size = 300 << 20
@@ -452,10 +452,10 @@ def test_invalid_word_vectors_error_names_file(capsys, tmp_path, good, name):
     }
     path.write_bytes(made[name]() if name in made else VECTORS[name])
     pytest.importorskip("torch", reason="needs unbag[models]")
-    err = refused(capsys, "models", "init", "esim", "--output-dir", "out", "--corpus", good, "--vectors", path)
+    err = run_rejected(capsys, "models", "init", "esim", "--output-dir", "out", "--corpus", good, "--vectors", path)
     assert name in err.replace("\n", "")
     assert len(err) < 3000
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []
 
 
 ENDLESS = {
@@ -535,6 +535,6 @@ CONFIGS = {
 def test_invalid_run_yaml_is_rejected(capsys, tmp_path, name):
     path = tmp_path / "run.yaml"
     path.write_text(CONFIGS[name])
-    err = refused(capsys, "evaluate", "majority", "--config", path)
+    err = run_rejected(capsys, "evaluate", "majority", "--config", path)
     assert len(err) < 3000
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.robustness.command import ask, files_below, refused, some
+from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
 from unbag import challenge_sets
 from unbag.api import evaluate
 from unbag.baselines.lexical.fitting import LexicalRecipe
@@ -41,7 +41,7 @@ def pairs(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(("name", "option"), some(OPTIONS, 20))
+@pytest.mark.parametrize(("name", "option"), sample_inputs(OPTIONS, 20))
 def test_set_option_of_wrong_type_is_rejected(pairs, tmp_path, name, option):
     for value in WRONG:
         given = {"data": str(pairs), option: value}
@@ -60,8 +60,8 @@ TRAIN = "train finetune --model org/model --output-dir out --validation"
 @pytest.mark.parametrize("empty", [",", " , "])
 def test_empty_list_option_is_rejected(pairs, capsys, told, empty):
     data = [] if "--output-dir" in told else ["--data", pairs]
-    assert re.search("expected comma-separated (names|values)", refused(capsys, *told.split(), empty, *data))
-    assert files_below(Path.cwd()) == []
+    assert re.search("expected comma-separated (names|values)", run_rejected(capsys, *told.split(), empty, *data))
+    assert read_files_below(Path.cwd()) == []
 
 
 @pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
@@ -125,15 +125,15 @@ TWICE = (
 )
 
 
-@pytest.mark.parametrize("labels", some(TWICE, 3))
+@pytest.mark.parametrize("labels", sample_inputs(TWICE, 3))
 def test_labels_must_be_unique(tmp_path, capsys, labels):
     path = tmp_path / "numbers.csv"
     path.write_text("premise,hypothesis,label\nA.,B.,0\nA.,C.,1\n")
     if labels:
-        refused(capsys, "build", "plain", "--data", path, "--labels", labels, "--output", "out")
+        run_rejected(capsys, "build", "plain", "--data", path, "--labels", labels, "--output", "out")
     with pytest.raises(DataError):
         open_data(path, labels=labels.split(",")).count_rows()
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []
 
 
 def test_boolean_label_is_rejected(tmp_path):
@@ -165,15 +165,17 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", some(COMMANDS, 6), ids=" ".join)
+@pytest.mark.parametrize("command", sample_inputs(COMMANDS, 6), ids=" ".join)
 def test_invalid_command_is_rejected_without_output(pairs, capsys, command):
     data = ["--data", str(pairs)] if command[0] in ("build", "evaluate") else []
-    refused(capsys, *(str(pairs) if part == "PAIRS" else part for part in command), *data)
-    assert files_below(Path.cwd()) == []
+    run_rejected(capsys, *(str(pairs) if part == "PAIRS" else part for part in command), *data)
+    assert read_files_below(Path.cwd()) == []
 
 
 def test_valid_command_is_accepted(pairs, capsys):
-    assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
+    assert (
+        run_command(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
+    )
     requests = [SetRequest("plain", "snli-test")]
     with pytest.raises(ValueError, match=r"organization.*got '\.\./x'"):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
@@ -223,14 +225,14 @@ def test_name_or_path_of_wrong_type_is_rejected(value):
 @pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
 def test_corpus_with_whitespace_gets_suggestion(capsys, corpus):
     for command in (("build", "plain", "--output", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
-        said = " ".join(refused(capsys, *command, "--corpus", corpus).replace("│", " ").split())
+        said = " ".join(run_rejected(capsys, *command, "--corpus", corpus).replace("│", " ").split())
         assert "expected a name without whitespace around it" in said
         assert f"did you mean '{corpus.strip()}'?" in said
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []
 
 
 @pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
 def test_column_without_name_is_rejected(pairs, capsys, name):
-    said = refused(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--output", "out.parquet")
+    said = run_rejected(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--output", "out.parquet")
     assert f"expected a column for the {name}, got no name (--columns {name}=)" in " ".join(said.split())
-    assert files_below(Path.cwd()) == []
+    assert read_files_below(Path.cwd()) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.robustness.command import refused
+from tests.robustness.command import run_rejected
 from unbag.baselines.lexical.fitting import LexicalRecipe, fit_cached
 from unbag.baselines.lexical.hub import open_lexical_model
 from unbag.evaluation.model_loading import load_predictor
@@ -40,7 +40,7 @@ def test_model_cannot_choose_package_or_repository(model, monkeypatch, capsys, p
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
     with pytest.raises(ValueError, match="which would execute code on this machine; if you trust it"):
         load_predictor(model)
-    said = refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
+    said = run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
     assert "if you trust it" in said
 
 
@@ -66,7 +66,7 @@ def test_model_without_record_field_is_rejected(model, sixty_pairs, capsys, name
         sixty_pairs.with_name("out"),
     )
     for command in (score, evaluate):
-        said = " ".join(refused(capsys, *command).split())
+        said = " ".join(run_rejected(capsys, *command).split())
         assert f"expected a record with {', '.join(FIELDS)}, got a record without {name}" in said
         assert "fit the model again with `unbag lexical fit`" in said
     assert not sixty_pairs.with_name("out").exists()

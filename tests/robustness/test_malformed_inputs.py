@@ -12,8 +12,16 @@ from tests.robustness.command import ALL, SEED
 from tests.robustness.malformed_inputs import valid_files
 from tests.robustness.malformed_inputs.inputs import Input
 from tests.robustness.malformed_inputs.python_runner import run as run_python
-from tests.robustness.malformed_inputs.running import Outcome, classes, drawn, failures, lay, table, told
-from tests.robustness.malformed_inputs.verdicts import judged, seen
+from tests.robustness.malformed_inputs.running import (
+    Outcome,
+    describe_outcome,
+    format_table,
+    group_failures,
+    list_classes,
+    sample_inputs,
+    write_input_files,
+)
+from tests.robustness.malformed_inputs.verdicts import judge, read_folder
 from unbag.cli import app
 from unbag.cli.app import run
 
@@ -22,7 +30,7 @@ SLOW = re.compile(r"places_of_pairs")  # some of these would hang if they were n
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory):
+def valid_folder(tmp_path_factory):
     """Return valid files and a cache that all inputs share."""
     folder = tmp_path_factory.mktemp("attack")
     with pytest.MonkeyPatch.context() as patch:
@@ -33,68 +41,68 @@ def sound(tmp_path_factory):
         patch.setattr("datasets.config.HF_HUB_OFFLINE", True)
         patch.setenv("COLUMNS", "200")
 
-        def here(command):
+        def run_command(command):
             with contextlib.chdir(folder / "valid_files"):
                 assert run(app, list(command)) == 0, command
 
-        valid_files.make_light(folder / "valid_files", here)
+        valid_files.create_light_files(folder / "valid_files", run_command)
         yield folder / "valid_files"
 
 
-def give(given: Input, sound, place, capfd) -> Outcome:
+def run_input(sample: Input, valid_folder, place, capfd) -> Outcome:
     """Run an input in this process."""
-    lay(given, sound, place)
-    before, said = seen(place), ""
+    write_input_files(sample, valid_folder, place)
+    before, said = read_folder(place), ""
     capfd.readouterr()
     with contextlib.chdir(place):
         try:
-            code = run_python(given.told[0]) if given.door == "python" else run(app, list(given.told))
+            code = run_python(sample.arguments[0]) if sample.door == "python" else run(app, list(sample.arguments))
         except BaseException:
             code, said = 1, traceback.format_exc()
     err = capfd.readouterr().err + said
-    verdict = judged(given, code, err, before, seen(place))
+    verdict = judge(sample, code, err, before, read_folder(place))
     shutil.rmtree(place)
-    return Outcome(given, verdict, err)
+    return Outcome(sample, verdict, err)
 
 
 @pytest.mark.nightly
-def test_every_input_succeeds_or_fails_with_one_line(sound, tmp_path, capfd):
-    light = {name: make for name, make in classes(sound, heavy=False).items() if not SLOW.search(name)}
+def test_every_input_succeeds_or_fails_with_one_line(valid_folder, tmp_path, capfd):
+    light = {name: make for name, make in list_classes(valid_folder, heavy=False).items() if not SLOW.search(name)}
     inputs = [
         each
-        for each in drawn(light, INPUTS, seed=int(SEED or 1))
+        for each in sample_inputs(light, INPUTS, seed=int(SEED or 1))
         if not {"bert", "dan", "trained"} & {*each.uses} and not re.search("'(fifo|zero)'", repr(each.files))
     ]
     assert len({each.kind for each in inputs}) > 12
-    outcomes = [give(each, sound, tmp_path / str(n), capfd) for n, each in enumerate(inputs)]
+    outcomes = [run_input(each, valid_folder, tmp_path / str(n), capfd) for n, each in enumerate(inputs)]
     if ALL:
         with capfd.disabled():
-            sys.stdout.write(f"\nseed {SEED}, in one process\n\n{table(outcomes)}\n")
-    found = failures(outcomes)
-    assert not found, "\n".join(f"{name}\n{told(alike[0])}" for name, alike in found.items())
+            sys.stdout.write(f"\nseed {SEED}, in one process\n\n{format_table(outcomes)}\n")
+    found = group_failures(outcomes)
+    assert not found, "\n".join(f"{name}\n{describe_outcome(alike[0])}" for name, alike in found.items())
 
 
-def test_failures_are_described(sound, tmp_path, capfd):
+def test_failures_are_described(valid_folder, tmp_path, capfd):
     wrong = {
-        "silent": Input("x", ("print(1)",), must="refuse", door="python"),
+        "silent": Input("x", ("print(1)",), expected="refuse", door="python"),
         "traceback": Input("x", ("{}['a']",), door="python"),
         "unclear": Input("x", ("raise ValueError(\"'a'\")",), door="python"),
         "partial": Input(
             "x", ("open('a', 'w').close()\nraise ValueError('expected this, found that')",), door="python"
         ),
-        "refused": Input("x", ("raise ValueError('expected this, found that')",), must="refuse", door="python"),
-        "success": Input("x", ("open('a', 'w').close()",), must="succeed", door="python"),
+        "refused": Input("x", ("raise ValueError('expected this, found that')",), expected="refuse", door="python"),
+        "success": Input("x", ("open('a', 'w').close()",), expected="succeed", door="python"),
     }
-    for verdict, given in wrong.items():
-        assert give(given, sound, tmp_path / verdict, capfd).verdict == verdict
-    unclear = give(
-        Input("x", ("raise ValueError('expected this, found that')",), must="succeed", door="python"),
-        *(sound, tmp_path / "last", capfd),
+    for verdict, sample in wrong.items():
+        assert run_input(sample, valid_folder, tmp_path / verdict, capfd).verdict == verdict
+    unclear = run_input(
+        Input("x", ("raise ValueError('expected this, found that')",), expected="succeed", door="python"),
+        *(valid_folder, tmp_path / "last", capfd),
     )
     assert unclear.verdict == "unclear"
 
 
-def test_same_seed_samples_same_inputs(sound):
-    once, again, other = (list(drawn(classes(sound, heavy=False), 60, seed)) for seed in (3, 3, 4))
+def test_same_seed_samples_same_inputs(valid_folder):
+    once, again, other = (list(sample_inputs(list_classes(valid_folder, heavy=False), 60, seed)) for seed in (3, 3, 4))
     assert once == again
     assert once != other

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.robustness.command import refused, some
+from tests.robustness.command import run_rejected, sample_inputs
 from unbag.hub.push import HubError, explain_hub_errors
 from unbag.utils.redaction import extract_first_line, redact
 
@@ -140,20 +140,20 @@ def pairs(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("before", some([0, 180, 190, 285, 295], 1))
-@pytest.mark.parametrize("status", some([200, 400, 401, 404, 422], 2))
+@pytest.mark.parametrize("before", sample_inputs([0, 180, 190, 285, 295], 1))
+@pytest.mark.parametrize("status", sample_inputs([200, 400, 401, 404, 422], 2))
 def test_endpoint_that_repeats_key_is_redacted(serve, tmp_path, capsys, status, before):
     for body in (f"{'x' * before}{KEY}", json.dumps({"error": {"message": f"{'x' * before}{KEY}", "code": KEY}})):
         url, _ = serve(status, {"content-type": "application/json"}, body)
         data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
-        assert not pieces(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data))
+        assert not pieces(run_rejected(capsys, "evaluate", "endpoint:m", "--base-url", url, *data))
 
 
-@pytest.mark.parametrize("status", some([301, 302, 303, 307, 308], 1))
+@pytest.mark.parametrize("status", sample_inputs([301, 302, 303, 307, 308], 1))
 def test_redirect_to_other_host_is_rejected(serve, tmp_path, capsys, status):
     other_url, asked = serve(200, {}, "{}")
     url, _ = serve(status, {"location": f"{other_url}/chat/completions"}, "")
     data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
-    said = " ".join(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
+    said = " ".join(run_rejected(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
     assert asked == []
     assert f"responded with {status}, a redirect to http://127.0.0.1" in said

@@ -13,9 +13,9 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.hub.test_leaderboard import P_C, _row
+from tests.hub.test_leaderboard import P_C, _build_row
 from tests.robustness.command import ALL as ALL_OF_IT
-from tests.robustness.command import some
+from tests.robustness.command import sample_inputs
 from unbag.hub import metric_page
 from unbag.hub.leaderboard_page import (
     ALL,
@@ -27,7 +27,7 @@ from unbag.hub.leaderboard_page import (
     rank_results,
 )
 
-GOOD = _row("org/reader", 0.4, **P_C)
+GOOD = _build_row("org/reader", 0.4, **P_C)
 MARKUP = "![x](https://evil.example/a.png) [y](javascript:alert(1)) <img src=x onerror=alert(1)> **b** www.evil.example"
 WRONG = (
     None,
@@ -60,7 +60,7 @@ def views(rows):
     return table, f"{meanings} {shown.to_csv()} {rank_results(table, ALL, ALL, ALL).to_csv()}"
 
 
-@pytest.mark.parametrize("column", some(GOOD, 4))
+@pytest.mark.parametrize("column", sample_inputs(GOOD, 4))
 def test_invalid_cell_is_dropped_or_escaped(column):
     for value in WRONG:
         table, text = views([GOOD, {**GOOD, "model": "org/other", column: value}])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.robustness.command import files_below, refused, some
+from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub import push
 from unbag.hub.dataset import build_dataset_publication
@@ -67,27 +67,27 @@ def pairs(empty_working_dir, tmp_path, monkeypatch):
     return path
 
 
-@pytest.mark.parametrize("config", some(CONFIGS, 8))
+@pytest.mark.parametrize("config", sample_inputs(CONFIGS, 8))
 def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
-    before = files_below(tmp_path)
+    before = read_files_below(tmp_path)
     own = ("--data", pairs, "--license", "mit")
     command = ("publish", "dataset", "plain", "--repo-id", "org", *own, f"--config={config}")
     if config.strip() == config:  # commands strip spaces around names
-        refused(capsys, *command)
+        run_rejected(capsys, *command)
     if config:
         with pytest.raises(ValueError, match="config"):
             build_dataset_publication(
                 [SetRequest("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", license="mit"
             )
-    assert files_below(tmp_path) == before
+    assert read_files_below(tmp_path) == before
 
 
-@pytest.mark.parametrize("repo", some(REPOSITORIES, 6))
+@pytest.mark.parametrize("repo", sample_inputs(REPOSITORIES, 6))
 def test_invalid_repo_name_is_rejected(pairs, tmp_path, capsys, repo):
     with pytest.raises(ValueError, match="expected a Hub repository"):
         Publication(repo, "dataset", {}, "Publish")
     if repo not in ("org", "org/", "/x"):  # organizations; --repo-id strips slashes at its ends
-        refused(capsys, "publish", "dataset", "plain", f"--repo-id={repo}", "--data", pairs, "--license", "mit")
+        run_rejected(capsys, "publish", "dataset", "plain", f"--repo-id={repo}", "--data", pairs, "--license", "mit")
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../b", "a//b", "", ".", "a/.git/b", "a\nb", "a\\b", "a\0b", "./a"])

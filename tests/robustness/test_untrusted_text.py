@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.factories import build_result
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
-from tests.robustness.command import ask, refused, some
+from tests.robustness.command import run_command, run_rejected, sample_inputs
 from unbag.challenge_sets import results
 from unbag.reports.report import Report
 from unbag.utils.terminal import create_console, escape_control_chars, escape_json
@@ -81,23 +81,25 @@ def write(path, name):
     return path
 
 
-@pytest.mark.parametrize("name", some(NASTY, 2))
+@pytest.mark.parametrize("name", sample_inputs(NASTY, 2))
 def test_file_can_have_any_printable_name(tmp_path, capsys, name):
     folder = tmp_path / "data"
     folder.mkdir()
     path = write(folder / f"{name.replace('/', '')}.csv", name)
-    code, out, err = ask(capsys, "build", "plain", "--data", path, "--output", f"{name.replace('/', '')}.parquet")
+    code, out, err = run_command(
+        capsys, "build", "plain", "--data", path, "--output", f"{name.replace('/', '')}.parquet"
+    )
     assert code == (0 if name.isprintable() else 1), err
     assert not obeyed(out + err)
     path.write_text("nonsense\n")
-    refused(capsys, "build", "plain", "--data", path, "--output", "out")
+    run_rejected(capsys, "build", "plain", "--data", path, "--output", "out")
 
 
 @pytest.mark.parametrize("name", [name for name in NASTY if ":" not in name and "/" not in name] + ["x[b]y"])
 def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
     model = shutil.copytree(tiny_bert, tmp_path / "models" / name)
     data = write(tmp_path / "pairs.csv", name)
-    code, out, err = ask(
+    code, out, err = run_command(
         capsys, "evaluate", model, "--data", data, "--sets", "plain", "--output-dir", "out", "--no-lexical-baseline"
     )
     assert code == 0, err
@@ -106,11 +108,11 @@ def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F8
     [result] = results.read_results(tmp_path / "here/out/results.json")
     assert result.model["name"] == str(model)
     for command in (("report", "out", "--output", "r.html"), ("compare", "out", "out")):
-        _, out, err = ask(capsys, *command)
+        _, out, err = run_command(capsys, *command)
         assert not obeyed(out + err)
 
 
-@pytest.mark.parametrize("name", some([*NASTY, "a\nb"], 2))
+@pytest.mark.parametrize("name", sample_inputs([*NASTY, "a\nb"], 2))
 @pytest.mark.parametrize(
     "command",
     [
@@ -129,4 +131,4 @@ def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F8
     ids=lambda command: " ".join(command),
 )
 def test_names_in_error_messages_are_escaped(capsys, command, name):
-    refused(capsys, *(part.replace("NAME", name) for part in command))
+    run_rejected(capsys, *(part.replace("NAME", name) for part in command))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.robustness.command import refused
+from tests.robustness.command import run_rejected
 
 pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
@@ -29,7 +29,7 @@ def _imported_anew(monkeypatch):
 
 def said(capsys, pairs, model):
     command = ("evaluate", model, "--sets", "plain", "--data", pairs, "--output-dir", "out")
-    return " ".join(refused(capsys, *command).split())
+    return " ".join(run_rejected(capsys, *command).split())
 
 
 @pytest.mark.parametrize("content", AT_IMPORT)

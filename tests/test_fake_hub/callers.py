@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 
-def alice() -> HfApi:
+def connect_as_alice() -> HfApi:
     """Return a client for a member of `org` with a write token."""
     return _api(ALICE)
 
 
-def alice_reading() -> HfApi:
+def connect_as_alice_read_only() -> HfApi:
     """Return a client for the same member with a read token."""
     return _api(ALICE_READS)
 
 
-def bob() -> HfApi:
+def connect_as_bob() -> HfApi:
     """Return a client for a user outside `org`."""
     return _api(BOB)
 
 
-def nobody() -> HfApi:
+def connect_anonymously() -> HfApi:
     """Return a client without a token."""
     return _api(False)
 

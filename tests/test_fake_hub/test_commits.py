@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 
 from tests.fake_hub.client_process import runs_in
-from tests.test_fake_hub.callers import alice, nobody
+from tests.test_fake_hub.callers import connect_anonymously, connect_as_alice
 from tests.test_fake_hub.plain_http import request
 
 
 def _repo_with(repo_id: str, *paths: str) -> None:
     from huggingface_hub import CommitOperationAdd
 
-    alice().create_repo(repo_id)
+    connect_as_alice().create_repo(repo_id)
     files = [CommitOperationAdd(path, f"in {path}".encode()) for path in paths]
-    alice().create_commit(repo_id, operations=files, commit_message="first files")
+    connect_as_alice().create_commit(repo_id, operations=files, commit_message="first files")
 
 
 def _add(repo_id: str, path: str, content: str, **where: Any) -> Any:
-    return alice().upload_file(path_or_fileobj=content.encode(), path_in_repo=path, repo_id=repo_id, **where)
+    return connect_as_alice().upload_file(path_or_fileobj=content.encode(), path_in_repo=path, repo_id=repo_id, **where)
 
 
 def _read(repo_id: str, path: str, cache: Path, revision: str | None = None) -> str:
-    return Path(nobody().hf_hub_download(repo_id, path, revision=revision, cache_dir=cache)).read_text()
+    return Path(connect_anonymously().hf_hub_download(repo_id, path, revision=revision, cache_dir=cache)).read_text()
 
 
 @runs_in("hub_client")
@@ -34,7 +34,7 @@ def test_commit_adds_copies_and_deletes_files(repo_id: str, tmp_path: Path) -> N
     from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete
 
     _repo_with(repo_id, "a.txt", "b.txt", "sub/weights.bin", "sub/c.txt")
-    alice().create_commit(
+    connect_as_alice().create_commit(
         repo_id,
         operations=[
             CommitOperationAdd("new.txt", b"new"),
@@ -46,16 +46,22 @@ def test_commit_adds_copies_and_deletes_files(repo_id: str, tmp_path: Path) -> N
         ],
         commit_message="all at once",
     )
-    assert set(alice().list_repo_files(repo_id)) == {".gitattributes", "b.txt", "b2.txt", "new.txt", "weights.bin"}
+    assert set(connect_as_alice().list_repo_files(repo_id)) == {
+        ".gitattributes",
+        "b.txt",
+        "b2.txt",
+        "new.txt",
+        "weights.bin",
+    }
     assert _read(repo_id, "weights.bin", tmp_path) == "in sub/weights.bin"
 
 
 @runs_in("hub_client")
 def test_history_is_newest_first_and_old_files_are_readable(repo_id: str, tmp_path: Path) -> None:
     _repo_with(repo_id, "a.txt")
-    before = alice().model_info(repo_id).sha
-    alice().delete_file("a.txt", repo_id=repo_id, commit_message="remove it")
-    titles = [commit.title for commit in alice().list_repo_commits(repo_id)]
+    before = connect_as_alice().model_info(repo_id).sha
+    connect_as_alice().delete_file("a.txt", repo_id=repo_id, commit_message="remove it")
+    titles = [commit.title for commit in connect_as_alice().list_repo_commits(repo_id)]
     assert titles == ["remove it", "first files", "initial commit"]
     assert _read(repo_id, "a.txt", tmp_path, revision=before) == "in a.txt"
 
@@ -88,20 +94,20 @@ def test_commit_on_outdated_parent_is_rejected(repo_id: str) -> None:
     from huggingface_hub.errors import HfHubHTTPError
 
     _repo_with(repo_id, "a.txt")
-    parent = alice().model_info(repo_id).sha
+    parent = connect_as_alice().model_info(repo_id).sha
     _add(repo_id, "a.txt", "changed")
     edit = [CommitOperationAdd("a.txt", b"mine")]
     with pytest.raises(HfHubHTTPError, match="A commit has happened since") as refusal:
-        alice().create_commit(repo_id, operations=edit, commit_message="late", parent_commit=parent)
+        connect_as_alice().create_commit(repo_id, operations=edit, commit_message="late", parent_commit=parent)
     assert refusal.value.response.status_code == 412
 
 
 @runs_in("hub_client")
 def test_unchanged_files_make_no_commit(repo_id: str) -> None:
     _repo_with(repo_id, "a.txt")
-    before = alice().model_info(repo_id).sha
+    before = connect_as_alice().model_info(repo_id).sha
     assert _add(repo_id, "a.txt", "in a.txt").oid == before
-    assert alice().model_info(repo_id).sha == before
+    assert connect_as_alice().model_info(repo_id).sha == before
 
 
 @pytest.mark.parametrize("path", ["a.txt/b.txt", "folder"])
@@ -118,13 +124,13 @@ def test_path_cannot_be_file_and_folder(path: str, repo_id: str) -> None:
 @runs_in("hub_client")
 def test_path_outside_repo_is_rejected(path: str, repo_id: str) -> None:
     # A plain request, since the client rejects such a path.
-    alice().create_repo(repo_id)
+    connect_as_alice().create_repo(repo_id)
     operation = {"key": "file", "value": {"path": path, "content": "text"}}
-    headers = {"Authorization": f"Bearer {alice().token}"}
-    url = f"{alice().endpoint}/api/models/{repo_id}/commit/main"
+    headers = {"Authorization": f"Bearer {connect_as_alice().token}"}
+    url = f"{connect_as_alice().endpoint}/api/models/{repo_id}/commit/main"
     answer = request("POST", url, json.dumps(operation).encode(), headers)
     assert answer.status == 400
-    assert alice().list_repo_files(repo_id) == [".gitattributes"]
+    assert connect_as_alice().list_repo_files(repo_id) == [".gitattributes"]
 
 
 @runs_in("hub_client")
@@ -144,9 +150,9 @@ def test_pull_request_accepts_further_commits(repo_id: str) -> None:
     _repo_with(repo_id, "a.txt")
     _add(repo_id, "p.txt", "proposed", create_pr=True)
     _add(repo_id, "q.bin", "and a large one", revision="refs/pr/1")
-    assert {"p.txt", "q.bin"} <= set(alice().list_repo_files(repo_id, revision="refs/pr/1"))
+    assert {"p.txt", "q.bin"} <= set(connect_as_alice().list_repo_files(repo_id, revision="refs/pr/1"))
     assert _add(repo_id, "r.txt", "another", create_pr=True).pr_num == 2
-    requests = alice().list_repo_refs(repo_id, include_pull_requests=True).pull_requests
+    requests = connect_as_alice().list_repo_refs(repo_id, include_pull_requests=True).pull_requests
     assert [request.ref for request in requests] == ["refs/pr/1", "refs/pr/2"]
 
 
@@ -155,13 +161,13 @@ def test_paths_info_includes_folders(repo_id: str) -> None:
     from huggingface_hub import RepoFile, RepoFolder
 
     _repo_with(repo_id, "a.txt", "sub/deep/b.txt")
-    top = alice().list_repo_tree(repo_id)
+    top = connect_as_alice().list_repo_tree(repo_id)
     assert {(type(entry), entry.path) for entry in top} == {
         (RepoFile, ".gitattributes"),
         (RepoFile, "a.txt"),
         (RepoFolder, "sub"),
     }
-    below = alice().list_repo_tree(repo_id, "sub", recursive=True, expand=True)
+    below = connect_as_alice().list_repo_tree(repo_id, "sub", recursive=True, expand=True)
     assert [entry.path for entry in below] == ["sub/deep", "sub/deep/b.txt"]
-    asked = alice().get_paths_info(repo_id, ["a.txt", "sub", "none"])
+    asked = connect_as_alice().get_paths_info(repo_id, ["a.txt", "sub", "none"])
     assert [entry.path for entry in asked] == ["a.txt", "sub"]

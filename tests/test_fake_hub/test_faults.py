@@ -17,7 +17,7 @@ from tests.test_fake_hub.plain_http import get, request
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_armed(hub: RunningHub) -> Iterator[None]:
+def _disarm_faults(hub: RunningHub) -> Iterator[None]:
     yield
     hub.disarm()
 

@@ -57,6 +57,6 @@ def test_requests_to_other_servers_are_logged_and_rejected(hub: RunningHub) -> N
     with pytest.raises(Exception, match="403"):  # the CONNECT tunnel for https is rejected
         get_session().get("https://elsewhere.invalid/x")
     assert get_session().get("http://elsewhere.invalid/y").status_code == 403
-    asked = [(entry.method, entry.path, entry.status) for entry in hub.requests() if entry.is_for_elsewhere]
+    asked = [(entry.method, entry.path, entry.status) for entry in hub.requests() if entry.is_for_external_host]
     assert ("CONNECT", "elsewhere.invalid:443", 403) in asked
     assert ("GET", "http://elsewhere.invalid/y", 403) in asked

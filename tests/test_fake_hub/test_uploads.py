@@ -12,7 +12,7 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.client_process import ClientProcess, runs_in
 from tests.fake_hub.running import RunningHub, running_hub
-from tests.test_fake_hub.callers import alice, nobody
+from tests.test_fake_hub.callers import connect_anonymously, connect_as_alice
 from tests.test_fake_hub.plain_http import get
 
 WAYS = {"xet": "hub_client", "lfs": "hub_client_without_xet"}
@@ -37,10 +37,10 @@ def noise(size: int, seed: int | str = 0) -> bytes:
 
 @runs_in("client")
 def test_small_file_round_trips(repo_id: str, tmp_path: Path) -> None:
-    alice().create_repo(repo_id)
-    commit = alice().upload_file(path_or_fileobj=b"hello", path_in_repo="a/b.txt", repo_id=repo_id)
-    assert alice().model_info(repo_id).sha == commit.oid
-    assert Path(nobody().hf_hub_download(repo_id, "a/b.txt", cache_dir=tmp_path)).read_bytes() == b"hello"
+    connect_as_alice().create_repo(repo_id)
+    commit = connect_as_alice().upload_file(path_or_fileobj=b"hello", path_in_repo="a/b.txt", repo_id=repo_id)
+    assert connect_as_alice().model_info(repo_id).sha == commit.oid
+    assert Path(connect_anonymously().hf_hub_download(repo_id, "a/b.txt", cache_dir=tmp_path)).read_bytes() == b"hello"
 
 
 @runs_in("client")
@@ -48,12 +48,12 @@ def test_large_file_round_trips_through_xet_or_lfs(way: str, repo_id: str, hub: 
     # Half random, half repeated, for both kinds of compression.
     content = noise(3_000_000, seed=repo_id) + b"z" * 1_000_000
     (tmp_path / "big.bin").write_bytes(content)
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=tmp_path / "big.bin", path_in_repo="sub/big.bin", repo_id=repo_id)
-    [entry] = alice().get_paths_info(repo_id, ["sub/big.bin"])
+    connect_as_alice().create_repo(repo_id)
+    connect_as_alice().upload_file(path_or_fileobj=tmp_path / "big.bin", path_in_repo="sub/big.bin", repo_id=repo_id)
+    [entry] = connect_as_alice().get_paths_info(repo_id, ["sub/big.bin"])
     assert entry.size == entry.lfs.size == len(content)
     assert (entry.xet_hash is not None) == (way == "xet")
-    got = nobody().hf_hub_download(repo_id, "sub/big.bin", cache_dir=tmp_path / "cache")
+    got = connect_anonymously().hf_hub_download(repo_id, "sub/big.bin", cache_dir=tmp_path / "cache")
     assert Path(got).read_bytes() == content
     assert bool(hub.requests(f"/{repo_id}/xet-write-token")) == (way == "xet")
     assert bool(hub.requests(f"/{repo_id}.git/info/lfs")) == (way == "lfs")
@@ -66,7 +66,7 @@ def test_xet_upload_is_readable_without_xet(repo_id: str, hub: RunningHub, tmp_p
 
     content = noise(300_000, seed=repo_id)
     (tmp_path / "big.bin").write_bytes(content)
-    alice().create_repo(repo_id)
+    connect_as_alice().create_repo(repo_id)
     program = f"""
 from huggingface_hub import upload_file
 upload_file(path_or_fileobj="big.bin", path_in_repo="b.bin", repo_id={repo_id!r})
@@ -75,15 +75,15 @@ upload_file(path_or_fileobj="big.bin", path_in_repo="b.bin", repo_id={repo_id!r}
         [sys.executable, "-c", program], env=hub.env(tmp_path / "home", token=ALICE), cwd=tmp_path, check=True
     )
     assert hub.requests(f"/{repo_id}/xet-write-token")
-    assert Path(nobody().hf_hub_download(repo_id, "b.bin", cache_dir=tmp_path)).read_bytes() == content
+    assert Path(connect_anonymously().hf_hub_download(repo_id, "b.bin", cache_dir=tmp_path)).read_bytes() == content
 
 
 @runs_in("client")
 def test_binary_buffer_round_trips(repo_id: str, tmp_path: Path) -> None:
     content = b"\0buffer" * 1000
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=io.BytesIO(content), path_in_repo="b.dat", repo_id=repo_id)
-    assert Path(nobody().hf_hub_download(repo_id, "b.dat", cache_dir=tmp_path)).read_bytes() == content
+    connect_as_alice().create_repo(repo_id)
+    connect_as_alice().upload_file(path_or_fileobj=io.BytesIO(content), path_in_repo="b.dat", repo_id=repo_id)
+    assert Path(connect_anonymously().hf_hub_download(repo_id, "b.dat", cache_dir=tmp_path)).read_bytes() == content
 
 
 @runs_in("client")
@@ -94,33 +94,35 @@ def test_upload_folder_replaces_files(repo_id: str, tmp_path: Path) -> None:
         (folder / f"x/y/{number}.bin").write_bytes(noise(200_000, seed=number))
     (folder / "README.md").write_text("---\nlicense: mit\n---\n")
     (folder / "run.log").write_text("not for others")
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=b"old", path_in_repo="old/a.txt", repo_id=repo_id)
-    alice().upload_folder(folder_path=folder, repo_id=repo_id, ignore_patterns="*.log", delete_patterns="old/*")
+    connect_as_alice().create_repo(repo_id)
+    connect_as_alice().upload_file(path_or_fileobj=b"old", path_in_repo="old/a.txt", repo_id=repo_id)
+    connect_as_alice().upload_folder(
+        folder_path=folder, repo_id=repo_id, ignore_patterns="*.log", delete_patterns="old/*"
+    )
     expected = {".gitattributes", "README.md", *(f"x/y/{number}.bin" for number in range(4))}
-    assert set(alice().list_repo_files(repo_id)) == expected
-    snapshot = Path(nobody().snapshot_download(repo_id, cache_dir=tmp_path / "cache"))
+    assert set(connect_as_alice().list_repo_files(repo_id)) == expected
+    snapshot = Path(connect_anonymously().snapshot_download(repo_id, cache_dir=tmp_path / "cache"))
     for number in range(4):
         assert (snapshot / f"x/y/{number}.bin").read_bytes() == noise(200_000, seed=number)
 
 
 @runs_in("hub_client")
 def test_snapshot_contains_only_allowed_patterns(repo_id: str, tmp_path: Path) -> None:
-    alice().create_repo(repo_id)
+    connect_as_alice().create_repo(repo_id)
     for path in ("README.md", "a.txt"):
-        alice().upload_file(path_or_fileobj=b"text", path_in_repo=path, repo_id=repo_id)
-    folder = Path(nobody().snapshot_download(repo_id, local_dir=tmp_path, allow_patterns=["*.md"]))
+        connect_as_alice().upload_file(path_or_fileobj=b"text", path_in_repo=path, repo_id=repo_id)
+    folder = Path(connect_anonymously().snapshot_download(repo_id, local_dir=tmp_path, allow_patterns=["*.md"]))
     assert sorted(path.name for path in folder.glob("*")) == [".cache", "README.md"]
 
 
 @runs_in("hub_client")
 def test_gitignore_excludes_files(repo_id: str, tmp_path: Path) -> None:
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=b"# caches\n*.cache\n", path_in_repo=".gitignore", repo_id=repo_id)
+    connect_as_alice().create_repo(repo_id)
+    connect_as_alice().upload_file(path_or_fileobj=b"# caches\n*.cache\n", path_in_repo=".gitignore", repo_id=repo_id)
     for name in ("a.txt", "b.cache"):
         (tmp_path / name).write_text("text")
-    alice().upload_folder(folder_path=tmp_path, repo_id=repo_id)
-    assert set(alice().list_repo_files(repo_id)) == {".gitattributes", ".gitignore", "a.txt"}
+    connect_as_alice().upload_folder(folder_path=tmp_path, repo_id=repo_id)
+    assert set(connect_as_alice().list_repo_files(repo_id)) == {".gitattributes", ".gitignore", "a.txt"}
 
 
 def test_hub_without_xet_uses_lfs(hub_client_without_xet: ClientProcess, repo_id: str, tmp_path: Path) -> None:

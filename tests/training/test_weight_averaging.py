@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from tests.hub.synthetic_results import model, plain
+from tests.hub.synthetic_results import build_model_record, build_plain_result
 from tests.inference.conftest import make_model  # noqa: F401  (fixture)
 from tests.models.tiny_models import tiny_model
 from tests.models.tiny_models import tiny_tokenizer as words
@@ -166,7 +166,7 @@ def test_average_models_records_sources_without_paths(pair, tmp_path, capsys):
 def test_averaged_model_is_published_with_results(pair, tmp_path):
     folder = tmp_path / "half"
     average_models(pair, folder, alphas=[0.5])
-    own = plain(model(str(folder), compute_folder_revision(folder)))
+    own = build_plain_result(build_model_record(str(folder), compute_folder_revision(folder)))
     published = build_averaged_publication(folder, "org/soup", results=[own])
     files = {name for name in published.files if not name.startswith(".eval_results")}
     assert {"README.md", "config.json", "model.safetensors", weight_averaging.FILE} <= files
@@ -179,7 +179,7 @@ def test_averaged_model_is_published_with_results(pair, tmp_path):
     unevaluated = build_averaged_publication(folder, "org/soup").files["README.md"].decode()
     assert "The model has not been evaluated yet." in unevaluated
     with pytest.raises(ValueError, match="--results: expected results of the model in"):
-        build_averaged_publication(folder, "org/soup", results=[plain()])
+        build_averaged_publication(folder, "org/soup", results=[build_plain_result()])
 
 
 def test_averaged_models_are_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811

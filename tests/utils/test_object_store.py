@@ -10,9 +10,9 @@ pytest.importorskip("moto.server", reason="needs moto[server]")
 
 import unbag
 from tests.cli.test_options import unbag as command
-from tests.evaluation.test_evaluator import reads_order, request_  # noqa: F401  a few pairs of ours
-from tests.inference.test_runner import ROWS, Counting
-from tests.inference.test_shards import CHUNK, parts
+from tests.evaluation.test_evaluator import predict_from_order, set_request  # noqa: F401  a few pairs of ours
+from tests.inference.test_runner import ROWS, CountingPredictor
+from tests.inference.test_shards import CHUNK, read_chunks
 from unbag.inference import predict_rows
 from unbag.inference.shards import Shard, build_shared_job, predict_shard
 from unbag.utils.storage import StorageFolder
@@ -60,7 +60,7 @@ def test_concurrent_create_succeeds_once(bucket):
 
 
 def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
-    predictors = [Counting() for _ in range(3)]
+    predictors = [CountingPredictor() for _ in range(3)]
 
     def shard(index):
         work = build_shared_job(ROWS, predictors[index], f"{bucket}/predictions", chunk_rows=CHUNK)
@@ -68,16 +68,18 @@ def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
 
     in_threads([lambda index=index: shard(index) for index in range(3)])
     assert sum(sum(predictor.calls) for predictor in predictors) == len(ROWS)
-    expected = predict_rows(ROWS, Counting(), tmp_path, chunk_rows=CHUNK).store
-    found = build_shared_job(ROWS, Counting(), f"{bucket}/predictions", chunk_rows=CHUNK).store
-    assert parts(found) == parts(expected)
+    expected = predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=CHUNK).store
+    found = build_shared_job(ROWS, CountingPredictor(), f"{bucket}/predictions", chunk_rows=CHUNK).store
+    assert read_chunks(found) == read_chunks(expected)
 
 
 @pytest.mark.nightly
-def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
+def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, set_request, monkeypatch):  # noqa: F811
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
-        unbag.evaluate(reads_order, [request_], output_dir=out, shard=shard, lexical_baseline=False, progress=False)
+        unbag.evaluate(
+            predict_from_order, [set_request], output_dir=out, shard=shard, lexical_baseline=False, progress=False
+        )
     expected = (tmp_path / "one" / "results.json").read_bytes()
     assert StorageFolder(f"{bucket}/run").read("results.json") == expected
     assert StorageFolder(f"{bucket}/shards").read("results.json") == expected
@@ -86,7 +88,7 @@ def test_evaluation_build_and_score_use_object_store(bucket, tmp_path, request_,
     assert f"in {bucket}/scored:" in done.output
     assert StorageFolder(f"{bucket}/scored").read("results.json") == expected
     done = command(
-        "build", "permuted", "--data", request_.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
+        "build", "permuted", "--data", set_request.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
     )
     assert done.exit_code == 0, done.output
     assert StorageFolder(f"{bucket}/sets").list_names() == ["permuted.parquet"]

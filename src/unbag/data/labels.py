@@ -188,7 +188,7 @@ def parse_label_map(text: str) -> dict[str, str]:
     if any(named) and not all(named):
         raise LabelError(
             f"--label-map: expected either names in output order (contradiction,entailment,neutral) or pairs "
-            f"(LABEL_0=contradiction,…), got a mixture: {text!r}"
+            f"(LABEL_0=contradiction,…), got a mixture: {text!r}; use one form"
         )
     pairs = [part.split("=", 1) for part in parts] if all(named) else [[str(i), part] for i, part in enumerate(parts)]
     return {theirs.strip(): resolve_label(ours) for theirs, ours in pairs}

@@ -293,11 +293,11 @@ def read_jsonl(path: Path, start: RowStart = FIRST_ROW_START) -> Iterator[DataRo
         try:
             values = parse_json(line, decode)
         except json.JSONDecodeError as error:
-            raise DataError(f"{location}: expected JSON, got invalid text ({error})") from None
+            raise DataError(f"{location}: expected JSON, got invalid text ({error}); correct the line") from None
         except ValueError as error:
             raise DataError(f"{location}: {error}") from None
         if not isinstance(values, dict):
-            raise DataError(f"{location}: expected one JSON object per line, got {type(values).__name__}")
+            raise DataError(f"{location}: expected one JSON object per line, got {type(values).__name__}; correct it")
         validate_column_count(values, location)
         yield DataRow(row_number, location, values)
 
@@ -409,7 +409,8 @@ def open_file(path: Path) -> DataFile:
     validate_file(path)
     if get_file_extension(path) not in DATA_FILE_EXTENSIONS:
         raise DataError(
-            f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz"
+            f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz; "
+            "rename it"
         )
     first = next(DataFile(path, ()).read(), None)
     if first is None:

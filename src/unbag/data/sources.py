@@ -353,7 +353,7 @@ def _recognise(
 ) -> dict[str, str]:
     """Map the standard columns to the columns of the data, by user-provided or usual names."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
-        raise DataError(f"--columns: expected names for {', '.join(_RECOGNISED)}, got {', '.join(unknown)}")
+        raise DataError(f"--columns: expected names for {', '.join(_RECOGNISED)}, got {', '.join(unknown)}; remove it")
     if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
         raise DataError(
             f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); use one of "

@@ -96,7 +96,8 @@ def list_text_files(names: Sequence[str | os.PathLike[str]]) -> list[str]:
             continue
         if readers.get_file_extension(validate_file(path)) not in TEXT_FILE_EXTENSIONS:
             raise DataError(
-                f"{path}: expected a file name ending in {', '.join(TEXT_FILE_EXTENSIONS)}, optionally followed by .gz"
+                f"{path}: expected a file name ending in {', '.join(TEXT_FILE_EXTENSIONS)}, optionally followed by "
+                ".gz; rename it"
             )
         files.append(name)
     if not files:

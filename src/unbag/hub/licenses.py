@@ -55,7 +55,9 @@ def choose_license(name: str, inherited: str, requested: str | None) -> str:
                 )
             )
         if not _ID.fullmatch(requested):
-            raise ValueError(f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested!r}")
+            raise ValueError(
+                f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested!r}; correct it"
+            )
         return requested
     if requested and requested != inherited:
         lost = sorted(parse_license_conditions(inherited) - parse_license_conditions(requested))

@@ -181,7 +181,7 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
     except (ValueError, RecursionError) as error:
         raise ValueError(f'options: expected JSON such as {{"seed": 1}}, got {options!r} ({error})') from None
     if not isinstance(more, dict):
-        raise ValueError(f'options: expected a JSON object such as {{"seed": 1}}, got {options!r}')
+        raise ValueError(f'options: expected a JSON object such as {{"seed": 1}}, got {options!r}; correct it')
     parameters = inspect.signature(metric).parameters
     arguments = {**inputs, **more}
     required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
@@ -195,7 +195,7 @@ def compute_scores(metric: Callable[..., Scores], inputs: Mapping[str, Any], opt
         )
     resamples = arguments.get("resamples", 0)
     if not isinstance(resamples, int) or resamples > MAX_RESAMPLES:
-        raise ValueError(f"resamples: expected at most {MAX_RESAMPLES:,} on this page, got {resamples!r}")
+        raise ValueError(f"resamples: expected at most {MAX_RESAMPLES:,} on this page, got {resamples!r}; reduce it")
     try:
         return metric(**arguments)
     except ValueError:

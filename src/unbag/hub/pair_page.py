@@ -137,7 +137,7 @@ def load_transformer(
     size = sum(getattr(file, "size", 0) for file in HfApi().list_repo_tree(name) if file.path.endswith(".safetensors"))
     if not 0 < size <= MAX_BYTES:
         limit, actual = (f"{n / 1e9:.1f} GB" for n in (MAX_BYTES, size))
-        raise ValueError(f"{name}: expected safetensors weights of at most {limit}, got {actual}")
+        raise ValueError(f"{name}: expected safetensors weights of at most {limit}, got {actual}; use a smaller model")
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True).eval()
     order = tuple(resolve_output_labels(model.config.id2label))
@@ -263,7 +263,9 @@ def build_page(ours: Any, folder: Path, model: str) -> gr.Blocks:
         premise, hypothesis = " ".join(premise.split()), " ".join(hypothesis.split())
         try:
             if not (0 < len(premise) <= MAX_CHARACTERS and 0 < len(hypothesis) <= MAX_CHARACTERS):
-                raise ValueError(f"premise and hypothesis: expected 1 to {MAX_CHARACTERS:,} characters each")
+                raise ValueError(
+                    f"premise, hypothesis: expected 1 to {MAX_CHARACTERS:,} characters each; edit the sentences"
+                )
             variants = build_variants(ours, premise, hypothesis)
             pairs = [pair for _, pair in variants]
             predictions = classify_pairs(name.strip(), ours, pairs), lexical.probabilities(pairs)

@@ -148,5 +148,5 @@ def load_finished_run(output_dir: Path, expected: dict[str, Any], *, model: str,
     shutil.rmtree(
         get_work_folder(output_dir), ignore_errors=True
     )  # an interruption just before this line leaves it behind
-    logger.warning("%s contains the finished run; nothing to do", output_dir)
+    logger.warning("%s already contains the trained model; training is skipped", output_dir)
     return record

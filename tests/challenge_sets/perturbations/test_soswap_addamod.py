@@ -117,10 +117,10 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
 
     class CountingParser:
         def parse(self, sentences):
-            build_parse = dict(zip(real_premises, real_parses, strict=True))
+            parse_by_text = dict(zip(real_premises, real_parses, strict=True))
             for sentence in sentences:
                 taken.append(sentence)
-                yield build_parse[sentence]
+                yield parse_by_text[sentence]
 
     pairs = sample_epoch(SoswapAddamodPairs(real_premises, CountingParser(), kind="soswap"), epoch=0, pairs=1000)
     assert not taken

@@ -15,7 +15,7 @@ _SECONDS_TO_START = 240
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _two_processors():
+def _use_two_processors():
     import ray
     from ray._private import services
 
@@ -24,14 +24,14 @@ def _two_processors():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # a lower priority would starve the workers while other tests run
-        patch.setattr(services, "get_node", _patient(services.get_node))
+        patch.setattr(services, "get_node", _extend_timeout(services.get_node))
         with preserve_sigterm():
             ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         yield
         ray.shutdown()
 
 
-def _patient(get_node):
+def _extend_timeout(get_node):
     """Return a version of Ray's node check that waits minutes instead of 30 seconds, since other tests are running."""
 
     def wait(*arguments):

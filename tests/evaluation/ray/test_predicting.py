@@ -29,20 +29,20 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def own(tiny_bert, rows, tmp_path_factory):
+def local_predictions(tiny_bert, rows, tmp_path_factory):
     return predict_rows(rows, load_predictor(tiny_bert)[0], tmp_path_factory.mktemp("own"))
 
 
-def files_in(folder):
+def list_files(folder):
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
 
-def parts_of(predictions):
+def read_chunks(predictions):
     return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
 
 
-def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, own, tmp_path):
-    folder, told = shutil.copytree(own.path, tmp_path / own.path.name), []
+def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, local_predictions, tmp_path):
+    folder, told = shutil.copytree(local_predictions.path, tmp_path / local_predictions.path.name), []
     [part, _] = sorted(folder.glob("part-*.parquet"))
     part.unlink()
     with RayEngine() as engine:
@@ -51,14 +51,14 @@ def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, own, tmp
     assert name == str(tiny_bert)
     assert made.path == folder
     assert made.reused == 5_000 - 4_096
-    assert parts_of(made) == parts_of(own)
-    assert files_in(made.path) == files_in(own.path)
+    assert read_chunks(made) == read_chunks(local_predictions)
+    assert list_files(made.path) == list_files(local_predictions.path)
     assert told[0] == (made.reused, 5_000)
     assert told[-1] == (5_000, 5_000)
 
 
 @pytest.fixture
-def lengths(tmp_path, monkeypatch):
+def length_predictor(tmp_path, monkeypatch):
     """Return the name of a predictor function in the working directory, which loads quickly."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lengths.py").write_text(
@@ -69,13 +69,13 @@ def lengths(tmp_path, monkeypatch):
     return "lengths:answer"
 
 
-def test_folder_invisible_to_node_is_rejected(lengths, rows):
+def test_folder_invisible_to_node_is_rejected(length_predictor, rows):
     """An in-memory file system differs between processes."""
     with (
         RayEngine() as engine,
         pytest.raises(ValueError, match="expected a folder that all nodes can access, got memory://"),
     ):
-        engine.predict_rows(rows, engine.load_predictor(lengths)[0], "memory://predictions")
+        engine.predict_rows(rows, engine.load_predictor(length_predictor)[0], "memory://predictions")
 
 
 def test_predict_lost_actor_is_replaced(rows, tmp_path, monkeypatch):
@@ -101,29 +101,31 @@ def test_predictor_of_invalid_model_fails_at_once(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with RayEngine() as engine:
         engine.validate_device("bfloat16", "cuda:99")  # the node may have this device
-        with pytest.raises(ModelError) as own:
+        with pytest.raises(ModelError) as local_predictions:
             load_predictor(str(tmp_path))
         with pytest.raises(ModelError) as there:
             engine.load_predictor(str(tmp_path))
-        assert str(there.value) == str(own.value)
+        assert str(there.value) == str(local_predictions.value)
         with pytest.raises(ValueError, match=r"expected no endpoint, got .*; omit --engine"):
             engine.load_predictor("endpoint:name", base_url="http://127.0.0.1:9/v1")
         with pytest.raises(ValueError, match="expected the name of a model"):
             engine.load_predictor(lambda premises, hypotheses: ["neutral"] * len(premises))
 
 
-def test_command_results_equal_single_process(lengths, tmp_path, capsys):
+def test_command_results_equal_single_process(length_predictor, tmp_path, capsys):
     (tmp_path / "pairs.csv").write_text(
         "premise,hypothesis,label\n" + "".join(f"{p},{h},neutral\n" for p, h in PAIRS[:5])
     )
-    asked = ["evaluate", lengths, "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
+    asked = ["evaluate", length_predictor, "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
     for out, more in (("own", ()), ("ray", ("--engine", "ray"))):
         assert run(cli.app, [*asked, "--no-lexical-baseline", "--output-dir", out, *more]) == 0, capsys.readouterr().err
-    own, ray = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("own", "ray"))
-    assert [result["scores"] for result in ray["results"]] == [result["scores"] for result in own["results"]]
-    assert ray == {**own, **{name: ray[name] for name in ray if name not in own}}
+    local_predictions, ray = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("own", "ray"))
+    assert [result["scores"] for result in ray["results"]] == [
+        result["scores"] for result in local_predictions["results"]
+    ]
+    assert ray == {**local_predictions, **{name: ray[name] for name in ray if name not in local_predictions}}
     how = {"data": "pairs.csv", "trust_labels": True, "lexical_baseline": False, "progress": False, "engine": "ray"}
-    report = unbag.evaluate(lengths, "swapped", output_dir=tmp_path / "python", **how)
+    report = unbag.evaluate(length_predictor, "swapped", output_dir=tmp_path / "python", **how)
     assert [result.scores for result in report] == [
         result.scores for result in results.read_results(tmp_path / "own" / "results.json")
     ]

@@ -22,7 +22,7 @@ PAIRS = [
 PREMISES, HYPOTHESES = (list(side) for side in zip(*PAIRS, strict=True))
 
 
-def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in LABELS)):
+def compute_by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in LABELS)):
     """Compute ln p(word | prompt) of each word and text separately, without batches, padding or caches."""
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
     found = np.empty((len(rendered), len(words)))
@@ -43,7 +43,7 @@ def by_definition(folder, rendered, space, words=tuple(WORDS[label] for label in
 def test_scores_are_log_likelihoods_of_words(make_lm, kind, merges, num_fewshot):
     folder = make_lm(kind, merges=merges, positions=3000)
     predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
-    expected = by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
+    expected = compute_by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
     assert predictor.identity["last_layer"] == "shared-head"
     np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     file.write_text(f"{head}Given {{{{ premise }}}} {{{{ hypothesis }}}} is", encoding="utf-8")
     predictor = CausalPredictor.load(folder, prompt=file)
     assert (predictor.label_space, predictor.identity["words"]) == (TWO_WAY, "true,false")
-    expected = by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
+    expected = compute_by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
     np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
     with pytest.raises(
@@ -75,7 +75,7 @@ def test_chat_template_is_used_if_present(make_lm):
     turns = [DefaultPrompt(3).build_messages(*pair) for pair in PAIRS]
     texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
     np.testing.assert_allclose(
-        predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
+        predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), compute_by_definition(folder, texts, ""), atol=2e-4
     )
     plain = CausalPredictor.load(folder, num_fewshot=3, apply_chat_template=False)
     assert plain.identity["prompt"] != predictor.identity["prompt"]
@@ -106,7 +106,7 @@ def test_models_without_cache_read_whole_prompts(make_lm):
     folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
     predictor = CausalPredictor.load(folder)
     assert predictor.identity["last_layer"] == "none"
-    expected = by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
+    expected = compute_by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
     np.testing.assert_allclose(predictor.compute_log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
 

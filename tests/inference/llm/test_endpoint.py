@@ -32,7 +32,7 @@ SECRET = "sk-a-key-that-nobody-may-see"
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch, tmp_path):
+def _shorten_delays(monkeypatch, tmp_path):
     """Shorten retry delays to milliseconds, and store answers in a folder of the test."""
     import openai._base_client as client
 
@@ -42,7 +42,7 @@ def _quick(monkeypatch, tmp_path):
     monkeypatch.delenv(KEY, raising=False)
 
 
-def load(endpoint, **options):
+def connect(endpoint, **options):
     return EndpointPredictor.load("tiny", base_url=endpoint.base_url, **options)
 
 
@@ -56,7 +56,7 @@ def expected(endpoint):
 
 
 def test_probabilities_are_those_of_first_token(endpoint):
-    predictor = load(endpoint)
+    predictor = connect(endpoint)
     assert isinstance(predictor, BatchPredictor)
     assert predictor.request_format.name == "logprobs-20"
     assert predictor.has_probabilities
@@ -88,7 +88,7 @@ def test_probabilities_are_those_of_first_token(endpoint):
 def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
     for name, value in abilities.items():
         setattr(endpoint, name, value)
-    predictor = load(endpoint)
+    predictor = connect(endpoint)
     assert predictor.request_format.name == form == predictor.identity["form"]
     assert predictor.has_probabilities == form.startswith("logprobs")
     endpoint.answers = endpoint.answers if "answers" in abilities else answer_by_letters
@@ -98,15 +98,15 @@ def test_request_format_adapts_to_endpoint(endpoint, abilities, form):
 
 
 def test_few_shot_examples_are_chat_messages(endpoint):
-    load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
+    connect(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
     assert endpoint.requests[-1].body["messages"] == DefaultPrompt(3).build_messages(PREMISES[0], HYPOTHESES[0])
 
 
 def test_temporary_errors_are_retried(endpoint):
-    predictor = load(endpoint)
+    predictor = connect(endpoint)
     calm = predictor.predict(PREMISES, HYPOTHESES)
     other = Path(os.environ["XDG_CACHE_HOME"]) / "other.sqlite"
-    stormy = load(endpoint, cache=other, retries=16)  # enough retries even if all faults hit one request
+    stormy = connect(endpoint, cache=other, retries=16)  # enough retries even if all faults hit one request
     endpoint.arm(
         {"status": 429, "headers": {"Retry-After": "0.01"}, "times": 3},
         {"status": 503, "times": 3},
@@ -133,7 +133,7 @@ def test_temporary_errors_are_retried(endpoint):
     ],
 )
 def test_permanent_error_ends_run(endpoint, fault, message):
-    predictor = load(endpoint, retries=2, concurrency=1)
+    predictor = connect(endpoint, retries=2, concurrency=1)
     half = len(PREMISES) // 2
     predictor.predict(PREMISES[:half], HYPOTHESES[:half])
     endpoint.arm({**fault, "times": 1000})
@@ -141,37 +141,37 @@ def test_permanent_error_ends_run(endpoint, fault, message):
         predictor.predict(PREMISES, HYPOTHESES)
     assert endpoint.faults.armed()[0].times > 1000 - 10, "no endless tries"
     endpoint.arm()
-    again = load(endpoint)
+    again = connect(endpoint)
     again.predict(PREMISES, HYPOTHESES)
     assert again.spending.answered == len(PREMISES) - half
 
 
 def test_answers_are_stored_and_equal_requests_sent_once(endpoint):
-    first = load(endpoint)
+    first = connect(endpoint)
     values = first.predict(PREMISES * 3, HYPOTHESES * 3)
     assert first.spending.answered == 1 + len(PREMISES)
     np.testing.assert_array_equal(values[:12], values[24:])
     before = len(endpoint.requests)
-    second = load(endpoint)
+    second = connect(endpoint)
     np.testing.assert_array_equal(second.predict(PREMISES, HYPOTHESES), values[:12])
     assert len(endpoint.requests) == before
     assert (second.spending.answered, second.spending.kept) == (0, 13)
-    load(endpoint, num_fewshot=3).predict(PREMISES, HYPOTHESES)
+    connect(endpoint, num_fewshot=3).predict(PREMISES, HYPOTHESES)
     assert len(endpoint.requests) == before + 13, "another prompt is another question"
 
 
 def test_concurrent_requests_are_limited(endpoint):
     endpoint.delay = 0.05
-    load(endpoint, concurrency=3).predict(PREMISES, HYPOTHESES)
+    connect(endpoint, concurrency=3).predict(PREMISES, HYPOTHESES)
     assert endpoint.busiest == 3
     endpoint.busiest = 0
-    load(endpoint, concurrency=1, num_fewshot=3).predict(PREMISES[:3], HYPOTHESES[:3])
+    connect(endpoint, concurrency=1, num_fewshot=3).predict(PREMISES[:3], HYPOTHESES[:3])
     assert endpoint.busiest == 1
 
 
 def test_tokens_are_counted_and_priced(endpoint):
     spending = EndpointUsage(price_in=3.0, price_out=15.0)
-    load(endpoint, spending=spending).predict(PREMISES, HYPOTHESES)
+    connect(endpoint, spending=spending).predict(PREMISES, HYPOTHESES)
     sizes = [sum(len(turn["content"].split()) for turn in r.body["messages"]) for r in endpoint.requests]
     assert (spending.tokens_in, spending.tokens_out) == (sum(sizes), len(sizes))
     assert spending.cost == pytest.approx((3.0 * sum(sizes) + 15.0 * len(sizes)) / 1e6)
@@ -179,20 +179,20 @@ def test_tokens_are_counted_and_priced(endpoint):
 
 def test_answers_without_label_are_abstentions(endpoint):
     endpoint.answers = lambda question: "Who knows?" if " 3 red" in question else answer_by_letters(question)
-    values = load(endpoint).predict(PREMISES, HYPOTHESES)
+    values = connect(endpoint).predict(PREMISES, HYPOTHESES)
     assert values[3].tolist() == pytest.approx([1 / 3] * 3)
     assert (np.delete(values, 3, axis=0).max(axis=1) > 0.5).all()
 
 
 def test_filtered_pair_is_abstention(endpoint):
     endpoint.answers = lambda question: "<filtered>" if " 3 red" in question else answer_by_letters(question)
-    assert load(endpoint).predict(PREMISES, HYPOTHESES)[3].tolist() == pytest.approx([1 / 3] * 3)
+    assert connect(endpoint).predict(PREMISES, HYPOTHESES)[3].tolist() == pytest.approx([1 / 3] * 3)
 
 
 def test_label_probe_passes(endpoint):
     gold = {DefaultPrompt().build_messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
-    report = run_label_probe(load(endpoint))
+    report = run_label_probe(connect(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)
 
 
@@ -200,16 +200,16 @@ def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
     monkeypatch.setenv(KEY, SECRET)
     endpoint.key = SECRET
     caplog.set_level(logging.INFO)
-    predictor = load(endpoint)
+    predictor = connect(endpoint)
     predictor.predict(PREMISES, HYPOTHESES)
     assert {request.key for request in endpoint.requests} == {SECRET}
     endpoint.key = "another"  # the error message of the endpoint repeats the rejected key
     with pytest.raises(EndpointError, match=f"Incorrect API key provided: ….*set {KEY} in the environment") as failed:
-        load(endpoint, num_fewshot=3)
+        connect(endpoint, num_fewshot=3)
     endpoint.key = SECRET
     endpoint.arm({"status": 500, "body": f"you said {SECRET}", "times": 9})
     with pytest.raises(EndpointError) as broken:
-        load(endpoint, num_fewshot=6, retries=0)
+        connect(endpoint, num_fewshot=6, retries=0)
     told = [str(failed.value), str(broken.value), str(predictor.identity), caplog.text]
     told += [file.read_bytes().decode(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
     assert len(told) > 4
@@ -252,7 +252,7 @@ def test_unreachable_endpoint_error_names_address(endpoint):
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
         EndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
     with pytest.raises(ValueError, match="expected at least 1 concurrent request"):
-        load(endpoint, concurrency=0)
+        connect(endpoint, concurrency=0)
 
 
 def test_maximum_wait_equals_docstring():
@@ -269,7 +269,7 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 )
 
 
-def command(endpoint, folder, *options):
+def run_command(endpoint, folder, *options):
     arguments = ["evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--data", "pairs.csv", *options]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HF_HOME": str(folder / "hf")}
     return PYTHON.start(
@@ -281,7 +281,7 @@ def command(endpoint, folder, *options):
 def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     (tmp_path / "pairs.csv").write_text(ROWS)
     endpoint.delay = 0.5
-    killed = command(endpoint, tmp_path, "--concurrency", "2", "--no-shuffled")
+    killed = run_command(endpoint, tmp_path, "--concurrency", "2", "--no-shuffled")
     answered = 1 + 12 + 4  # a request for the format, the pairs of the label probe, and some pairs
     wait_until(lambda: len(endpoint.requests) >= answered, killed)
     killed.kill()
@@ -289,7 +289,7 @@ def test_killed_run_resumes_without_repeated_requests(endpoint, tmp_path):
     endpoint.delay = 0.0
     time.sleep(0.6)  # long enough for the last answers, which no client receives
     before = len(endpoint.requests)
-    done = command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2", "--no-shuffled")
+    done = run_command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2", "--no-shuffled")
     out, err = done.communicate()
     assert done.returncode == 0, err
     asked = [str(request.body["messages"]) for request in endpoint.requests]

@@ -34,13 +34,13 @@ QUICK = {
 }
 
 
-def write(path, body=BODY, head=None):
+def write_prompt(path, body=BODY, head=None):
     path.write_text(body if head is None else f"---\n{head}\n---\n{body}", encoding="utf-8")
     return path
 
 
 def test_load_template_renders_both_sentences_unchanged(tmp_path):
-    prompt = PromptFile.load(write(tmp_path / "own.jinja", head="system: Be strict."))
+    prompt = PromptFile.load(write_prompt(tmp_path / "own.jinja", head="system: Be strict."))
     assert prompt.build_messages(*PAIR) == [
         {"role": "system", "content": "Be strict."},
         {"role": "user", "content": BODY.replace("{{ premise }}", PAIR[0]).replace("{{ hypothesis }}", PAIR[1])},
@@ -49,10 +49,10 @@ def test_load_template_renders_both_sentences_unchanged(tmp_path):
 
 
 def test_prompt_words_define_label_space(tmp_path):
-    prompt = PromptFile.load(write(tmp_path / "own.jinja", head=f"{TWO_WORDS}\njson: verdict"))
+    prompt = PromptFile.load(write_prompt(tmp_path / "own.jinja", head=f"{TWO_WORDS}\njson: verdict"))
     assert (prompt.label_space, prompt.words, prompt.json_field) == (TWO_WAY, WORDS, "verdict")
     plain = PromptFile.load(
-        write(tmp_path / "no.jinja", head="words: {entailment: yes, neutral: maybe, contradiction: no}")
+        write_prompt(tmp_path / "no.jinja", head="words: {entailment: yes, neutral: maybe, contradiction: no}")
     )
     assert plain.words["contradiction"] == ("no",), "YAML would read a bare no as false"
 
@@ -76,12 +76,12 @@ def test_prompt_words_define_label_space(tmp_path):
 )
 def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
     with pytest.raises(PromptError, match=words):
-        PromptFile.load(write(tmp_path / "own.jinja", body, head))
+        PromptFile.load(write_prompt(tmp_path / "own.jinja", body, head))
 
 
 def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
     with pytest.raises(PromptError, match="--num-fewshot: expected no few-shot examples with --prompt, got 3"):
-        choose_prompt(write(tmp_path / "own.jinja"), 3)
+        choose_prompt(write_prompt(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a readable template, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
 
@@ -163,7 +163,7 @@ def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
     if form == "text":
         answers = endpoint.answers
         endpoint.answers = lambda question: json.dumps({"verdict": answers(question)})
-    prompt = write(tmp_path / "own.jinja", head="json: verdict")
+    prompt = write_prompt(tmp_path / "own.jinja", head="json: verdict")
     predictor = EndpointPredictor.load("tiny", base_url=endpoint.base_url, prompt=prompt)
     assert predictor.request_format.name == form
     premises, hypotheses = [f"A woman with {n} apples waits." for n in range(9)], ["Somebody waits."] * 9
@@ -183,7 +183,7 @@ def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
 
 @pytest.mark.usefixtures("_llm")
 def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
-    prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
+    prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
     endpoint.most_logprobs = 0
     found = unbag.evaluate(
@@ -191,7 +191,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     )
     assert [each.model["name"] for each in found] == ["endpoint:tiny · a", "endpoint:tiny · strict"]
     accuracies = {each.model["name"].rpartition(" ")[2]: each.scores["accuracy"].value for each in found}
-    n, n_unread = len(endpoint_rows(found[1])), found[1].model["n_abstained"]
+    n, n_unread = len(list_endpoint_rows(found[1])), found[1].model["n_abstained"]
     assert found[0].model["abstained_share"].value == 0
     assert 0 < found[1].model["abstained_share"].value == n_unread / n
     assert found[1].model["abstained_share"].low < n_unread / n < found[1].model["abstained_share"].high
@@ -209,7 +209,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
 
 @pytest.mark.usefixtures("_llm")
 def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
-    prompts = [write(tmp_path / "a.jinja"), write(tmp_path / "strict.jinja", BODY + " Be strict.")]
+    prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
     asked = [
         *("evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--prompt", ",".join(map(str, prompts))),
@@ -233,7 +233,7 @@ def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
 @pytest.mark.usefixtures("_llm")
 def test_two_label_judge_is_probed_and_scored(endpoint, tmp_path):
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PROBE["en"]}
-    prompt = write(tmp_path / "judge.jinja", "{{ premise }}|{{ hypothesis }}", f"{TWO_WORDS}\njson: verdict")
+    prompt = write_prompt(tmp_path / "judge.jinja", "{{ premise }}|{{ hypothesis }}", f"{TWO_WORDS}\njson: verdict")
     endpoint.answers = lambda question: (
         "Supported" if gold.get(tuple(question.split("|")), "entailment") == "entailment" else "Not supported"
     )
@@ -265,5 +265,5 @@ def test_prompt_variants_have_distinct_names(tmp_path):
         list_variants(["causal:lm"], {"prompt": 3})
 
 
-def endpoint_rows(result):
+def list_endpoint_rows(result):
     return range(result.model["abstained_share"].n)

@@ -24,7 +24,7 @@ N = 240
 FOUR_WAY = ["forward_entailment", "reverse_entailment", "contradiction", "neutral"]
 
 
-def rows_of(name):
+def build_rows(name):
     """Return rows with random values for all columns that the set's scores need."""
     draw = np.random.default_rng(7)
     label = [int(draw.integers(3)) for _ in range(N)]
@@ -58,7 +58,7 @@ def rows_of(name):
     return rows
 
 
-def answered(rows):
+def build_predictions(rows):
     draw = np.random.default_rng(8)
     return [row | {"predicted": int(draw.choice([row["label"], draw.integers(3)]))} for row in rows]
 
@@ -69,11 +69,11 @@ def test_every_set_has_scores():
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
 def test_task_scores_equal_set_scores(name):
-    records = answered(rows_of(name))
+    records = build_predictions(build_rows(name))
     rows = datasets.Dataset.from_list(records)
     probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
     answers = SetPredictions(probabilities, LABELS, has_probabilities=False)
-    expected = values(name, challenge_sets.get_challenge_set(name).score_rows(rows, answers))
+    expected = get_task_values(name, challenge_sets.get_challenge_set(name).score_rows(rows, answers))
     found = SCORES_OF[name]([{c: r[c] for c in (*COLUMNS[name], "label", "predicted")} for r in records])
     assert list(found) == list(HIGHER_IS_BETTER[name])
     for score, value in found.items():
@@ -81,7 +81,7 @@ def test_task_scores_equal_set_scores(name):
     assert all(0 < abs(value) < 1 for score, value in found.items() if "omega" not in score)
 
 
-def values(name, scores):
+def get_task_values(name, scores):
     """Return the scores of a task by name, from the scores of `unbag evaluate`."""
     found = dict(iter_estimates(scores))
     return {
@@ -92,7 +92,7 @@ def values(name, scores):
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
 def test_partial_rows_are_scored(name):
-    records = answered(rows_of(name))
+    records = build_predictions(build_rows(name))
     draw = np.random.default_rng(9)
     parts = [[records[i] for i in draw.permutation(N)[:n] if i < len(records)] for n in range(20, N, 7)]
     for part in [*parts, records[:1], records[:13], records[:100]]:
@@ -133,14 +133,14 @@ def test_partial_resnli_omits_unknown_partitions(asked, expected):
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
 def test_missing_answer_is_wrong(name):
-    rows = rows_of(name)
-    records = [record | {"predicted": -1} for record in answered(rows)]
+    rows = build_rows(name)
+    records = [record | {"predicted": -1} for record in build_predictions(rows)]
     found = SCORES_OF[name](records)
     assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
     nothing = SetPredictions(
         np.full((len(rows), 3), 1 / 3), LABELS, has_probabilities=False, unanswered=np.ones(len(rows), dtype=bool)
     )
-    expected = values(
+    expected = get_task_values(
         name, challenge_sets.get_challenge_set(name).score_rows(datasets.Dataset.from_list(rows), nothing)
     )
     assert expected == pytest.approx({score: None if math.isnan(value) else value for score, value in found.items()})

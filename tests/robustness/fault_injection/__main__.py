@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 from tests.robustness.fault_injection.commands import COMMANDS
-from tests.robustness.fault_injection.table import run, table
+from tests.robustness.fault_injection.table import format_table, run
 
 
 def main() -> int:
@@ -20,13 +20,13 @@ def main() -> int:
     arguments = parser.parse_args()
     begun = time.monotonic()
 
-    def tell(cell):
+    def report(cell):
         said = f": {cell.said[:300]}" if cell.verdict != "ok" else ""
         print(f"{time.monotonic() - begun:.0f} s  {cell.command} × {cell.fault}: {cell.verdict}{said}", file=sys.stderr)
 
     commands = [name for name in arguments.commands.split(",") if name]
-    found = run(commands, arguments.faults, arguments.attack_seed, arguments.lanes, tell)
-    print(f"seed {arguments.attack_seed}, {time.monotonic() - begun:.0f} s\n\n{table(found)}\n")
+    found = run(commands, arguments.faults, arguments.attack_seed, arguments.lanes, report)
+    print(f"seed {arguments.attack_seed}, {time.monotonic() - begun:.0f} s\n\n{format_table(found)}\n")
     for cell in found:
         if cell.said:
             print(f"{cell.command} × {cell.fault}: {cell.verdict}: {cell.said[:300]}")

@@ -27,7 +27,7 @@ _ODD = "def answer(premises, hypotheses):\n    labels = ('entailment', 'neutral'
 _ODD += "    return [labels[sum(i * ord(c) for i, c in enumerate(p + h)) % 3] for p, h in zip(premises, hypotheses)]\n"
 
 
-class Lane:
+class CommandRunner:
     """Runs commands in one fixed folder, so that paths in the outputs are equal."""
 
     def __init__(self, folder: Path, hub: RunningHub, server: ForkServer | None = None) -> None:
@@ -41,7 +41,7 @@ class Lane:
         self.server = server or ForkServer(WARM)
         self.home.mkdir()
         if server is None:
-            valid_files.make(folder / "valid_files", self.server, self.env)
+            valid_files.create_files(folder / "valid_files", self.server, self.env)
             # otherwise the name would refer to the built-in model
             (folder / "valid_files" / "lexical").rename(folder / "valid_files" / "fitted")
         else:
@@ -51,7 +51,7 @@ class Lane:
         shutil.rmtree(self.home)
         self.home.mkdir()
 
-    def fresh(self, home: Path | None = None) -> None:
+    def reset(self, home: Path | None = None) -> None:
         """Reset the inputs, the output folder and the caches. The new caches are empty or copied from a folder."""
         for each in (self.place, self.home):
             shutil.rmtree(each, ignore_errors=True)
@@ -63,17 +63,17 @@ class Lane:
             shutil.copytree(home, self.home)
         (self.place / "home").symlink_to(self.home)
 
-    def start(self, told: tuple[str, ...], faults: str = "impatient") -> Forked:
+    def start(self, arguments: tuple[str, ...], faults: str = "impatient") -> Forked:
         """Start a command with faults in its process."""
         return self.server.start(
-            "-m", "tests.robustness.fault_injection.child", faults, *told, env=self.env, cwd=self.place
+            "-m", "tests.robustness.fault_injection.child", faults, *arguments, env=self.env, cwd=self.place
         )
 
-    def run(self, told: tuple[str, ...], faults: str = "impatient") -> tuple[int | None, str]:
+    def run(self, arguments: tuple[str, ...], faults: str = "impatient") -> tuple[int | None, str]:
         """Run a command. Return its exit code (None if it hung) and its error output."""
-        return ended(self.start(told, faults))
+        return wait_for_exit(self.start(arguments, faults))
 
-    def published(self, kind: str, repo: str) -> dict[str, bytes]:
+    def read_repo(self, kind: str, repo: str) -> dict[str, bytes]:
         """Return the files of a repository on the Hub. Return an empty dict if it does not exist."""
         folder = "datasets" if kind == "dataset" else "models"
         prefix = "datasets/" if kind == "dataset" else ""
@@ -93,7 +93,7 @@ class Lane:
             return None
 
 
-def ended(process: Forked) -> tuple[int | None, str]:
+def wait_for_exit(process: Forked) -> tuple[int | None, str]:
     """Wait for a command. Return its exit code (None if it hung) and its error output."""
     deadline = time.monotonic() + SECONDS
     while (code := process.poll()) is None and time.monotonic() < deadline:
@@ -105,12 +105,12 @@ def ended(process: Forked) -> tuple[int | None, str]:
 
 
 @contextlib.contextmanager
-def lane() -> Iterator[Lane]:
-    """Return a lane with a separate tiny Hub."""
+def create_runner() -> Iterator[CommandRunner]:
+    """Create a runner with a separate tiny Hub."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
         (folder / "mounted").mkdir()
         pins = write_tiny_hub_files(folder / "mounted")
         hub = stack.enter_context(running_hub(mount=folder / "mounted", pins=pins))
-        yield Lane(folder / "lane", hub)
+        yield CommandRunner(folder / "lane", hub)
         os.sync()

@@ -27,7 +27,7 @@ class Command:
     """
 
     name: str
-    told: tuple[str, ...]
+    arguments: tuple[str, ...]
     out: str = ""
     whole: bool = True
     of_hub: tuple[str, ...] = ()
@@ -35,8 +35,8 @@ class Command:
     caches: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def _of(told: str, *more: str) -> tuple[str, ...]:
-    return (*told.split(), *more)
+def _of(arguments: str, *more: str) -> tuple[str, ...]:
+    return (*arguments.split(), *more)
 
 
 _OUT = ("--output-dir", f"{OUT}/out")

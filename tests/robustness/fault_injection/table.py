@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from tests.robustness.fault_injection import cells
-from tests.robustness.fault_injection.cells import HUB, Broken, Cell, Unbroken
-from tests.robustness.fault_injection.command_runner import Lane, lane
+from tests.robustness.fault_injection.cells import HUB, Cell, FailedCell, UndisturbedRun
+from tests.robustness.fault_injection.command_runner import CommandRunner, create_runner
 from tests.robustness.fault_injection.commands import COMMANDS, WHERE, Command
 
-Run = Callable[[Lane, Unbroken, str], str]
+Run = Callable[[CommandRunner, UndisturbedRun, str], str]
 
 SIGNALS = {"kill -9": signal.SIGKILL, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 COLUMNS = (
@@ -28,7 +28,7 @@ COLUMNS = (
 NOT_APPLICABLE = "–"
 
 
-def runs(command: Command, seed: int) -> dict[str, tuple[tuple[str, ...], Run]]:
+def list_cells(command: Command, seed: int) -> dict[str, tuple[tuple[str, ...], Run]]:
     """Return the applicable cells of a command: for each column, the arguments and the function to run."""
 
     def rng(column: str) -> random.Random:
@@ -37,24 +37,24 @@ def runs(command: Command, seed: int) -> dict[str, tuple[tuple[str, ...], Run]]:
     found: dict[str, tuple[tuple[str, ...], Run]] = {}
     writes = bool(command.out)
     for column, number in SIGNALS.items():
-        found[column] = command.told, partial(cells.signalled, number=number, rng=rng(column))
+        found[column] = command.arguments, partial(cells.send_signal, number=number, rng=rng(column))
     if writes:
-        found["full disk"] = command.told, partial(cells.full, of="out")
-        found["read-only"] = command.told, partial(cells.read_only, of="out")
+        found["full disk"] = command.arguments, partial(cells.fill_disk, of="out")
+        found["read-only"] = command.arguments, partial(cells.remove_write_permission, of="out")
     reads_pairs = command.name not in ("report", "compare", "check", "publish model")
     if reads_pairs:
-        found["full disk (caches)"] = command.told, partial(cells.full, of="caches")
-        found["read-only (caches)"] = command.told, partial(cells.read_only, of="caches")
+        found["full disk (caches)"] = command.arguments, partial(cells.fill_disk, of="caches")
+        found["read-only (caches)"] = command.arguments, partial(cells.remove_write_permission, of="caches")
     if writes or command.publishes:
-        found["two at once"] = command.told, cells.two
-    found["clock set back"] = command.told, cells.clock_back
+        found["two at once"] = command.arguments, cells.run_twice
+    found["clock set back"] = command.arguments, cells.set_clock_back
     if command.of_hub:
         for column, (fault, codes) in HUB.items():
-            found[column] = command.of_hub, partial(cells.hub, fault=fault, codes=codes)
-    for kind, told in command.caches.items():
-        found[f"damaged {kind}"] = told, partial(cells.damaged, kind=kind, rng=rng(kind))
+            found[column] = command.of_hub, partial(cells.inject_hub_fault, fault=fault, codes=codes)
+    for kind, arguments in command.caches.items():
+        found[f"damaged {kind}"] = arguments, partial(cells.damage_caches, kind=kind, rng=rng(kind))
     if command.name == "train":
-        found["dying worker"] = command.told, cells.dying_worker
+        found["dying worker"] = command.arguments, cells.kill_worker
     return found
 
 
@@ -62,8 +62,8 @@ def run(
     commands: Sequence[str] = (),
     faults: str = "",
     seed: int = 0,
-    lanes: int = 2,
-    tell: Callable[[Cell], None] = lambda _: None,
+    n_runners: int = 2,
+    report: Callable[[Cell], None] = lambda _: None,
 ) -> list[Cell]:
     """Run cells, and return their results in the order of the table.
 
@@ -71,7 +71,7 @@ def run(
         commands: the rows; all by default.
         faults: a regular expression that is searched in the names of columns.
         seed: the random seed for times and damage.
-        lanes: the number of cells to run in parallel.
+        n_runners: the number of cells to run in parallel.
         tell: called with each finished cell.
     """
     waiting = [each for each in COMMANDS if not commands or each.name in commands]
@@ -80,16 +80,16 @@ def run(
 
     def work() -> None:
         try:
-            with lane() as here:
+            with create_runner() as here:
                 while waiting:
                     command = waiting.pop(0)
                     for cell in _row(here, command, faults, seed):
                         done[cell.command, cell.fault] = cell
-                        tell(cell)
+                        report(cell)
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(min(lanes, len(waiting)))]
+    threads = [threading.Thread(target=work) for _ in range(min(n_runners, len(waiting)))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -99,23 +99,23 @@ def run(
     return [done[each.name, column] for each in COMMANDS for column in COLUMNS if (each.name, column) in done]
 
 
-def _row(here: Lane, command: Command, faults: str, seed: int):
-    unbroken: dict[tuple[str, ...], Unbroken] = {}
-    asked = {column: of for column, of in runs(command, seed).items() if re.search(faults, column)}
-    for number, (column, (told, what)) in enumerate(asked.items()):
+def _row(here: CommandRunner, command: Command, faults: str, seed: int):
+    undisturbed: dict[tuple[str, ...], UndisturbedRun] = {}
+    asked = {column: of for column, of in list_cells(command, seed).items() if re.search(faults, column)}
+    for number, (column, (arguments, what)) in enumerate(asked.items()):
         repo = f"org/{re.sub('[^a-z]', '', command.name)}-{number}"
         try:
-            if told not in unbroken:
+            if arguments not in undisturbed:
                 tmp = Path(here.folder) / f"home-{len(list(here.folder.iterdir()))}"
-                unbroken[told] = Unbroken(here, command, told, f"{repo}-unbroken", tmp)
-            yield Cell(command.name, column, "ok", what(here, unbroken[told], repo))
-        except Broken as broken:
+                undisturbed[arguments] = UndisturbedRun(here, command, arguments, f"{repo}-unbroken", tmp)
+            yield Cell(command.name, column, "ok", what(here, undisturbed[arguments], repo))
+        except FailedCell as broken:
             yield Cell(command.name, column, broken.args[0], broken.args[1])
         except AssertionError as error:
             yield Cell(command.name, column, "no unbroken run", " ".join(str(error).split())[-300:])
 
 
-def table(found: Sequence[Cell]) -> str:
+def format_table(found: Sequence[Cell]) -> str:
     """Return the verdicts as a Markdown table with faults as rows and commands as columns."""
     verdicts = {(each.command, each.fault): each.verdict for each in found}
     commands = [each.name for each in COMMANDS if any(each.name == cell.command for cell in found)]

@@ -74,14 +74,14 @@ def void(call: Callable[..., object], *given: object) -> None:
 
 def _without_coverage(name: str, seconds: int, seed: int) -> None:
     from tests.robustness.fuzz.parsers import CORPUS, FOUND, parse
-    from tests.robustness.malformed_inputs.inputs import damaged
+    from tests.robustness.malformed_inputs.inputs import damage
 
     rng, contents = random.Random(seed), [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
     until, tried = time.monotonic() + seconds, 0
     while time.monotonic() < until:
         content = rng.choice(contents)
         for _ in range(rng.choice((1, 1, 2, 4))):
-            content, _ = damaged(content, rng)
+            content, _ = damage(content, rng)
         tried += 1
         try:
             parse(name, content)

@@ -8,7 +8,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.robustness.malformed_inputs.running import Attack, classes, drawn, failures, table, told
+from tests.robustness.malformed_inputs.running import (
+    Attack,
+    describe_outcome,
+    format_table,
+    group_failures,
+    list_classes,
+    sample_inputs,
+)
 from tests.robustness.malformed_inputs.verdicts import FAILURES
 
 
@@ -24,28 +31,28 @@ def main() -> int:
         attack = Attack(Path(folder) / "attack")
         chosen = {
             name: make
-            for name, make in classes(attack.valid_files).items()
+            for name, make in list_classes(attack.valid_files).items()
             if re.search(arguments.only, name) and not (arguments.skip and re.search(arguments.skip, name))
         }
-        inputs = list(drawn(chosen, arguments.inputs, arguments.attack_seed))
+        inputs = list(sample_inputs(chosen, arguments.inputs, arguments.attack_seed))
         # balances the load, since the classes take different times
         random.Random(arguments.attack_seed).shuffle(inputs)
-        inputs = [*attack.sound(), *inputs]
-        seen = 0
+        inputs = [*attack.list_valid_inputs(), *inputs]
+        n_done = 0
 
-        def tell(outcome):
-            nonlocal seen
-            seen += 1
+        def report(outcome):
+            nonlocal n_done
+            n_done += 1
             if outcome.verdict in FAILURES:
-                print(f"{outcome.verdict}: {outcome.symptom}\n{told(outcome)}", file=sys.stderr, flush=True)
-            if seen % 100 == 0:
-                print(f"{seen} of {len(inputs)} inputs, {time.monotonic() - begun:.0f} s", file=sys.stderr)
+                print(f"{outcome.verdict}: {outcome.symptom}\n{describe_outcome(outcome)}", file=sys.stderr, flush=True)
+            if n_done % 100 == 0:
+                print(f"{n_done} of {len(inputs)} inputs, {time.monotonic() - begun:.0f} s", file=sys.stderr)
 
-        outcomes = [attack.alone(each) for each in attack.run(inputs, tell)]
-        found = failures(outcomes)
-        print(f"seed {arguments.attack_seed}, {time.monotonic() - begun:.0f} s\n\n{table(outcomes)}\n")
+        outcomes = [attack.rerun_alone(each) for each in attack.run(inputs, report)]
+        found = group_failures(outcomes)
+        print(f"seed {arguments.attack_seed}, {time.monotonic() - begun:.0f} s\n\n{format_table(outcomes)}\n")
         for name, alike in found.items():
-            print(f"{name} ({len(alike)} inputs)\n{told(attack.smaller(alike[0]))}\n")
+            print(f"{name} ({len(alike)} inputs)\n{describe_outcome(attack.minimize(alike[0]))}\n")
     return 1 if found else 0
 
 

@@ -8,7 +8,7 @@ import json
 import random
 from typing import Any
 
-from tests.robustness.malformed_inputs.inputs import TEXTS, VALUES, Input, damaged, zipped
+from tests.robustness.malformed_inputs.inputs import TEXTS, VALUES, Input, compress, damage
 from tests.robustness.malformed_inputs.valid_files import LABELS, PAIRS, WORDS
 
 Rows = list[dict[str, Any]]
@@ -26,7 +26,7 @@ _COMMANDS = (
 _UNKNOWN = ("entails?", "yes", "17", "\x1b[31m", "entailment neutral", "[red]", "x" * 300, "ENTAIL MENT", "é")
 
 
-def written(rows: Rows, ending: str, header: list[str] | None = None) -> bytes:
+def format_rows(rows: Rows, ending: str, header: list[str] | None = None) -> bytes:
     """Return rows as a file in a format."""
     names = header or list(dict.fromkeys(name for row in rows for name in row))
     if ending == ".jsonl":
@@ -56,7 +56,7 @@ def written(rows: Rows, ending: str, header: list[str] | None = None) -> bytes:
     return text.getvalue().encode("utf-8", "surrogatepass")
 
 
-def _spoilt_pairs(rng: random.Random, ending: str) -> tuple[Rows, str, str]:
+def _corrupt_pairs(rng: random.Random, ending: str) -> tuple[Rows, str, str]:
     """Return corrupted rows, a description of the corruption, and the required verdict."""
     rows: Rows = [{"premise": p, "hypothesis": h, "label": label} for p, h, label in PAIRS]
     name, row = rng.choice(("premise", "hypothesis", "label")), rng.choice(rows)
@@ -95,54 +95,54 @@ def _spoilt_pairs(rng: random.Random, ending: str) -> tuple[Rows, str, str]:
 def pairs(rng: random.Random) -> Input:
     """Sample a corrupted file of pairs."""
     ending = rng.choice(ENDINGS)
-    rows, about, must = _spoilt_pairs(rng, ending)
-    content = written(rows, ending)
+    rows, about, expected = _corrupt_pairs(rng, ending)
+    content = format_rows(rows, ending)
     if rng.random() < 0.2 and ending != ".parquet":
-        content, ending = zipped(content), ending + ".gz"
-    return _of_pairs(rng, f"given{ending}", content, must, about)
+        content, ending = compress(content), ending + ".gz"
+    return _build_pairs_input(rng, f"given{ending}", content, expected, about)
 
 
-def _of_pairs(rng: random.Random, name: str, content: Any, must: str, about: str) -> Input:
-    told = tuple(name if part == "FILE" else part for part in rng.choice(_COMMANDS))
-    return Input("pairs", told, {name: content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
+def _build_pairs_input(rng: random.Random, name: str, content: Any, expected: str, about: str) -> Input:
+    arguments = tuple(name if part == "FILE" else part for part in rng.choice(_COMMANDS))
+    return Input("pairs", arguments, {name: content}, ("pairs.csv",), expected, about)  # type: ignore[arg-type]
 
 
 def bytes_of_pairs(rng: random.Random) -> Input:
     """Sample a file of pairs that was damaged by a disk, a network or an editor."""
     rows: Rows = [{"premise": p, "hypothesis": h, "label": label} for p, h, label in PAIRS]
     ending = rng.choice((*ENDINGS, ".csv.gz", ".jsonl.gz"))
-    content = written(rows, ending.removesuffix(".gz"))
-    content = zipped(content) if ending.endswith(".gz") else content
-    how, must = rng.randrange(12), ""
+    content = format_rows(rows, ending.removesuffix(".gz"))
+    content = compress(content) if ending.endswith(".gz") else content
+    how, expected = rng.randrange(12), ""
     if how == 0:
         other = rng.choice([each for each in ENDINGS if each not in (ending, ".tsv", ".csv")])
-        content, about = written(rows, other), f"{other} inside"
-        must = "refuse" if ending not in (".csv", ".tsv") and ending != other else ""
+        content, about = format_rows(rows, other), f"{other} inside"
+        expected = "refuse" if ending not in (".csv", ".tsv") and ending != other else ""
     elif how == 1 and ending in (".csv", ".tsv", ".jsonl"):
-        content, about, must = b"\xef\xbb\xbf" + content, "a byte order mark", "succeed"
+        content, about, expected = b"\xef\xbb\xbf" + content, "a byte order mark", "succeed"
     elif how == 2 and ending in (".csv", ".tsv", ".jsonl"):
-        content, about, must = content.replace(b"dog", b"d\xffg", 1), "a byte that is not UTF-8", "refuse"
+        content, about, expected = content.replace(b"dog", b"d\xffg", 1), "a byte that is not UTF-8", "refuse"
     elif how == 3 and ending in (".csv", ".tsv"):
         first, rest = content.split(b"\n", 1)
         cut = b"," if ending == ".csv" else b"\t"
-        content, about, must = first + b"\n" + rest.replace(cut, b" ", 1), "a cell too few", "refuse"
+        content, about, expected = first + b"\n" + rest.replace(cut, b" ", 1), "a cell too few", "refuse"
     elif how == 4 and ending == ".jsonl":
         first, rest = content.split(b"\n", 1)
         extra = rng.choice((b"[1]", b'"x"', b"null", b"{", b'{"premise": "a", "premise": "b"}', b"[" * 100_000, b"}"))
-        content, about, must = first + b"\n" + extra + b"\n" + rest, f"the line {extra[:20]!r}", "refuse"
+        content, about, expected = first + b"\n" + extra + b"\n" + rest, f"the line {extra[:20]!r}", "refuse"
     elif how == 5 and ending.endswith(".gz"):
-        content, about, must = content[: rng.randrange(20, len(content) - 1)], "gzip cut short", "refuse"
+        content, about, expected = content[: rng.randrange(20, len(content) - 1)], "gzip cut short", "refuse"
     else:
-        content, about = damaged(content, rng)
-        must = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML", "brackets") else ""
-    return _of_pairs(rng, f"given{ending}", content, must, about)
+        content, about = damage(content, rng)
+        expected = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML", "brackets") else ""
+    return _build_pairs_input(rng, f"given{ending}", content, expected, about)
 
 
 def places_of_pairs(rng: random.Random) -> Input:
     """Sample an object that is no file, in place of a file of pairs."""
     special = rng.choice(("fifo", "folder", "zero", "loop", "absent"))
     ending = rng.choice((*ENDINGS, ".csv.gz", ".txt", ""))
-    return _of_pairs(rng, f"given{ending}", special, "refuse", special)
+    return _build_pairs_input(rng, f"given{ending}", special, "refuse", special)
 
 
 def predictions(ids: list[str]) -> Any:
@@ -156,7 +156,7 @@ def predictions(ids: list[str]) -> Any:
         else:
             rows = [{"id": each, **dict(zip(LABELS, (0.5, 0.3, 0.2), strict=True))} for each in ids]
         row, name = rng.choice(rows), "prediction" if hard else rng.choice(LABELS)
-        how, must = rng.randrange(11), "refuse"
+        how, expected = rng.randrange(11), "refuse"
         if how == 0:
             rows.remove(row)
             about = "one row less"
@@ -169,20 +169,20 @@ def predictions(ids: list[str]) -> Any:
         elif how == 3:
             wrong = _UNKNOWN if hard else (float("nan"), 1e999, -0.5, 7.0, "x", "", None, True, [], "0,5")
             row[name] = rng.choice(wrong)
-            about, must = f"{name} {row[name]!r}", "" if row[name] in (True, "17") else "refuse"
+            about, expected = f"{name} {row[name]!r}", "" if row[name] in (True, "17") else "refuse"
         elif how == 4:
             rows = [{key: value for key, value in each.items() if key != "id"} for each in rows]
             about = "no ids"
         elif how == 5:
             rows = [{key: value for key, value in each.items() if key != name} for each in rows]
-            about, must = f"no {name}", "refuse"
+            about, expected = f"no {name}", "refuse"
         elif how == 6:
             rng.shuffle(rows)
-            about, must = "another order", "succeed"
+            about, expected = "another order", "succeed"
         elif how == 7:
             for each in rows:
                 each["extra"] = 1
-            about, must = "a column more", "succeed"
+            about, expected = "a column more", "succeed"
         elif how == 8:
             row.pop(name)
             about = f"a row without {name}"
@@ -190,29 +190,29 @@ def predictions(ids: list[str]) -> Any:
             rows = []
             about = "no rows"
         else:
-            content, about = damaged(written(rows, ending), rng)
-            must = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML", "brackets") else ""
-            return _of_predictions(ending, content, must, about)
+            content, about = damage(format_rows(rows, ending), rng)
+            expected = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML", "brackets") else ""
+            return _build_predictions_input(ending, content, expected, about)
         header = None if rows else ["id", "prediction"]
-        return _of_predictions(ending, written(rows, ending, header), must, about)
+        return _build_predictions_input(ending, format_rows(rows, ending, header), expected, about)
 
     return draw
 
 
-def _of_predictions(ending: str, content: bytes, must: str, about: str) -> Input:
-    told = ("score", f"given{ending}", "--set", "set.parquet", "--output-dir", "out")
-    return Input("predictions", told, {f"given{ending}": content}, ("set.parquet",), must, about)  # type: ignore[arg-type]
+def _build_predictions_input(ending: str, content: bytes, expected: str, about: str) -> Input:
+    arguments = ("score", f"given{ending}", "--set", "set.parquet", "--output-dir", "out")
+    return Input("predictions", arguments, {f"given{ending}": content}, ("set.parquet",), expected, about)  # type: ignore[arg-type]
 
 
 def vectors(rng: random.Random) -> Input:
     """Sample a corrupted file of word vectors."""
     lines = [f"{word} {n} .5 -{n}e-1" for n, word in enumerate(WORDS)]
-    place, how, must = rng.randrange(len(lines)), rng.randrange(10), "refuse"
+    place, how, expected = rng.randrange(len(lines)), rng.randrange(10), "refuse"
     ending = rng.choice((".txt", ".vec", ".txt.gz", ".zip"))
     if how == 0:
         lines[max(1, place)] += rng.choice((" x", " nan", " inf", " 1e999", " 0x1p4"))
         about = "a cell that is no number"
-        must = ""  # words can contain spaces
+        expected = ""  # words can contain spaces
     elif how == 1:
         lines[max(1, place)] = rng.choice(("word", "word 1", "word 1 2"))
         about = "too few numbers"
@@ -224,41 +224,41 @@ def vectors(rng: random.Random) -> Input:
         about = "a header that promises another number of words"
     elif how == 4:
         lines = [f"{len(lines)} {rng.choice((0, 2, 300, 10**12))}", *lines]
-        about, must = "a header of other dimensions", ""
+        about, expected = "a header of other dimensions", ""
     elif how == 5:
         lines = [f"{len(lines)} 3", *lines]
-        about, must = "word2vec's header", "succeed"
+        about, expected = "word2vec's header", "succeed"
     elif how == 6:
         lines = [f"{word}ß 1 2 3" for word in WORDS]
         about = "no word of ours"
     elif how == 7:
         lines = rng.choice(([], [""], ["", ""], ["word"], ["1 2 3"], [" 1 2 3"], ["\0 1 2 3"]))
-        about, must = f"{lines}", ""
+        about, expected = f"{lines}", ""
     else:
-        about, must = "", ""
+        about, expected = "", ""
     content = "".join(line + "\n" for line in lines).encode()
     if not about:
-        content, about = damaged(content, rng)
-        must = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML") else ""
+        content, about = damage(content, rng)
+        expected = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML") else ""
     if ending == ".zip":
-        content, must, about = _archive(content, rng, must, about)
+        content, expected, about = _archive(content, rng, expected, about)
     elif ending == ".txt.gz":
-        content = zipped(content)
+        content = compress(content)
         if rng.random() < 0.2:
-            content, must, about = content[: rng.randrange(1, len(content) - 1)], "refuse", "gzip cut short"
+            content, expected, about = content[: rng.randrange(1, len(content) - 1)], "refuse", "gzip cut short"
     name = f"given{ending}"
-    told = ("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", name, "--output-dir", "out")
-    return Input("word vectors", told, {name: content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
+    arguments = ("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", name, "--output-dir", "out")
+    return Input("word vectors", arguments, {name: content}, ("pairs.csv",), expected, about)  # type: ignore[arg-type]
 
 
-def _archive(content: bytes, rng: random.Random, must: str, about: str) -> tuple[bytes, str, str]:
+def _archive(content: bytes, rng: random.Random, expected: str, about: str) -> tuple[bytes, str, str]:
     import zipfile
 
     file, several = io.BytesIO(), rng.random() < 0.3
     with zipfile.ZipFile(file, "w") as archive:
         for name in ("a.txt", "../b.txt") if several else ("a.txt",):
             archive.writestr(zipfile.ZipInfo(name), content)
-    return (file.getvalue(), "refuse", "two files in the archive") if several else (file.getvalue(), must, about)
+    return (file.getvalue(), "refuse", "two files in the archive") if several else (file.getvalue(), expected, about)
 
 
 def sheets(rng: random.Random) -> Input:
@@ -278,7 +278,7 @@ def sheets(rng: random.Random) -> Input:
     ]
     which = rng.choice(("sheet", "key"))
     rows = sheet if which == "sheet" else key
-    row, how, must = rng.choice(rows), rng.randrange(7), "refuse"
+    row, how, expected = rng.choice(rows), rng.randrange(7), "refuse"
     name = rng.choice(("number", "label") if which == "sheet" else ("number", "label", "drawn_from"))
     if how == 0:
         row["label"] = rng.choice(_UNKNOWN)
@@ -297,23 +297,23 @@ def sheets(rng: random.Random) -> Input:
             each["label"] = ""
         about = "no label"
     elif how == 5:
-        row[name], must = rng.choice(TEXTS), ""
+        row[name], expected = rng.choice(TEXTS), ""
         about = f"{name} {row[name][:20]!r}"
     else:
-        about, must = "", ""
-    contents = {"people/sheet.csv": written(sheet, ".csv"), "people/key.csv": written(key, ".csv")}
+        about, expected = "", ""
+    contents = {"people/sheet.csv": format_rows(sheet, ".csv"), "people/key.csv": format_rows(key, ".csv")}
     if not about:
         name = f"people/{which}.csv"
-        contents[name], about = damaged(contents[name], rng)
-        must = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML") else ""
-    told = ("human-study", "score", "people", "people/sheet.csv")
-    return Input("people's sheets", told, contents, (), must, f"{which}: {about}")  # type: ignore[arg-type]
+        contents[name], about = damage(contents[name], rng)
+        expected = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML") else ""
+    arguments = ("human-study", "score", "people", "people/sheet.csv")
+    return Input("people's sheets", arguments, contents, (), expected, f"{which}: {about}")  # type: ignore[arg-type]
 
 
 def authors(rng: random.Random) -> Input:
     """Sample a file that differs from the official file."""
     name = rng.choice(("breaking_nli", "sicck"))
-    content, about = damaged(b'{"sentence1": "A.", "sentence2": "B.", "gold_label": "neutral"}\n' * 5, rng)
+    content, about = damage(b'{"sentence1": "A.", "sentence2": "B.", "gold_label": "neutral"}\n' * 5, rng)
     special = rng.choice((None, None, "fifo", "folder", "absent", "loop"))
-    told = ("build", name, "--official-file", "theirs", "--output", "out")
-    return Input("authors' files", told, {"theirs": special or content}, (), "refuse", special or about)
+    arguments = ("build", name, "--official-file", "theirs", "--output", "out")
+    return Input("authors' files", arguments, {"theirs": special or content}, (), "refuse", special or about)

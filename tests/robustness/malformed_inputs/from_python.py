@@ -104,7 +104,7 @@ def calls(rng: random.Random) -> Input:
     code, name = rng.choice(_CALLS)
     value = rng.choice(VALUES)
     code = code.replace("{fixed}", _FIXED).replace("VALUE", value)
-    return Input("Python calls", (code,), {}, _uses(code), "", f"{name} = {value}", "python")
+    return Input("Python calls", (code,), {}, _list_used_files(code), "", f"{name} = {value}", "python")
 
 
 def answers(rng: random.Random) -> Input:
@@ -113,8 +113,8 @@ def answers(rng: random.Random) -> Input:
     code = f"import unbag, numpy as np\ndef model(p, h):\n    n = len(p)\n    return {value}\n"
     code += f"print(unbag.evaluate(model, {_FIXED}))"
     may = ("iter", "np.ones(n) / 2", "['0.2'", "[True]", "[(.2", "[[.5, .5]]", "[-1]")
-    must = "" if any(part in value for part in may) else "refuse"
-    return Input("models in Python", (code,), {}, ("pairs.csv",), must, value, "python")  # type: ignore[arg-type]
+    expected = "" if any(part in value for part in may) else "refuse"
+    return Input("models in Python", (code,), {}, ("pairs.csv",), expected, value, "python")  # type: ignore[arg-type]
 
 
 _COLUMNS = ("[]", "[0, 1, 2]", "[0, 1]", "['a', 'b', 'c']", "[9, 9, 9]", "[-1, -1, -1]", "[None, 1, 2]", "[0.5, 1, 2]")
@@ -141,5 +141,5 @@ def metrics(rng: random.Random) -> Input:
     return Input("metrics", (code,), {}, (), "", f"{name}: {two} of {one}", "python")
 
 
-def _uses(code: str) -> tuple[str, ...]:
+def _list_used_files(code: str) -> tuple[str, ...]:
     return tuple(name for name in ("pairs.csv", "bert", "run", "other") if f"'{name}'" in code)

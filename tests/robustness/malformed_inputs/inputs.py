@@ -20,19 +20,19 @@ class Input:
 
     Attributes:
         kind: the class of the input, a row of the table.
-        told: the arguments of `unbag`, or code if `door` is Python.
+        arguments: the arguments of `unbag`, or code if `door` is Python.
         files: the additional files by path: the content, or the object in place of a file.
         uses: the names of the valid files that are copied for the input.
-        must: the required verdict, if known: refused if the input is invalid by construction.
+        expected: the required verdict, if known: refused if the input is invalid by construction.
         about: a description of the corruption.
         door: the command or Python.
     """
 
     kind: str
-    told: tuple[str, ...]
+    arguments: tuple[str, ...]
     files: Mapping[str, bytes | Special] = field(default_factory=dict)
     uses: tuple[str, ...] = ()
-    must: Literal["refuse", "succeed", ""] = ""
+    expected: Literal["refuse", "succeed", ""] = ""
     about: str = ""
     door: Literal["command", "python"] = "command"
 
@@ -40,7 +40,7 @@ class Input:
     def size(self) -> int:
         """The total size of the input."""
         contents = sum(len(content) for content in self.files.values())
-        return contents + sum(map(len, self.told))
+        return contents + sum(map(len, self.arguments))
 
 
 Make = Callable[[random.Random], Input]
@@ -59,20 +59,20 @@ VALUES = (
 """Values of JSON where others are expected."""
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def iter_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the paths of all parts of a JSON value except the root."""
     if path:
         yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
-        yield from places(part, (*path, key))
+        yield from iter_paths(part, (*path, key))
 
 
-def spoilt(record: Any, rng: random.Random, times: int = 1) -> tuple[Any, str]:
+def corrupt(record: Any, rng: random.Random, times: int = 1) -> tuple[Any, str]:
     """Return JSON with some values replaced, removed or duplicated, and a description."""
     record, said = copy.deepcopy(record), []
     for _ in range(times):
-        found = list(places(record))
+        found = list(iter_paths(record))
         if not found:
             break
         # Sample the depth first, since most places are deep.
@@ -99,14 +99,14 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def damaged(content: bytes, rng: random.Random) -> tuple[bytes, str]:
+def damage(content: bytes, rng: random.Random) -> tuple[bytes, str]:
     """Return a file damaged as by a disk, a network or an editor, and a description."""
     n = max(1, len(content))
     start, stop = sorted((rng.randrange(n), rng.randrange(n)))
     flip = bytearray(content or b"?")
     for _ in range(rng.choice((1, 1, 10, 100))):
         flip[rng.randrange(len(flip))] ^= 1 << rng.randrange(8)
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize {n}\n".encode()
+    make_lfs_pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize {n}\n".encode()
     junk = rng.randbytes(rng.randrange(1, 30))
     made: dict[str, bytes] = {
         "truncated": content[:start],
@@ -114,7 +114,7 @@ def damaged(content: bytes, rng: random.Random) -> tuple[bytes, str]:
         "a part twice": content[:stop] + content[start:],
         "bits flipped": bytes(flip),
         "its end zeroed": content[:start] + bytes(n - start),
-        "an LFS pointer": pointer,
+        "an LFS pointer": make_lfs_pointer,
         "empty": b"",
         "one byte": rng.randbytes(1),
         "noise": rng.randbytes(rng.randrange(1, 400)),
@@ -131,7 +131,7 @@ def damaged(content: bytes, rng: random.Random) -> tuple[bytes, str]:
     return made[name], name
 
 
-def zipped(content: bytes) -> bytes:
+def compress(content: bytes) -> bytes:
     """Return deterministically compressed content."""
     file = io.BytesIO()
     with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:

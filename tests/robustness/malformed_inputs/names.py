@@ -113,10 +113,10 @@ def names(rng: random.Random) -> Input:
     where, name = rng.choice(_WHERE), rng.choice(_NAMES)
     if name.startswith("-") and "NAME" in where:  # otherwise it would be an option
         name = f"x{name}"
-    told = tuple(name if part == "NAME" else part for part in where)
+    arguments = tuple(name if part == "NAME" else part for part in where)
     uses = tuple(
-        each for each in ("pairs.csv", "set.parquet", "run", "other", "dan", "bert", "trained") if each in told
+        each for each in ("pairs.csv", "set.parquet", "run", "other", "dan", "bert", "trained") if each in arguments
     )
     is_none = not name and ("--split" in where or "--config" in where)
-    must = "" if is_none or (where[0], name) in _MAY_PASS else "refuse"
-    return Input("names", told, {}, uses, must, repr(name[:30]))  # type: ignore[arg-type]
+    expected = "" if is_none or (where[0], name) in _MAY_PASS else "refuse"
+    return Input("names", arguments, {}, uses, expected, repr(name[:30]))  # type: ignore[arg-type]

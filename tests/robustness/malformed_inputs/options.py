@@ -82,13 +82,13 @@ _BOUNDS = (
 def counts(rng: random.Random) -> Input:
     """Sample an invalid count."""
     command, option = rng.choice(COUNTS)
-    return _one(command, option, rng.choice(_NO_COUNT), "counts")
+    return _build_input(command, option, rng.choice(_NO_COUNT), "counts")
 
 
 def reals(rng: random.Random) -> Input:
     """Sample an invalid number."""
     command, option = rng.choice(REALS)
-    return _one(command, option, rng.choice(_NO_REAL), "numbers")
+    return _build_input(command, option, rng.choice(_NO_REAL), "numbers")
 
 
 def choices(rng: random.Random) -> Input:
@@ -96,28 +96,30 @@ def choices(rng: random.Random) -> Input:
     command, option = rng.choice(CHOICES)
     # as a pattern, it would match all metrics
     values = [value for value in _NO_CHOICE if (option, value) != ("--metric", "*")]
-    return _one(command, option, rng.choice(values), "choices")
+    return _build_input(command, option, rng.choice(values), "choices")
 
 
 def bounds(rng: random.Random) -> Input:
     """Sample an invalid bound."""
-    return _one(("check", "run"), rng.choice(("--min", "--max")), rng.choice(_BOUNDS), "bounds")
+    return _build_input(("check", "run"), rng.choice(("--min", "--max")), rng.choice(_BOUNDS), "bounds")
 
 
-def _one(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
+def _build_input(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
     if option.startswith("-o "):
-        told = (*command, "-o", option.removeprefix("-o ") + value)
+        arguments = (*command, "-o", option.removeprefix("-o ") + value)
     elif option in ("-o", "--set-option"):
-        told = (*command, option, value)
+        arguments = (*command, option, value)
     elif option in command:  # remove the existing value
         place = command.index(option)
-        told = (*command[:place], f"{option}={value}", *command[place + 2 :])
+        arguments = (*command[:place], f"{option}={value}", *command[place + 2 :])
     else:
-        told = (*command, f"{option}={value}")
+        arguments = (*command, f"{option}={value}")
     uses = tuple(
-        name for name in ("pairs.csv", "dan", "bert", "run", "other", "answers.csv") if any(name in p for p in told)
+        name
+        for name in ("pairs.csv", "dan", "bert", "run", "other", "answers.csv")
+        if any(name in p for p in arguments)
     )
-    return Input(kind, told, {}, uses, "refuse", f"{option} {value[:20]!r}")
+    return Input(kind, arguments, {}, uses, "refuse", f"{option} {value[:20]!r}")
 
 
 _WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -159,6 +161,6 @@ def outputs(rng: random.Random) -> Input:
         place, about = f"there/it{ending}", "below a symlink to itself"
         files["there"] = "loop"
     at = command.index(option) + 1
-    told = (*command[:at], place, *command[at + 1 :])
-    uses = tuple(name for name in ("pairs.csv", "dan", "run", "answers.csv", "set.parquet") if name in told)
-    return Input("places to write", told, files, uses, "refuse", f"{what}: {about}")
+    arguments = (*command[:at], place, *command[at + 1 :])
+    uses = tuple(name for name in ("pairs.csv", "dan", "run", "answers.csv", "set.parquet") if name in arguments)
+    return Input("places to write", arguments, files, uses, "refuse", f"{what}: {about}")

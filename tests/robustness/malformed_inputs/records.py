@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from tests.robustness.malformed_inputs.inputs import TEXTS, VALUES, Input, as_json, damaged, spoilt
+from tests.robustness.malformed_inputs.inputs import TEXTS, VALUES, Input, as_json, corrupt, damage
 
 _REQUIRED = (
     ("schema",),
@@ -36,7 +36,7 @@ def results(valid_files: Path) -> Any:
     record = json.loads((valid_files / "run/results.json").read_text())
 
     def draw(rng: random.Random) -> Input:
-        how, must = rng.randrange(5), ""
+        how, expected = rng.randrange(5), ""
         if how == 0:
             *above, last = rng.choice(_REQUIRED)
             changed = json.loads(json.dumps(record))
@@ -47,15 +47,15 @@ def results(valid_files: Path) -> Any:
                 del inner[last]
             else:
                 inner[last] = rng.choice(([1], None, 3.5, True))
-            content, about, must = as_json(changed), f"{[*above, last]}", "refuse"
+            content, about, expected = as_json(changed), f"{[*above, last]}", "refuse"
         elif how == 1:
-            content, about = damaged(as_json(record), rng)
-            must = "refuse" if about in NO_FILE else ""
+            content, about = damage(as_json(record), rng)
+            expected = "refuse" if about in NO_FILE else ""
         else:
-            changed, about = spoilt(record, rng, rng.choice((1, 1, 2, 5)))
+            changed, about = corrupt(record, rng, rng.choice((1, 1, 2, 5)))
             content = as_json(changed)
-        told = rng.choice(_commands(valid_files))
-        return Input("results", told, {"run/results.json": content}, ("run", "other"), must, about)  # type: ignore[arg-type]
+        arguments = rng.choice(_commands(valid_files))
+        return Input("results", arguments, {"run/results.json": content}, ("run", "other"), expected, about)  # type: ignore[arg-type]
 
     return draw
 
@@ -68,15 +68,15 @@ def run_folders(valid_files: Path) -> Any:
         path = rng.choice(files)
         content: Any = path.read_bytes()
         if path.suffix == ".json" and rng.random() < 0.7:
-            changed, about = spoilt(json.loads(content), rng, rng.choice((1, 1, 3)))
+            changed, about = corrupt(json.loads(content), rng, rng.choice((1, 1, 3)))
             content = as_json(changed)
         elif rng.random() < 0.1:
             content = about = rng.choice(("fifo", "folder", "absent", "loop"))
         else:
-            content, about = damaged(content, rng)
+            content, about = damage(content, rng)
         name = str(path.relative_to(valid_files))
-        told = rng.choice(_commands(valid_files))
-        return Input("files of a run", told, {name: content}, ("run", "other"), "", f"{path.name}: {about}")
+        arguments = rng.choice(_commands(valid_files))
+        return Input("files of a run", arguments, {name: content}, ("run", "other"), "", f"{path.name}: {about}")
 
     return draw
 
@@ -140,22 +140,22 @@ def configs(rng: random.Random) -> Input:
     how = rng.randrange(3)
     if how == 0:
         key, value = rng.choice(keys), rng.choice(VALUES)
-        content, must, about = f"{key}: {json.dumps(value)}".encode(), "", f"{key}: {repr(value)[:30]}"
+        content, expected, about = f"{key}: {json.dumps(value)}".encode(), "", f"{key}: {repr(value)[:30]}"
     elif how == 1:
-        content, about = damaged(b"sets: [plain]\nmax-examples: 5\nseed: 7\nset-option: []\n", rng)
-        must = "refuse" if about in ("an LFS pointer", "a page of HTML") else ""
+        content, about = damage(b"sets: [plain]\nmax-examples: 5\nseed: 7\nset-option: []\n", rng)
+        expected = "refuse" if about in ("an LFS pointer", "a page of HTML") else ""
     else:
-        text, must = rng.choice(texts)
+        text, expected = rng.choice(texts)
         content, about = text.encode(), text[:40]
-    told = ("evaluate", "majority", "--train-data", "pairs.csv", "--config", "run.yaml")
+    arguments = ("evaluate", "majority", "--train-data", "pairs.csv", "--config", "run.yaml")
     # The config must set the sets itself, since the command line takes precedence.
     if b"sets" not in content:
-        told += ("--sets", "plain")
+        arguments += ("--sets", "plain")
     if b"data" not in content and b"corpus" not in content:
-        told += ("--data", "pairs.csv")
+        arguments += ("--data", "pairs.csv")
     if b"out:" not in content:
-        told += ("--output-dir", "out")
-    return Input("config files", told, {"run.yaml": content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
+        arguments += ("--output-dir", "out")
+    return Input("config files", arguments, {"run.yaml": content}, ("pairs.csv",), expected, about)  # type: ignore[arg-type]
 
 
 def models(valid_files: Path) -> Any:
@@ -200,18 +200,18 @@ def models(valid_files: Path) -> Any:
         content: Any = path.read_bytes()
         needed = path.name in ("config.json", "model.safetensors")
         how = rng.randrange(10)
-        must = ""
+        expected = ""
         if path.suffix == ".json" and how < 6:
-            changed, about = spoilt(json.loads(content), rng)
+            changed, about = corrupt(json.loads(content), rng)
             content = as_json(changed)
         elif how < 8:
-            content, about = damaged(content, rng)
-            must = "refuse" if needed and about in NO_FILE and about != "NUL within" else ""
+            content, about = damage(content, rng)
+            expected = "refuse" if needed and about in NO_FILE and about != "NUL within" else ""
         else:
             content = about = rng.choice(("fifo", "folder", "absent", "loop"))
-            must = "refuse" if needed else ""
+            expected = "refuse" if needed else ""
         name = str(path.relative_to(valid_files))
-        return Input("models", made[which], {name: content}, (which, "pairs.csv"), must, f"{name}: {about}")  # type: ignore[arg-type]
+        return Input("models", made[which], {name: content}, (which, "pairs.csv"), expected, f"{name}: {about}")  # type: ignore[arg-type]
 
     return draw
 
@@ -228,13 +228,15 @@ def trainings(valid_files: Path) -> Any:
 
     def draw(rng: random.Random) -> Input:
         if rng.random() < 0.8:
-            changed, about = spoilt(record, rng, rng.choice((1, 1, 3)))
-            content, must = as_json(changed), ""
+            changed, about = corrupt(record, rng, rng.choice((1, 1, 3)))
+            content, expected = as_json(changed), ""
         else:
-            content, about = damaged(as_json(record), rng)
-            must = "refuse" if about in NO_FILE else ""
-        told = (code,)
-        return Input("trainings", told, {"trained/training.json": content}, ("trained",), must, about, "python")  # type: ignore[arg-type]
+            content, about = damage(as_json(record), rng)
+            expected = "refuse" if about in NO_FILE else ""
+        arguments = (code,)
+        return Input(
+            "trainings", arguments, {"trained/training.json": content}, ("trained",), expected, about, "python"
+        )  # type: ignore[arg-type]
 
     return draw
 
@@ -243,7 +245,7 @@ def texts(rng: random.Random) -> Input:
     """Sample two unusual sentences."""
     premise, hypothesis = rng.choice(TEXTS), rng.choice(TEXTS)
     premise, hypothesis = (text.replace("\0", "\\0") for text in (premise, hypothesis))
-    told = ("lexical", "score", f"--premise={premise}", f"--hypothesis={hypothesis}", "--model", "lexical")
+    arguments = ("lexical", "score", f"--premise={premise}", f"--hypothesis={hypothesis}", "--model", "lexical")
     if rng.random() < 0.5:
-        told += (f"--label={rng.choice(('neutral', '1', '', 'x', 'Entailment', '-1'))}",)
-    return Input("sentences", told, {}, ("lexical",), "", repr(premise[:20]))
+        arguments += (f"--label={rng.choice(('neutral', '1', '', 'x', 'Entailment', '-1'))}",)
+    return Input("sentences", arguments, {}, ("lexical",), "", repr(premise[:20]))

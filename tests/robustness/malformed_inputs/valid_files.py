@@ -58,26 +58,26 @@ def write_pairs(path: Path) -> None:
     path.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
 
 
-def make(folder: Path, server: ForkServer, env: dict[str, str]) -> None:
+def create_files(folder: Path, server: ForkServer, env: dict[str, str]) -> None:
     """Create all files in a folder."""
 
-    def run(told: tuple[str, ...]) -> None:
-        server.run("-m", "unbag", *told, env=env, cwd=folder, check=True)
+    def run(arguments: tuple[str, ...]) -> None:
+        server.run("-m", "unbag", *arguments, env=env, cwd=folder, check=True)
 
-    make_light(folder, run)
-    for name, told in HEAVY.items():
-        run((*told, "--output-dir", name))
+    create_light_files(folder, run)
+    for name, arguments in HEAVY.items():
+        run((*arguments, "--output-dir", name))
     _make_bert(folder / "bert", server, env)
 
 
-def make_light(folder: Path, run: Run) -> None:
+def create_light_files(folder: Path, run: Run) -> None:
     """Create the files that need no torch."""
     folder.mkdir()
     write_pairs(folder / "pairs.csv")
-    for name, told in LIGHT.items():
+    for name, arguments in LIGHT.items():
         if name == "other":
             _write_answers(folder)
-        run((*told, "--output" if told[0] == "build" else "--output-dir", name))
+        run((*arguments, "--output" if arguments[0] == "build" else "--output-dir", name))
     (folder / "lexical" / "checksums.json").unlink()  # as for a model from another user
     (folder / "vectors.txt").write_text("".join(f"{word} {n} .5 {-n}e-1\n" for n, word in enumerate(WORDS)))
     people = folder / "people"

@@ -22,14 +22,14 @@ _NO_WORDS = re.compile(r"unbag: ('[^']*'|\S{0,12}|'?\w+'? object .*)")
 _LONGEST = 10_000  # some of the given names are long and appear in the line
 
 
-def judged(given: Input, code: int | None, err: str, before: dict[str, str], after: dict[str, str]) -> Verdict:
+def judge(sample: Input, code: int | None, err: str, before: dict[str, str], after: dict[str, str]) -> Verdict:
     """Return the verdict on an input.
 
     Args:
         given: the input.
         code: the exit code, or None if the process was killed.
         err: the standard error output.
-        before: the content of the folder before (see `seen`).
+        before: the content of the folder before (see `read_folder`).
         after: the content of the folder afterwards.
     """
     if code is None:
@@ -37,8 +37,8 @@ def judged(given: Input, code: int | None, err: str, before: dict[str, str], aft
     if code < 0 or "Traceback (most recent call last)" in err or code not in (0, 1, 2):
         return "traceback"
     if code == 0:
-        return "silent" if given.must == "refuse" else "success"
-    if given.must == "succeed" or not is_clear(code, err):
+        return "silent" if sample.expected == "refuse" else "success"
+    if sample.expected == "succeed" or not is_clear(code, err):
         return "unclear"
     return "refused" if after == before else "partial"
 
@@ -55,7 +55,7 @@ def is_clear(code: int, err: str) -> bool:
     return len(said) == 1 and not _NO_WORDS.fullmatch(said[0]) and len(said[0]) <= _LONGEST
 
 
-def seen(folder: Path) -> dict[str, str]:
+def read_folder(folder: Path) -> dict[str, str]:
     """Return the content of a folder: for each path, its type and content."""
     found = {}
     for path in sorted(folder.rglob("*")):
@@ -74,11 +74,11 @@ def last_line(err: str) -> str:
     return lines[-1] if lines else ""
 
 
-def symptom(verdict: Verdict, given: Input, err: str) -> str:
+def symptom(verdict: Verdict, sample: Input, err: str) -> str:
     """Return a key that is equal for failures with the same cause: the end of the traceback, or the command."""
     frames = re.findall(r'File "[^"]*?([^/"]+/[^/"]+)", line (\d+), in (\S+)', err)
     if verdict == "traceback" and frames:
         ours = [frame for frame in frames if "unbag/" in frame[0] or "/cli/" in frame[0]] or frames
         return f"{'/'.join(ours[-1])}: {re.sub(r'0x[0-9a-f]+|[0-9]+', 'N', last_line(err))[:80]}"
-    what = given.about if verdict in ("silent", "hang") else last_line(err)[:60]
-    return f"{given.kind} {' '.join(given.told[:2]) if given.door == 'command' else ''}: {what}"
+    what = sample.about if verdict in ("silent", "hang") else last_line(err)[:60]
+    return f"{sample.kind} {' '.join(sample.arguments[:2]) if sample.door == 'command' else ''}: {what}"
