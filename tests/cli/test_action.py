@@ -17,7 +17,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 INSTALL, CHECK = ACTION["runs"]["steps"]
 
 
-def step(folder, **inputs):
+def run_check_step(folder, **inputs):
     """Run the check step with the given inputs. Return the finished process and the job summary."""
     bin_folder = folder / "bin"
     bin_folder.mkdir(exist_ok=True)
@@ -26,7 +26,7 @@ def step(folder, **inputs):
     python.chmod(0o755)
     defaults = {name: each.get("default", "") for name, each in ACTION["inputs"].items()}
     given = defaults | {name.replace("_", "-"): value for name, value in inputs.items()}
-    environment = {name: given[_input(text)] for name, text in CHECK["env"].items()}
+    environment = {name: given[_parse_input_name(text)] for name, text in CHECK["env"].items()}
     summary = folder / "summary.md"
     summary.write_text("")
     found = {
@@ -40,7 +40,7 @@ def step(folder, **inputs):
     return done, summary.read_text()
 
 
-def _input(text):
+def _parse_input_name(text):
     return re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text)[1]
 
 
@@ -49,12 +49,12 @@ def test_action_check_step_exits_with_gate_result(tmp_path):
         tmp_path / "run", build_result(proportion_correct=0.8), build_result(proportion_correct=0.8, set_name="swapped")
     )
     bounds = "plain:accuracy=.5\n\n  swapped:score=.2  \n"
-    done, summary = step(tmp_path, model=str(folder), min=bounds, badge="badge.svg")
+    done, summary = run_check_step(tmp_path, model=str(folder), min=bounds, badge="badge.svg")
     assert done.returncode == 0, done.stderr
     assert summary.count("| passes |") == 2
     assert "Passed: all 2 gates." in done.stdout
     assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()
-    done, summary = step(tmp_path, model=str(folder), min="plain:accuracy=.9,plain:score=.2")
+    done, summary = run_check_step(tmp_path, model=str(folder), min="plain:accuracy=.9,plain:score=.2")
     assert done.returncode == 1
     assert "| fails |" in summary
     assert "Failed: 1 of 2 gates." in summary
@@ -62,7 +62,7 @@ def test_action_check_step_exits_with_gate_result(tmp_path):
 
 def test_action_input_with_shell_syntax_is_not_executed(tmp_path):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
-    done, _ = step(
+    done, _ = run_check_step(
         tmp_path, model=str(folder), min="plain:accuracy=.5", no_worse_than='"; touch taken; "$(touch taken)'
     )
     assert done.returncode == 2
@@ -71,7 +71,7 @@ def test_action_input_with_shell_syntax_is_not_executed(tmp_path):
 
 def test_action_steps_use_exactly_the_declared_inputs():
     texts = [text for each in (INSTALL, CHECK) for text in each["env"].values() if "inputs." in text]
-    assert {_input(text) for text in texts} == set(ACTION["inputs"])
+    assert {_parse_input_name(text) for text in texts} == set(ACTION["inputs"])
     assert all("${{" not in each["run"] for each in (INSTALL, CHECK)), "an input in a script is a command"
     assert all(each["shell"] == "bash" for each in (INSTALL, CHECK))
 

@@ -31,7 +31,7 @@ PAIRS = "premise,hypothesis,label\n" + "".join(
 ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
 
 
-def run(*arguments, cwd=None, env=None):
+def run_unbag(*arguments, cwd=None, env=None):
     """Run the command in a separate process."""
     return PYTHON.run("-m", "unbag", *arguments, cwd=cwd, env=env)
 
@@ -103,7 +103,7 @@ ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --outpu
 
 @pytest.mark.slow
 def test_evaluate_user_function_prints_table_and_writes_results(folder):
-    done = run(*ASKED, cwd=folder)
+    done = run_unbag(*ASKED, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "always:predict · Permuted · pairs.csv" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "the table should fit a terminal"
@@ -114,7 +114,7 @@ def test_evaluate_user_function_prints_table_and_writes_results(folder):
 
 @pytest.mark.slow
 def test_evaluate_json_contains_results_file_and_all_scores(folder):
-    done = run(*ASKED, "--json", cwd=folder)
+    done = run_unbag(*ASKED, "--json", cwd=folder)
     told = json.loads(done.stdout)
     found, verdicts = told.pop("numbers"), told.pop("verdicts")
     assert told == json.loads((folder / "out" / "results.json").read_text())
@@ -130,18 +130,18 @@ def test_evaluate_json_contains_results_file_and_all_scores(folder):
 @pytest.mark.slow
 def test_score_external_predictions_equal_built_file(folder):
     options = ("--data", "pairs.csv", "-o", "q=3")
-    built = run("build", "permuted", *options, "--output", "set.parquet", cwd=folder)
+    built = run_unbag("build", "permuted", *options, "--output", "set.parquet", cwd=folder)
     assert built.returncode == 0, built.stderr
     assert "9 examples, 36 rows" in built.stdout
     import pyarrow.parquet as pq
 
     ids = pq.read_table(folder / "set.parquet")["id"].to_pylist()
     (folder / "mine.csv").write_text("id,prediction\n" + "".join(f"{name},entailment\n" for name in ids))
-    scored = run("score", "mine.csv", *options, "--output-dir", "scored", cwd=folder)
+    scored = run_unbag("score", "mine.csv", *options, "--output-dir", "scored", cwd=folder)
     assert scored.returncode == 0, scored.stderr
     [result] = results.read_results(folder / "scored" / "results.json")
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)
-    of_file = run("score", "mine.csv", "--set", "set.parquet", "--output-dir", "of-file", cwd=folder)
+    of_file = run_unbag("score", "mine.csv", "--set", "set.parquet", "--output-dir", "of-file", cwd=folder)
     assert of_file.returncode == 0, of_file.stderr
     there = [folder / where / "results.json" for where in ("scored", "of-file")]
     assert there[0].read_bytes() == there[1].read_bytes(), "the file says which set, of which pairs, made how"
@@ -188,7 +188,7 @@ def test_natlog_prove_invalid_option_is_rejected(options, words):
 @pytest.mark.slow
 def test_evaluate_malformed_data_prints_one_line(folder):
     (folder / "pairs.csv").write_text(PAIRS + "a,b\n")
-    done = run("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", cwd=folder)
+    done = run_unbag("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", cwd=folder)
     assert done.returncode == 1
     assert (
         done.stderr.strip().splitlines()[-1]
@@ -215,7 +215,7 @@ def test_evaluate_malformed_data_prints_one_line(folder):
     ],
 )
 def test_wrong_usage_exits_with_2(arguments):
-    assert run(*arguments).returncode == 2
+    assert run_unbag(*arguments).returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -239,23 +239,23 @@ def test_wrong_usage_exits_with_2(arguments):
     ],
 )
 def test_evaluate_invalid_value_error_names_expectation(folder, arguments, words):
-    done = run(*arguments, cwd=folder)
+    done = run_unbag(*arguments, cwd=folder)
     assert done.returncode == 1
     assert words in done.stderr
 
 
 def test_sets_lists_sets_and_corpora(folder):
-    found = json.loads(run("sets", "--json").stdout)
+    found = json.loads(run_unbag("sets", "--json").stdout)
     assert {"cs_lambda", "permuted", "plain", "resnli", "swapped"} <= {entry["name"] for entry in found["sets"]}
     assert {"snli", "mnli", "anli", "sick", "ocnli", "xnli_de"} <= set(found["corpora"])
-    assert "sinha" in run("sets").stdout.lower()
+    assert "sinha" in run_unbag("sets").stdout.lower()
 
 
 @pytest.mark.slow
 def test_lexical_fit_and_score_agree_with_evaluate(folder):
     options = ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
-    made = run(*options, cwd=folder, env=environment)
+    made = run_unbag(*options, cwd=folder, env=environment)
     assert made.returncode == 0, made.stderr
     assert "mine: 9 pairs" in made.stdout
     pair = (
@@ -265,16 +265,18 @@ def test_lexical_fit_and_score_agree_with_evaluate(folder):
         "The animal there sees some car just now.",
     )
     asked = ("lexical", "score", "--model", "mine", *pair)
-    scored = json.loads(run(*asked, "--label", "neutral", "--json", cwd=folder, env=environment).stdout)
+    scored = json.loads(run_unbag(*asked, "--label", "neutral", "--json", cwd=folder, env=environment).stdout)
     assert sum(scored["probabilities"].values()) == pytest.approx(1, abs=1e-6)
     likeliest = max(scored["probabilities"], key=scored["probabilities"].get)
     assert likeliest == "contradiction"
     assert scored["if_gold"]["neutral"]["lms"] == scored["probabilities"]["contradiction"]
     assert {found["towards"] for found in scored["if_gold"]["neutral"]["misleading"]} == {"contradiction"}
-    shown = run(*asked, cwd=folder, env=environment).stdout
+    shown = run_unbag(*asked, cwd=folder, env=environment).stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"car\S* (… )?→ contradiction", shown), shown
-    as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out", cwd=folder)
+    as_model = run_unbag(
+        "evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out", cwd=folder
+    )
     assert as_model.returncode == 0, as_model.stderr
     assert results.read_results(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
@@ -285,7 +287,7 @@ def test_lexical_train_data_is_comma_separated_or_repeated(folder):
     options = ("lexical", "fit", "--pipeline", "all", "--l2", "1", "--output-dir", "mine", "--json")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
     named = ("--train-data", "pairs.csv, more.csv", "--train-data", "most.csv")
-    made = run(*options, *named, cwd=folder, env=environment)
+    made = run_unbag(*options, *named, cwd=folder, env=environment)
     assert made.returncode == 0, made.stderr
     found = [Path(part["origin"]).name for part in json.loads(made.stdout)["training"]]
     assert found == ["pairs.csv", "more.csv", "most.csv"]
@@ -317,19 +319,21 @@ def test_evaluate_set_or_corpus_as_model_is_rejected(asked, message):
 
 
 def test_build_option_of_other_set_is_rejected(folder):
-    done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
+    done = run_unbag("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
     assert done.returncode == 2
-    assert "no option 'q'; swapped has none; run `unbag sets swapped`" in said(done)
+    assert "no option 'q'; swapped has none; run `unbag sets swapped`" in get_message(done)
 
 
-def said(done):
+def get_message(done):
     """Return what a command said on stderr, in one line without the box around it."""
     return " ".join(done.stderr.replace("│", " ").split())
 
 
 @pytest.mark.slow
 def test_build_set_option_is_parsed_and_validated(folder):
-    done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--output", "a.parquet", "--json", cwd=folder)
+    done = run_unbag(
+        "build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--output", "a.parquet", "--json", cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
@@ -339,17 +343,23 @@ def test_build_set_option_is_parsed_and_validated(folder):
         ("size=3", "seed; run `unbag sets permuted` for their meanings"),
         ("q", "expected -o NAME=VALUE, got 'q'"),
     ]:
-        refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
+        refused = run_unbag(
+            "build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder
+        )
         assert refused.returncode != 0
-        assert words in said(refused)
+        assert words in get_message(refused)
     twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
-    assert "q: expected one value, got two" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
+    assert "q: expected one value, got two" in get_message(
+        run_unbag("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder)
+    )
     twice = ("-o", "file=a.csv", "--official-file", "b.csv", "--output", "b.parquet")
-    assert "expected one of --official-file and -o file=…, got both" in said(run("build", "sicck", *twice, cwd=folder))
+    assert "expected one of --official-file and -o file=…, got both" in get_message(
+        run_unbag("build", "sicck", *twice, cwd=folder)
+    )
     (folder / "a.txt").write_text("A dog runs.\n")
     of_text = ("--official-file", "a.csv", "--output", "b.parquet", "--text", "a.txt")
-    assert "--official-file (option file of breaking_nli): expected the authors' pairs, got --text" in said(
-        run("build", "breaking_nli", *of_text, cwd=folder)
+    assert "--official-file (option file of breaking_nli): expected the authors' pairs, got --text" in get_message(
+        run_unbag("build", "breaking_nli", *of_text, cwd=folder)
     )
 
 
@@ -383,11 +393,11 @@ def test_completion_lists_options_of_given_sets(line, expected):
 
 
 def test_sets_with_name_lists_options(folder):
-    shown = run("sets", "resnli", cwd=folder).stdout
+    shown = run_unbag("sets", "resnli", cwd=folder).stdout
     assert "test_size" in shown
     assert "examples in the test split" in shown
     assert "--sets resnli -o test_size=1000 " in shown
-    assert run("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
+    assert run_unbag("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
 
 
 @pytest.mark.nightly
@@ -395,7 +405,7 @@ def test_sets_with_name_lists_options(folder):
 def test_evaluate_in_two_processes_reports_once(folder):
     pytest.importorskip("accelerate")
     options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--output-dir")
-    alone = run(*options, "one", cwd=folder)
+    alone = run_unbag(*options, "one", cwd=folder)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "unbag"]
     two = subprocess.run([*launcher, *options, "two"], cwd=folder, capture_output=True, text=True)
     assert two.returncode == 0, two.stderr
@@ -430,7 +440,7 @@ def test_train_list_accepts_separate_or_comma_separated_values(monkeypatch):
 
 
 def test_train_invalid_config_prints_one_line(folder):
-    done = run(
+    done = run_unbag(
         "train",
         "finetune",
         "--model",

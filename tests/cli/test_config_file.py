@@ -27,7 +27,7 @@ PAIRS = "".join(
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def working_folder(tmp_path, monkeypatch):
     """Create a working folder with pairs and models."""
     (tmp_path / "pairs.jsonl").write_text(PAIRS)
     for name, label in (("always_neutral", "neutral"), ("always_entailment", "entailment")):
@@ -38,36 +38,36 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def unbag(*arguments):
+def run_unbag(*arguments):
     return CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, list(arguments), catch_exceptions=False)
 
 
-class Intercepted(Exception):
+class InterceptedCall(Exception):
     """Contains the arguments of the evaluation that a command would have started."""
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def captured_call(monkeypatch):
     """Intercept the evaluation, and return a function that runs a command and returns its arguments."""
 
     def intercept(models, requests, **options):
-        raise Intercepted(models, requests, options)
+        raise InterceptedCall(models, requests, options)
 
     monkeypatch.setattr(evaluator, "evaluate_all", intercept)
 
     def of(*arguments):
-        with pytest.raises(Intercepted) as call:
-            unbag("evaluate", *arguments)
+        with pytest.raises(InterceptedCall) as call:
+            run_unbag("evaluate", *arguments)
         return call.value.args
 
     return of
 
 
-def test_run_yaml_reproduces_run(here):
-    asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
-    first = unbag("evaluate", "always_neutral:predict", *asked)
+def test_run_yaml_reproduces_run(working_folder):
+    captured_call = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
+    first = run_unbag("evaluate", "always_neutral:predict", *captured_call)
     assert first.exit_code == 0, first.output
-    [folder] = here.glob("runs/*/*-pairs.jsonl-*")
+    [folder] = working_folder.glob("runs/*/*-pairs.jsonl-*")
     left = (folder / "run.yaml").read_text()
     assert left.startswith("# unbag evaluate --config run.yaml\n")
     assert yaml.safe_load(left) == {
@@ -81,33 +81,37 @@ def test_run_yaml_reproduces_run(here):
     }
     before = (folder / results.FILE).read_bytes()
     (folder / results.FILE).unlink()
-    again = unbag("evaluate", "--config", str(folder / "run.yaml"), "--quiet")
+    again = run_unbag("evaluate", "--config", str(folder / "run.yaml"), "--quiet")
     assert again.exit_code == 0, again.output
     assert (folder / results.FILE).read_bytes() == before
     assert (folder / "run.yaml").read_text() == left
-    assert len(list(here.glob("runs/*/*-pairs.jsonl-*"))) == 1
+    assert len(list(working_folder.glob("runs/*/*-pairs.jsonl-*"))) == 1
 
 
 @pytest.mark.parametrize(("sets", "has_table"), [("plain", True), ("plain,permuted", False)])
-def test_quiet_prints_only_table_or_summary(here, sets, has_table):
-    run = unbag("evaluate", "always_neutral:predict", *f"--data pairs.jsonl --sets {sets} --max-examples 5 -q".split())
+def test_quiet_prints_only_table_or_summary(working_folder, sets, has_table):
+    run = run_unbag(
+        "evaluate", "always_neutral:predict", *f"--data pairs.jsonl --sets {sets} --max-examples 5 -q".split()
+    )
     assert run.exit_code == 0, run.output
     assert ("accuracy [95 %]" in run.output) == has_table
     assert "Verdict:" in run.output
 
 
-def test_config_command_line_takes_precedence(here, asked):
-    (here / "run.yaml").write_text(
+def test_config_command_line_takes_precedence(working_folder, captured_call):
+    (working_folder / "run.yaml").write_text(
         "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nmax-examples: 5\n"
         "set-option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
     )
-    models, requests, options = asked("--config", "run.yaml")
+    models, requests, options = captured_call("--config", "run.yaml")
     assert models == ["always_neutral:predict"]
     assert [(each.name, each.max_examples) for each in requests] == [("plain", 5), ("permuted", 5)]
     assert requests[1].options["q"] == 4
     assert options["trust_labels"] is True
     assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
-    models, requests, _ = asked("other:predict", "--config", "run.yaml", "--max-examples", "7", "--sets", "permuted")
+    models, requests, _ = captured_call(
+        "other:predict", "--config", "run.yaml", "--max-examples", "7", "--sets", "permuted"
+    )
     assert models == ["other:predict"]
     assert [(each.name, each.max_examples) for each in requests] == [("permuted", 7)]
 
@@ -124,9 +128,9 @@ def test_config_command_line_takes_precedence(here, asked):
         ("max-examples: many", "--max-examples"),
     ],
 )
-def test_config_invalid_file_exits_with_2(here, text, words):
-    (here / "bad.yaml").write_text(text)
-    done = unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
+def test_config_invalid_file_exits_with_2(working_folder, text, words):
+    (working_folder / "bad.yaml").write_text(text)
+    done = run_unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
 
@@ -147,7 +151,7 @@ SAMPLES = {  # values for options that accept only some values of their type
 }
 
 
-def _lines(param):
+def _list_command_lines(param):
     """Return command lines with an option of evaluate, one for each flag."""
     switches = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
     if param.is_flag:
@@ -172,7 +176,7 @@ def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
     monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
     monkeypatch.delenv("UNBAG_LEXICAL_BASELINE", raising=False)
     assert len(OPTIONS) > 30
-    for line in _lines(param):
+    for line in _list_command_lines(param):
         ctx = EVALUATE.make_context("evaluate", ["majority", *line])
         key = next(name for name in param.opts if name.startswith("--")).removeprefix("--")
         given = ctx.params[param.name]
@@ -188,9 +192,9 @@ def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
             assert again.params["models"] == ["majority"]
 
 
-def test_config_alone_does_not_enable_remote_code(here):
-    (here / "run.yaml").write_text("models: [majority]\ntrust-remote-code: true\n")
-    done = unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
+def test_config_alone_does_not_enable_remote_code(working_folder):
+    (working_folder / "run.yaml").write_text("models: [majority]\ntrust-remote-code: true\n")
+    done = run_unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
     assert done.exit_code == 2
     words = " ".join(done.output.replace("│", " ").split())
     assert (
@@ -198,9 +202,9 @@ def test_config_alone_does_not_enable_remote_code(here):
     )
 
 
-def test_check_uses_options_of_earlier_run(here):
-    asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
-    assert unbag("evaluate", "always_neutral:predict", *asked).exit_code == 0
+def test_check_uses_options_of_earlier_run(working_folder):
+    captured_call = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
+    assert run_unbag("evaluate", "always_neutral:predict", *captured_call).exit_code == 0
     gate = (
         "check",
         "always_entailment:predict",
@@ -212,15 +216,18 @@ def test_check_uses_options_of_earlier_run(here):
         "after",
         "--json",
     )
-    done = unbag(*gate)
+    done = run_unbag(*gate)
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert {(each["set"], each["outcome"]) for each in told["gates"]} == {
         ("plain", "inconclusive"),
         ("permuted", "inconclusive"),
     }
-    assert {result.config.get("q") for result in results.read_results(here / "after" / results.FILE)} == {None, 2}
-    assert unbag(*gate, "--strict").exit_code == 1
+    assert {result.config.get("q") for result in results.read_results(working_folder / "after" / results.FILE)} == {
+        None,
+        2,
+    }
+    assert run_unbag(*gate, "--strict").exit_code == 1
 
 
 @pytest.mark.parametrize("line", ["max-examples: true", "max-examples: 1.5", "seed: false", "seed: 1.5"])

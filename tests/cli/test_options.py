@@ -18,11 +18,11 @@ from unbag.cli.options import PairOptions, with_shared_options
 from unbag.training.recipes import find_recipe
 
 
-def unbag(*arguments, **env):
+def run_unbag(*arguments, **env):
     return CliRunner(env={"COLUMNS": "200", **env}).invoke(cli.app, list(map(str, arguments)))
 
 
-def commands(app=cli.app, path=()):
+def iter_commands(app=cli.app, path=()):
     """Yield all commands of an app with their paths."""
     from typer.main import get_command
 
@@ -38,7 +38,7 @@ def commands(app=cli.app, path=()):
 
 def test_every_list_option_accepts_commas():
     found = []
-    for path, command in commands():
+    for path, command in iter_commands():
         for param in command.params:
             if getattr(param, "multiple", False) and not str(param.metavar).endswith("NAME=VALUE"):
                 assert param.callback is not None, f"{path} {param.name}: takes no commas"
@@ -59,10 +59,10 @@ def test_only_list_set_options_can_be_repeated():
     made = PairOptions(corpus=["sick"], set_option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
     [request] = made.build_requests(["cs_lambda"])
     assert request.options["train_data"] == ("snli", "mnli", "sick")
-    done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
+    done = run_unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
     assert done.exit_code == 2
     assert "q: expected one value, got two" in done.output
-    several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
+    several = run_unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
     assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
@@ -95,10 +95,10 @@ def test_train_lists_accept_all_three_forms(monkeypatch):
         ["--corpus", "snli=2,mnli", "--seeds=1,2,3"],
         ["--seeds", "1", "--corpus", "snli=2", "--seeds", "2,3", "--corpus=mnli"],
     ):
-        done = unbag(*base, *more)
+        done = run_unbag(*base, *more)
         assert done.exit_code == 0, done.output
     assert told == [(("snli=2", "mnli"), (1, 2, 3), "neutral,entailment,contradiction")] * 3
-    assert unbag(*base, "--seeds").exit_code == 2
+    assert run_unbag(*base, "--seeds").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_completion_lists_names(line, expected):
 
 def test_option_help_is_short_and_printed_as_written():
     printed = 0
-    for path, command in commands():
+    for path, command in iter_commands():
         page = " ".join(CliRunner(env={"COLUMNS": "400"}).invoke(cli.app, [*path, "--help"]).output.split())
         for param in command.params:
             if param.help:
-                assert len(_plain(param.help)) <= 80, (path, param.name)
-                assert " ".join(_plain(param.help).split()) in page, (path, param.name)
+                assert len(_unescape(param.help)) <= 80, (path, param.name)
+                assert " ".join(_unescape(param.help).split()) in page, (path, param.name)
                 printed += 1
     assert printed > 200
 
@@ -139,7 +139,7 @@ def test_option_help_is_short_and_printed_as_written():
 def test_extra_in_help_is_shown_completely():
     """Read the help texts without Rich, whose parser would drop `[ray]` on both sides of the comparison."""
     checked = set()
-    for path, command in commands():
+    for path, command in iter_commands():
         help_texts = " ".join(each.help or "" for each in (command, *command.params)).replace("\\[", "[")
         if extras := set(re.findall(r"unbag\[[a-z,]+\]", help_texts)):
             page = CliRunner(env={"COLUMNS": "100"}).invoke(cli.app, [*path, "--help"]).output
@@ -154,24 +154,24 @@ def test_extra_in_help_of_single_recipe_is_shown_completely(capsys):
     assert "Needs unbag[models,wordnet]." in capsys.readouterr().out
 
 
-def _plain(help_text):
+def _unescape(help_text):
     """Return a help text without the escapes of `typer_utils.escape_markup`."""
     return Text.from_markup(help_text).plain
 
 
 def test_escape_markup_restores_text_that_looks_like_markup():
     for text in ("pip install 'unbag[ray]'", r"a\[b]", "[/x]", "f([h, 0])", "[SET.]NAME=VALUE", "no tag"):
-        assert _plain(typer_utils.escape_markup(text)) == text
+        assert _unescape(typer_utils.escape_markup(text)) == text
 
 
 def test_version_is_package_version():
-    assert unbag("--version").output == f"unbag {version('unbag')}\n"
+    assert run_unbag("--version").output == f"unbag {version('unbag')}\n"
 
 
 def test_every_command_has_quiet_and_verbose(tmp_path):
-    for path, command in commands():
+    for path, command in iter_commands():
         assert {"-q", "--quiet", "-v", "--verbose"} <= {name for param in command.params for name in param.opts}, path
-    both = unbag("sets", "-q", "-v")
+    both = run_unbag("sets", "-q", "-v")
     assert both.exit_code == 2
     assert "expected one of --quiet and --verbose, got both" in both.output
 
@@ -190,7 +190,7 @@ def test_quiet_and_verbose_are_reset_after_command(tmp_path, monkeypatch, caplog
     expected = {"-q": {"quiet": True, "debug": False}, "-v": {"quiet": False, "debug": True}}
     for option, state in expected.items():
         caplog.clear()
-        unbag(*gate, option)
+        run_unbag(*gate, option)
         assert seen == state
         assert [record.exc_info is not None for record in caplog.records] == ([True] if option == "-v" else [])
         assert (output.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level) == before
@@ -203,14 +203,14 @@ def test_exported_text_has_no_control_characters(tmp_path, form):
         write_run(tmp_path / "b", build_result("x\x1b]0;t\x07y\x9b1m")),
     )
     for command in (("report", theirs), ("compare", ours, theirs), ("check", theirs, "--no-worse-than", theirs)):
-        done = unbag(*command, "--format", form)
+        done = run_unbag(*command, "--format", form)
         assert done.exit_code == 0, done.output
         assert not set(done.output) & {"\x1b", "\x07", "\x9b"}, command
 
 
 def test_report_writes_badge(tmp_path):
     folder = write_run(tmp_path / "run", build_result(set_name="swapped"))
-    done = unbag("report", folder, "--format", "csv", "--badge", tmp_path / "badge.svg")
+    done = run_unbag("report", folder, "--format", "csv", "--badge", tmp_path / "badge.svg")
     assert done.exit_code == 0, done.output
     assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()
     assert challenge_sets.get_challenge_set("swapped").name in done.output

@@ -39,41 +39,43 @@ def server():
         made.shutdown()
 
 
-def _pinned(server, path="/file", content=CONTENT):
+def _build_pinned_file(server, path="/file", content=CONTENT):
     url = f"http://127.0.0.1:{server.server_port}{path}"
     return PinnedFile(url, hashlib.sha256(content).hexdigest(), "file.bin")
 
 
-def _files(folder):
+def _list_files(folder):
     return [path.name for path in folder.rglob("*") if path.is_file()]
 
 
 def test_file_is_downloaded_once(server, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    path = fetch_pinned_file(_pinned(server), cache=tmp_path)
+    path = fetch_pinned_file(_build_pinned_file(server), cache=tmp_path)
     assert path.name == "file.bin"
     assert path.read_bytes() == CONTENT
-    assert fetch_pinned_file(_pinned(server), cache=tmp_path) == path
+    assert fetch_pinned_file(_build_pinned_file(server), cache=tmp_path) == path
     [(_, headers)] = server.asked
     assert "Authorization" not in headers
 
 
 def test_redirect_is_followed(server, tmp_path):
-    assert fetch_pinned_file(_pinned(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
+    assert fetch_pinned_file(_build_pinned_file(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
 
 
 def test_local_copy_is_used_in_place(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(CONTENT)
-    assert fetch_pinned_file(_pinned(server), local_copy=own, cache=tmp_path / "cache") == own
+    assert fetch_pinned_file(_build_pinned_file(server), local_copy=own, cache=tmp_path / "cache") == own
     assert not server.asked
 
 
 def test_local_copy_with_other_content_is_rejected(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(b"something else")
-    with pytest.raises(DataError, match=rf"own\.bin: expected file\.bin with sha256 {_pinned(server).sha256}"):
-        fetch_pinned_file(_pinned(server), local_copy=own)
+    with pytest.raises(
+        DataError, match=rf"own\.bin: expected file\.bin with sha256 {_build_pinned_file(server).sha256}"
+    ):
+        fetch_pinned_file(_build_pinned_file(server), local_copy=own)
 
 
 def test_copy_is_found_in_subfolder_and_must_be_unique(tmp_path):
@@ -92,9 +94,9 @@ def test_copy_is_found_in_subfolder_and_must_be_unique(tmp_path):
 
 
 def test_damaged_cached_copy_is_replaced(server, tmp_path):
-    path = fetch_pinned_file(_pinned(server), cache=tmp_path)
+    path = fetch_pinned_file(_build_pinned_file(server), cache=tmp_path)
     path.write_bytes(CONTENT[:-1])
-    assert fetch_pinned_file(_pinned(server), cache=tmp_path).read_bytes() == CONTENT
+    assert fetch_pinned_file(_build_pinned_file(server), cache=tmp_path).read_bytes() == CONTENT
     assert len(server.asked) == 2
 
 
@@ -108,8 +110,8 @@ def test_damaged_cached_copy_is_replaced(server, tmp_path):
 )
 def test_invalid_download_leaves_no_files(server, tmp_path, path, content, words):
     with pytest.raises(DataError, match=words):
-        fetch_pinned_file(_pinned(server, path, content), cache=tmp_path)
-    assert not _files(tmp_path)
+        fetch_pinned_file(_build_pinned_file(server, path, content), cache=tmp_path)
+    assert not _list_files(tmp_path)
 
 
 def test_missing_network_is_reported(tmp_path):
@@ -118,4 +120,4 @@ def test_missing_network_is_reported(tmp_path):
         pinned = PinnedFile(f"http://127.0.0.1:{taken.getsockname()[1]}/file", "0" * 64, "file.bin")
         with pytest.raises(DataError, match=r"expected a download, got .*; try again, or obtain"):
             fetch_pinned_file(pinned, cache=tmp_path)
-    assert not _files(tmp_path)
+    assert not _list_files(tmp_path)

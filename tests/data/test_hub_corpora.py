@@ -32,7 +32,7 @@ RTE = ("Two big dogs run quickly over the wide field today.", "Some animals are 
 TWO_WAY_CORPORA = ("rte", "qnli", "scitail", "paws")
 
 
-def _mirror(folder, hub_id, config, split, columns, names=None):
+def _write_hub_repository(folder, hub_id, config, split, columns, names=None):
     """Write rows in the layout of a Hub repository."""
     repository = folder / "datasets" / hub_id
     (repository / config).mkdir(parents=True)
@@ -49,24 +49,24 @@ def _mirror(folder, hub_id, config, split, columns, names=None):
 
 
 @pytest.fixture(scope="module")
-def wider_client(tmp_path_factory):
+def corpora_client(tmp_path_factory):
     """Return a process whose clients use a Hub with a few synthetic rows of each corpus."""
     folder = tmp_path_factory.mktemp("mirror")
     for language, (premise, hypothesis) in SENTENCES.items():
         columns = {"premise": [premise] * 4, "hypothesis": [hypothesis] * 4, "label": [0, 1, 2, -1]}
-        _mirror(folder, "facebook/xnli", language, "test", columns, list(LABELS))
+        _write_hub_repository(folder, "facebook/xnli", language, "test", columns, list(LABELS))
     first, second = ([side] * 3 for side in RTE)
     glue = {"sentence1": first, "sentence2": second, "label": [0, 1, -1]}
-    _mirror(folder, "nyu-mll/glue", "rte", "validation", glue, ["entailment", "not_entailment"])
+    _write_hub_repository(folder, "nyu-mll/glue", "rte", "validation", glue, ["entailment", "not_entailment"])
     glue = {"question": second, "sentence": first, "label": [0, 1, -1]}
-    _mirror(folder, "nyu-mll/glue", "qnli", "validation", glue, ["entailment", "not_entailment"])
+    _write_hub_repository(folder, "nyu-mll/glue", "qnli", "validation", glue, ["entailment", "not_entailment"])
     paws = {"sentence1": first, "sentence2": second, "label": [1, 0, -1]}
-    _mirror(folder, "google-research-datasets/paws", "labeled_final", "test", paws, ["0", "1"])
+    _write_hub_repository(folder, "google-research-datasets/paws", "labeled_final", "test", paws, ["0", "1"])
     scitail = {"sentence1": first, "sentence2": second, "gold_label": ["entailment", "neutral", "-"]}
     scitail["annotator_labels"] = [["entailment"], ["neutral"], []]
-    _mirror(folder, "allenai/scitail", "snli_format", "test", scitail)
+    _write_hub_repository(folder, "allenai/scitail", "snli_format", "test", scitail)
     fever = {"premise": second, "hypothesis": first, "label": [0, 2, 1]}
-    _mirror(folder, "pietrolesci/nli_fever", "default", "dev", fever)
+    _write_hub_repository(folder, "pietrolesci/nli_fever", "default", "dev", fever)
     pins, refs = list_mirrored_corpora(folder)
     with running_hub(mount=folder, pins=pins, refs=refs) as hub:
         home = tmp_path_factory.mktemp("wider_home")

@@ -19,48 +19,52 @@ SIZES = (1, 2, 3, 7, 500)
 PIECES = ["a", "ä", "犬", '"', '""', ",", ";", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]
 
 
-def _cells(rng, *, without=""):
+def _sample_cells(rng, *, without=""):
     text = "".join(rng.choices(PIECES, k=rng.randrange(5)))
     return "".join(character for character in text if character not in without)
 
 
-def _table(rng, **how):
-    return [[str(number), _cells(rng, **how), _cells(rng, **how)] for number in range(rng.randrange(1, 40))]
+def _sample_table(rng, **how):
+    return [
+        [str(number), _sample_cells(rng, **how), _sample_cells(rng, **how)] for number in range(rng.randrange(1, 40))
+    ]
 
 
-def _csv(rng):
+def _sample_csv(rng):
     out = io.StringIO()
     delimiter = rng.choice(",;")
     writer = csv.writer(out, delimiter=delimiter, lineterminator=rng.choice(["\n", "\r\n"]))
     writer.writerow([rng.choice(["id", 'i"\nd', "i,d"] if delimiter == "," else ["id"]), "one", "two"])
-    for row in _table(rng):
+    for row in _sample_table(rng):
         writer.writerow(row)
         out.write(rng.choice(["", "", "\n", "\r\n"]))  # blank lines are not rows
     return (rng.choice(["", "\ufeff"]) + out.getvalue()).encode()
 
 
-def _tsv(rng):
-    lines = ["\t".join(row) for row in [["id", "one", "two"], *_table(rng, without="\t\r\n")]]
+def _sample_tsv(rng):
+    lines = ["\t".join(row) for row in [["id", "one", "two"], *_sample_table(rng, without="\t\r\n")]]
     return "".join(line + rng.choice(["\n", "\r\n", "\n\n"]) for line in lines).encode()
 
 
-def _jsonl(rng):
-    lines = [json.dumps(dict(zip("abc", row, strict=True)), ensure_ascii=rng.random() < 0.5) for row in _table(rng)]
+def _sample_jsonl(rng):
+    lines = [
+        json.dumps(dict(zip("abc", row, strict=True)), ensure_ascii=rng.random() < 0.5) for row in _sample_table(rng)
+    ]
     blank = ["\n", "\r\n", "\n \u3000\n", "\n\x1c\n", "\n\n"]
     return (rng.choice(["", "\ufeff", "\ufeff\n", " "]) + "".join(line + rng.choice(blank) for line in lines)).encode()
 
 
-def _parquet(rng):
+def _sample_parquet(rng):
     out = io.BytesIO()
-    columns = dict(zip("abc", zip(*_table(rng), strict=True), strict=True))
+    columns = dict(zip("abc", zip(*_sample_table(rng), strict=True), strict=True))
     pq.write_table(pa.table(columns), out, row_group_size=rng.choice([1, 3, 20, 100]))
     return out.getvalue()
 
 
-MADE = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "parquet": _parquet}
+MADE = {"csv": _sample_csv, "tsv": _sample_tsv, "jsonl": _sample_jsonl, "parquet": _sample_parquet}
 
 
-def _in_parts(file, size):
+def _read_in_parts(file, size):
     spans = file.split_ranges(size)
     assert spans[0][0] == 0
     assert spans[-1][1] is None
@@ -76,7 +80,7 @@ def test_parts_concatenate_to_file(tmp_path, kind):
         path.write_bytes(MADE[kind](random.Random(seed)))
         rows = list(open_file(path).read())
         for size in SIZES:
-            parts = _in_parts(open_file(path), size)
+            parts = _read_in_parts(open_file(path), size)
             assert [row for part in parts for row in part] == rows, (seed, size)
             if kind != "parquet":
                 assert all(len(part) == size for part in parts[:-1]), (seed, size)
@@ -109,7 +113,7 @@ def test_row_start_skips_newlines_in_quoted_cell(tmp_path):
         RowStart(2, 6, ends[6]),
         RowStart(3, 7, ends[7]),
     ]
-    assert [(row.number, row.location, row.values["x"]) for row in _in_parts(open_file(path), 2)[1]] == [
+    assert [(row.number, row.location, row.values["x"]) for row in _read_in_parts(open_file(path), 2)[1]] == [
         (2, f"{path}, line 7", "3"),
         (3, f"{path}, line 8", "4"),
     ]

@@ -19,7 +19,7 @@ def _write(path, rows, header="premise,hypothesis,label"):
     return path
 
 
-def _pairs(source):
+def _read_pairs(source):
     return [tuple(example[1:4]) for example in source.iter_examples()]
 
 
@@ -38,21 +38,21 @@ def test_all_file_formats_give_same_pairs(tmp_path, ending):
         data = text.encode()
         path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
     source = open_data(path)
-    assert _pairs(source) == PAIRS
+    assert _read_pairs(source) == PAIRS
     assert [example.source_id for example in source.iter_examples()] == ["pairs-0", "pairs-1"]
 
 
 def test_quotes_follow_csv_and_tsv_rules(tmp_path):
     csv = _write(tmp_path / "a.csv", ['"A man, asleep.","He said ""hi"".",neutral'])
-    assert _pairs(open_data(csv)) == [("A man, asleep.", 'He said "hi".', "neutral")]
+    assert _read_pairs(open_data(csv)) == [("A man, asleep.", 'He said "hi".', "neutral")]
     tsv = _write(tmp_path / "a.tsv", ['"A man\tHe said "hi".\tneutral'], "premise\thypothesis\tlabel")
-    assert _pairs(open_data(tsv)) == [('"A man', 'He said "hi".', "neutral")]
+    assert _read_pairs(open_data(tsv)) == [('"A man', 'He said "hi".', "neutral")]
 
 
 def test_byte_order_mark_is_ignored(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("\ufeffpremise,hypothesis,label\nA man.,A dog.,neutral\n".encode())
-    assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
+    assert _read_pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
 
 def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
@@ -73,7 +73,7 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
 def test_invalid_label_error_names_line(tmp_path, label, said):
     path = _write(tmp_path / "a.jsonl", [], f'{{"premise": "A man.", "hypothesis": "A dog.", "label": {label}}}')
     with pytest.raises(DataError, match=re.escape(f"a.jsonl, line 1: {said}")):
-        _pairs(open_data(path, labels=LABELS))
+        _read_pairs(open_data(path, labels=LABELS))
 
 
 def test_numeric_labels_need_names(tmp_path):
@@ -81,7 +81,7 @@ def test_numeric_labels_need_names(tmp_path):
     with pytest.raises(DataError, match=re.escape("a.csv, line 2: expected a label name, got the number 1")):
         open_data(path).count_rows()
     named = open_data(path, labels=["contradiction", "entailment", "neutral"])
-    assert _pairs(named) == [("A man.", "A dog.", "entailment")]
+    assert _read_pairs(named) == [("A man.", "A dog.", "entailment")]
 
 
 def test_columns_can_be_renamed(tmp_path):
@@ -97,7 +97,7 @@ def test_empty_column_name_is_rejected(tmp_path, name):
         DataError, match=rf"a\.csv: expected a column for the {name}, got no name \(--columns {name}=\)"
     ):
         open_data(path, columns={name: ""})
-    assert _pairs(open_data(path, columns={"id": ""})) == [("A man.", "A dog.", "neutral")]
+    assert _read_pairs(open_data(path, columns={"id": ""})) == [("A man.", "A dog.", "neutral")]
 
 
 def test_given_ids_are_used_and_must_be_unique(tmp_path):
@@ -167,12 +167,12 @@ def test_cells_separated_by_semicolons_are_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('premise;hypothesis;label\n"A man; his dog, too.";A dog, a "big" one.;neutral\n')
     pair = ("A man; his dog, too.", 'A dog, a "big" one.', "neutral")
-    assert _pairs(open_data(path)) == [pair]
+    assert _read_pairs(open_data(path)) == [pair]
 
 
 def test_header_with_comma_and_semicolon_uses_comma(tmp_path):
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,1"], "premise,hypothesis,label,a;b")
-    assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
+    assert _read_pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_label_meanings_are_applied(tmp_path):
     rows = ["A man.,A dog.,E", "A man.,A dog.,C", "A man.,A dog.,neutral", "A man.,A dog.,7"]
     path = _write(tmp_path / "a.csv", rows)
     meanings = ["E=entailment", "C=contradiction", "7=neutral"]
-    assert [label for _, _, label in _pairs(open_data(path, labels=meanings))] == [
+    assert [label for _, _, label in _read_pairs(open_data(path, labels=meanings))] == [
         "entailment",
         "contradiction",
         "neutral",
@@ -215,7 +215,7 @@ def test_label_meanings_apply_to_padded_labels_and_floats(tmp_path):
     """pandas writes the integers of a column with missing values as floats."""
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,1.0", "A man.,A dog., E ", "A man.,A dog.,0"])
     meanings = ["1=entailment", "E=entailment", "0=neutral"]
-    assert [label for _, _, label in _pairs(open_data(path, labels=meanings))] == [
+    assert [label for _, _, label in _read_pairs(open_data(path, labels=meanings))] == [
         "entailment",
         "entailment",
         "neutral",
@@ -281,7 +281,7 @@ def test_duplicate_json_key_in_later_line_error_names_line(tmp_path):
 def test_several_unnamed_columns_are_accepted(tmp_path):
     # as in files of spreadsheets
     path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,")
-    assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
+    assert _read_pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
 
 
 def test_json_line_without_column_error_names_line(tmp_path):

@@ -24,19 +24,19 @@ CLAIMS = ("The clinic opened in 2011.", "The clinic opened in Lisbon.")
 TO_TRUE, TO_FALSE = "--labels not_entailment,entailment", "--labels entailment,not_entailment"
 
 
-def _jsonl(path, labels, *, premise="document", hypothesis="claim", label="label"):
+def _write_jsonl(path, labels, *, premise="document", hypothesis="claim", label="label"):
     rows = [{premise: DOCUMENT, hypothesis: CLAIMS[n % 2], label: value} for n, value in enumerate(labels)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-def _csv(path, labels, label="label"):
+def _write_csv(path, labels, label="label"):
     lines = [f'"{DOCUMENT}",{CLAIMS[n % 2]},{value}' for n, value in enumerate(labels)]
     path.write_text("\n".join([f"document,claim,{label}", *lines]) + "\n")
     return path
 
 
-def _labels(source):
+def _read_labels(source):
     return [example.label for example in source.iter_examples()]
 
 
@@ -48,7 +48,7 @@ def _labels(source):
 @pytest.mark.parametrize("spell", [str.lower, str.title, str.upper])
 def test_common_column_names_are_recognized_ignoring_case(tmp_path, premise, hypothesis, spell):
     names = {"premise": spell(premise), "hypothesis": spell(hypothesis), "label": spell("label")}
-    source = open_data(_jsonl(tmp_path / "a.jsonl", ["supported", "unsupported"], **names))
+    source = open_data(_write_jsonl(tmp_path / "a.jsonl", ["supported", "unsupported"], **names))
     assert source.labels == TWO_WAY
     assert [tuple(example[1:4]) for example in source.iter_examples()] == [
         (DOCUMENT, CLAIMS[0], "entailment"),
@@ -74,7 +74,7 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
     assert str(caught.value).endswith(
         f"expected one column for the {ours}, got {both}; choose one with --columns {ours}={first}"
     )
-    assert _labels(open_data(path, columns={ours: first})) == ["entailment"]
+    assert _read_labels(open_data(path, columns={ours: first})) == ["entailment"]
     with register_options(["--corpus"]), pytest.raises(DataError, match=r"rename all but one in the data$"):
         open_data(path)
 
@@ -100,17 +100,17 @@ def test_column_named_by_user_is_no_other_candidate(tmp_path):
 )
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_two_labels_are_read_by_name_ignoring_case(tmp_path, yes, no, ending):
-    write = {"csv": _csv, "jsonl": _jsonl}[ending]
+    write = {"csv": _write_csv, "jsonl": _write_jsonl}[ending]
     source = open_data(write(tmp_path / f"a.{ending}", [yes, yes, "", no]))
     assert source.labels == TWO_WAY
-    assert _labels(source) == ["entailment", "entailment", "not_entailment"]
+    assert _read_labels(source) == ["entailment", "entailment", "not_entailment"]
     assert source.count_rows()["unlabelled"] == 1
 
 
 def test_fever_labels_are_three(tmp_path):
-    source = open_data(_csv(tmp_path / "a.csv", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]))
+    source = open_data(_write_csv(tmp_path / "a.csv", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]))
     assert source.labels == LABELS
-    assert _labels(source) == ["entailment", "contradiction", "neutral"]
+    assert _read_labels(source) == ["entailment", "contradiction", "neutral"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
@@ -119,22 +119,24 @@ def test_numeric_labels_are_rejected_without_names(tmp_path, ending):
     if ending == "parquet":
         pq.write_table(pa.table({"document": [DOCUMENT] * 2, "claim": CLAIMS, "supported": [1, 0]}), path)
     else:
-        {"csv": _csv, "jsonl": _jsonl}[ending](path, [1, 0], label="supported")
+        {"csv": _write_csv, "jsonl": _write_jsonl}[ending](path, [1, 0], label="supported")
     with pytest.raises(DataError, match="got the number 1, whose meaning is unknown; pass --labels") as caught:
-        _labels(open_data(path))
+        _read_labels(open_data(path))
     assert f"{TO_TRUE} if 1 means entailed or supported, {TO_FALSE} if 0 does, or the names of" in str(caught.value)
     for labels in (TWO_WAY, TWO_WAY[::-1], ("supported", "unsupported")):
         source = open_data(path, labels=labels)
         assert source.labels == TWO_WAY
         expected = ["entailment", "not_entailment"] if labels == TWO_WAY[::-1] else ["not_entailment", "entailment"]
-        assert _labels(source) == expected
+        assert _read_labels(source) == expected
 
 
 def test_whole_floats_are_label_ids_in_csv(tmp_path):
-    path = _csv(tmp_path / "a.csv", ["1.0", "", "0.0"])  # as pandas writes integers in a column with a missing value
+    path = _write_csv(
+        tmp_path / "a.csv", ["1.0", "", "0.0"]
+    )  # as pandas writes integers in a column with a missing value
     with pytest.raises(DataError, match=f"got the number 1, .*{TO_TRUE} if 1 means"):
-        _labels(open_data(path))
-    assert _labels(open_data(path, labels=TWO_WAY[::-1])) == ["entailment", "not_entailment"]
+        _read_labels(open_data(path))
+    assert _read_labels(open_data(path, labels=TWO_WAY[::-1])) == ["entailment", "not_entailment"]
 
 
 @pytest.mark.parametrize("name", ["supported", "is_supported", "Supported"])
@@ -144,10 +146,10 @@ def test_booleans_in_support_column_are_read(tmp_path, name, ending):
     if ending == "parquet":
         pq.write_table(pa.table({"document": [DOCUMENT] * 3, "claim": ["A."] * 3, name: [True, None, False]}), path)
     else:
-        _jsonl(path, [True, None, False], label=name)
+        _write_jsonl(path, [True, None, False], label=name)
     source = open_data(path)
     assert source.labels == TWO_WAY
-    assert _labels(source) == ["entailment", "not_entailment"]
+    assert _read_labels(source) == ["entailment", "not_entailment"]
 
 
 @pytest.mark.parametrize(
@@ -155,20 +157,20 @@ def test_booleans_in_support_column_are_read(tmp_path, name, ending):
     [("hallucinated", (True, False)), ("label", (True, False)), ("hallucination", ("yes", "no"))],
 )
 def test_booleans_in_other_column_need_names(tmp_path, column, values):
-    path = _jsonl(tmp_path / "a.jsonl", values, label=column)
+    path = _write_jsonl(tmp_path / "a.jsonl", values, label=column)
     with pytest.raises(DataError, match=f"value true, whose meaning in the column '{column}' is unknown") as caught:
-        _labels(open_data(path, columns={"label": column}))
+        _read_labels(open_data(path, columns={"label": column}))
     assert str(caught.value).endswith(f"; pass {TO_TRUE} if true means entailed or supported, {TO_FALSE} if false does")
     source = open_data(path, columns={"label": column}, labels=TWO_WAY)  # the names of false and true
-    assert _labels(source) == ["not_entailment", "entailment"]
+    assert _read_labels(source) == ["not_entailment", "entailment"]
     meanings = [f"{str(value).lower()}={label}" for value, label in zip(values, TWO_WAY, strict=True)]
     source = open_data(path, columns={"label": column}, labels=meanings)
-    assert _labels(source) == ["entailment", "not_entailment"]
+    assert _read_labels(source) == ["entailment", "not_entailment"]
 
 
 def test_label_names_of_user_override_column_name(tmp_path):
-    path = _jsonl(tmp_path / "a.jsonl", [True, False], label="supported")
-    assert _labels(open_data(path, labels=TWO_WAY)) == ["not_entailment", "entailment"]
+    path = _write_jsonl(tmp_path / "a.jsonl", [True, False], label="supported")
+    assert _read_labels(open_data(path, labels=TWO_WAY)) == ["not_entailment", "entailment"]
 
 
 @pytest.mark.parametrize(
@@ -188,21 +190,21 @@ def test_label_names_of_user_override_column_name(tmp_path):
     ],
 )
 def test_labels_of_two_label_spaces_error_names_line(tmp_path, labels, line, words):
-    path = _csv(tmp_path / "a.csv", labels)
+    path = _write_csv(tmp_path / "a.csv", labels)
     with pytest.raises(DataError, match=re.escape(f"a.csv, line {line}: {words}")):
-        _labels(open_data(path))
+        _read_labels(open_data(path))
 
 
 def test_third_label_can_be_not_entailment(tmp_path):
-    path = _csv(tmp_path / "a.csv", ["entailment", "neutral", "Contradiction"])
+    path = _write_csv(tmp_path / "a.csv", ["entailment", "neutral", "Contradiction"])
     with pytest.raises(DataError, match=r"or pass its meaning with --labels Contradiction=not_entailment$"):
-        _labels(open_data(path, labels=["neutral=not_entailment"]))
+        _read_labels(open_data(path, labels=["neutral=not_entailment"]))
     source = open_data(path, labels=["neutral=not_entailment", "Contradiction=not_entailment"])
     assert source.labels == TWO_WAY
-    assert _labels(source) == ["entailment", "not_entailment", "not_entailment"]
+    assert _read_labels(source) == ["entailment", "not_entailment", "not_entailment"]
 
 
-def _on_the_hub(monkeypatch, label, values):
+def _write_hub_corpus(monkeypatch, label, values):
     features = datasets.Features(
         {"document": datasets.Value("string"), "claim": datasets.Value("string"), "label": label}
     )
@@ -213,21 +215,21 @@ def _on_the_hub(monkeypatch, label, values):
 
 @pytest.mark.parametrize("names", [("unsupported", "supported"), ("not_entailment", "entailment"), ("no", "yes")])
 def test_label_names_on_hub_are_read(monkeypatch, names):
-    _on_the_hub(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
+    _write_hub_corpus(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
     source = open_data("org/claims", split="test")
     assert source.labels == TWO_WAY
-    assert _labels(source) == ["entailment", "not_entailment"]
+    assert _read_labels(source) == ["entailment", "not_entailment"]
 
 
 @pytest.mark.parametrize("names", [("0", "1"), ("hallucinated", "faithful"), ("no", "yes")])
 def test_user_label_names_replace_generic_hub_names(monkeypatch, names):
-    _on_the_hub(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
-    assert _labels(open_data("org/claims", split="test", labels=TWO_WAY)) == ["not_entailment", "entailment"]
+    _write_hub_corpus(monkeypatch, datasets.ClassLabel(names=list(names)), [1, 0])
+    assert _read_labels(open_data("org/claims", split="test", labels=TWO_WAY)) == ["not_entailment", "entailment"]
     if names[0] == "hallucinated":
         with pytest.raises(DataError, match=r"org/claims, the label names of 'label': .* --labels hallucinated=…,…"):
             open_data("org/claims", split="test")
         meanings = ["hallucinated=not_entailment", "faithful=entailment"]
-        assert _labels(open_data("org/claims", split="test", labels=meanings)) == ["entailment", "not_entailment"]
+        assert _read_labels(open_data("org/claims", split="test", labels=meanings)) == ["entailment", "not_entailment"]
 
 
 def test_long_premises_are_excluded_only_if_truncated(tmp_path):
@@ -248,7 +250,7 @@ def test_long_premises_are_excluded_only_if_truncated(tmp_path):
 
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_set_with_three_labels_rejects_two_labels(tmp_path, name):
-    path = _csv(tmp_path / "a.csv", ["supported", "unsupported"])
+    path = _write_csv(tmp_path / "a.csv", ["supported", "unsupported"])
     builder = loading.create_builder(name, data=str(path))
     expected = r"a\.csv: expected three labels, to identify contradictions"
     with pytest.raises(loading.UnsuitablePairsError, match=expected):

@@ -228,12 +228,12 @@ def test_invalid_options_raise(config, options, words):
 
 
 def test_model_is_scored_by_category_and_tie_is_wrong(official, tmp_path):
-    def half_sure(premises, hypotheses):
+    def predict_half_sure(premises, hypotheses):
         # Predicts a contradiction if the kite changed, and a tie otherwise.
         return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
 
     request = SetRequest("breaking_nli", "official", {"file": official})
-    [result] = evaluate(half_sure, [request], output_dir=tmp_path / "out")
+    [result] = evaluate(predict_half_sure, [request], output_dir=tmp_path / "out")
     assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
         "colors": 1.0,
         "drinks": 0.0,
@@ -283,11 +283,13 @@ def test_wordnet_baseline_on_official_pairs_equals_card(shared, wordnet, tmp_pat
 def test_official_human_scores_equal_table_2(shared, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
 
-    def contradicts(premises, hypotheses):
+    def predict_contradiction(premises, hypotheses):
         return [[0, 0, 1]] * len(premises)
 
     [result] = evaluate(
-        contradicts, [SetRequest("breaking_nli", "official", {"file": str(path)})], output_dir=tmp_path / "out"
+        predict_contradiction,
+        [SetRequest("breaking_nli", "official", {"file": str(path)})],
+        output_dir=tmp_path / "out",
     )
     kappa = result.scores["kappa"]
     assert round(100 * result.scores["human"].value, 1) == 94.1

@@ -22,7 +22,7 @@ NOUNS = "dog cat man woman boy girl horse bird".split()
 VERBS = "runs sleeps sings waits eats drinks jumps reads".split()
 
 
-def _pairs(n=400, seed=0):
+def _sample_pairs(n=400, seed=0):
     """Build pairs whose words predict the label better than chance, but not perfectly."""
     rng = random.Random(seed)
     for number in range(n):
@@ -40,7 +40,7 @@ def _pairs(n=400, seed=0):
 @pytest.fixture
 def pairs(tmp_path):
     path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps(pair) + "\n" for pair in _pairs()))
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in _sample_pairs()))
     return path
 
 
@@ -54,7 +54,7 @@ def words(tmp_path):
     return path
 
 
-def _splits(pairs, words, **options):
+def _load_splits(pairs, words, **options):
     made = loading.create_builder(
         "resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache", **options
     )
@@ -62,13 +62,13 @@ def _splits(pairs, words, **options):
     return made.as_dataset()
 
 
-def _labelled(pairs):
+def _read_labelled_rows(pairs):
     return [row for row in map(json.loads, pairs.read_text().splitlines()) if row["label"] in LABELS]
 
 
 def test_splits_contain_each_labelled_pair_once(pairs, words):
-    splits = _splits(pairs, words)
-    labelled = {row["id"]: (row["premise"], row["hypothesis"], row["label"]) for row in _labelled(pairs)}
+    splits = _load_splits(pairs, words)
+    labelled = {row["id"]: (row["premise"], row["hypothesis"], row["label"]) for row in _read_labelled_rows(pairs)}
     tenth = len(labelled) // 10
     sizes = {name: rows.num_rows for name, rows in splits.items()}
     assert sizes == {"train": len(labelled) - 2 * tenth, "validation": tenth, "test": tenth}
@@ -83,13 +83,13 @@ def test_splits_contain_each_labelled_pair_once(pairs, words):
 
 
 def test_rows_equal_output_of_library(pairs, words):
-    labelled = _labelled(pairs)
+    labelled = _read_labelled_rows(pairs)
     table = embeddings.load_embeddings(str(words))
     counts = table.count_tokens((row["premise"], row["hypothesis"]) for row in labelled).matrix
     gold = np.array([get_label_id(row["label"]) for row in labelled])
     uncertainty = np.round(fit_mean_embedding_model(counts, table.vectors, gold).compute_uncertainty(counts, gold), 7)
     split, partition = rearrange(uncertainty, [row["id"] for row in labelled], 60, 30, seed=5)
-    splits = _splits(pairs, words, test_size=60, validation_size=30, seed=5)
+    splits = _load_splits(pairs, words, test_size=60, validation_size=30, seed=5)
     for code, name in enumerate(("train", "validation", "test")):
         chosen = np.flatnonzero(split == code)
         rows = splits[name]
@@ -103,7 +103,7 @@ def test_rows_equal_output_of_library(pairs, words):
 
 def test_evaluated_split_is_test_and_others_are_counted(pairs, words):
     built = build_requested_set(SetRequest("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
-    n = len(_labelled(pairs))
+    n = len(_read_labelled_rows(pairs))
     assert set(built.rows["partition"]) == set(range(20))
     assert built.data["excluded"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
     assert built.config["embeddings"] == embeddings.find_embeddings(str(words)).identity
@@ -111,7 +111,7 @@ def test_evaluated_split_is_test_and_others_are_counted(pairs, words):
 
 @pytest.mark.parametrize("missing", LABELS)
 def test_missing_label_error_names_label(tmp_path, words, missing):
-    kept = [pair for pair in _pairs(60) if pair["label"] not in (missing, "-")]
+    kept = [pair for pair in _sample_pairs(60) if pair["label"] not in (missing, "-")]
     path = tmp_path / "two.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
     complaint = rf"two\.jsonl: expected pairs with all three labels, .* got .*\b0 {missing}\b.*choose other sets"
@@ -120,7 +120,7 @@ def test_missing_label_error_names_label(tmp_path, words, missing):
 
 
 def test_resnli_of_fewer_pairs_than_dimensions_is_skipped_in_a_suite(tmp_path, words):
-    one_per_label = {pair["label"]: pair for pair in _pairs(60) if pair["label"] != "-"}
+    one_per_label = {pair["label"]: pair for pair in _sample_pairs(60) if pair["label"] != "-"}
     path = tmp_path / "three.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in one_per_label.values()))
     with pytest.raises(
@@ -147,7 +147,7 @@ def test_few_sampled_examples_can_be_scored(pairs, words, n):
 
 
 def test_validation_size_zero_gives_no_validation_split(pairs, words):
-    assert set(_splits(pairs, words, validation_size=0)) == {"train", "test"}
+    assert set(_load_splits(pairs, words, validation_size=0)) == {"train", "test"}
 
 
 def test_streaming_and_processes_change_nothing(pairs, words):
@@ -158,9 +158,9 @@ def test_streaming_and_processes_change_nothing(pairs, words):
 
 
 def test_changed_vectors_are_not_taken_from_cache(pairs, words):
-    before = _splits(pairs, words)["test"]["uncertainty"][:]
+    before = _load_splits(pairs, words)["test"]["uncertainty"][:]
     words.write_text("".join(words.read_text().splitlines(keepends=True)[2:]))
-    assert _splits(pairs, words)["test"]["uncertainty"][:] != before
+    assert _load_splits(pairs, words)["test"]["uncertainty"][:] != before
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_changed_vectors_are_not_taken_from_cache(pairs, words):
 )
 def test_invalid_options_raise(pairs, words, options, complaint):
     with pytest.raises(ValueError, match=complaint):
-        _splits(pairs, **{"words": words, **options})
+        _load_splits(pairs, **{"words": words, **options})
 
 
 def test_corpus_is_used_whole_and_chinese_needs_embeddings():
@@ -253,9 +253,9 @@ def test_exported_splits_load_with_datasets(pairs, words, tmp_path):
     options = {"data": str(pairs), "embeddings": str(words)}
     record = export_challenge_set(SetRequest("resnli", options=options), tmp_path / "resnli")
     loaded = datasets.load_dataset(str(tmp_path / "resnli"), cache_dir=str(tmp_path / "cache"))
-    ours = _splits(pairs, words)
+    ours = _load_splits(pairs, words)
     assert set(loaded) == {"train", "validation", "test"} == set(record["splits"])
-    labelled = len(_labelled(pairs))
+    labelled = len(_read_labelled_rows(pairs))
     for split, rows in loaded.items():
         assert rows.to_list() == ours[split].to_list()
         assert record["splits"][split] == {"examples": len(rows), "rows": len(rows)}

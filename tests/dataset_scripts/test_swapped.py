@@ -51,14 +51,16 @@ def test_no_rows_give_no_tables():
     assert list(iter_swapped_tables([])) == []
 
 
-def _by_first_letters(premises, hypotheses):
+def _predict_by_first_letters(premises, hypotheses):
     """Predict labels from the premise only, so that swapping changes them."""
     answers = {"A man sleeps.": "contradiction", "A dog barks.": "contradiction", "A dog is quiet.": "neutral"}
     return [answers.get(premise, "contradiction") for premise in premises]
 
 
 def test_scores_equal_manual_example(data, tmp_path):
-    [result] = evaluate(_by_first_letters, [SetRequest("swapped", options={"data": data})], output_dir=tmp_path / "out")
+    [result] = evaluate(
+        _predict_by_first_letters, [SetRequest("swapped", options={"data": data})], output_dir=tmp_path / "out"
+    )
     scores = result.scores
     # neutral: wrong before and after; contradictions: both right before, and after the swap one right and one predicted
     # neutral

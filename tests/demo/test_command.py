@@ -18,7 +18,7 @@ from unbag.evaluation.evaluator import evaluate_all
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def demo_output(tmp_path_factory):
     """Return the output folder of the command, its output and its error output."""
     folder = tmp_path_factory.mktemp("demo")
     nobody = "http://127.0.0.1:9"  # the discard port, where every connection fails
@@ -27,15 +27,15 @@ def shown(tmp_path_factory):
     return folder / "run", done.stdout, done.stderr
 
 
-def test_demo_evaluates_every_model_on_every_set_offline(shown):
-    folder, _, complaints = shown
+def test_demo_evaluates_every_model_on_every_set_offline(demo_output):
+    folder, _, complaints = demo_output
     assert not complaints
     asked = {(result.model["name"], result.set) for result in results.read_results(folder / "results.json")}
     assert asked == {(model, name) for model in MODELS for name in challenge_sets.list_set_names()}
 
 
-def test_lexical_baseline_fails_where_order_matters(shown):
-    folder, said, _ = shown
+def test_lexical_baseline_fails_where_order_matters(demo_output):
+    folder, said, _ = demo_output
     for model in MODELS[1:]:
         assert f"Verdict on {model}: Better than the baseline on 0 of " in " ".join(said.split())
     lexical = {r.set: r for r in results.read_results(folder / "results.json") if r.model["name"] == "lexical"}
@@ -47,9 +47,11 @@ def test_lexical_baseline_fails_where_order_matters(shown):
     assert lexical["swapped"].scores["n_examples"] == lexical["swapped"].data["rows"]
 
 
-def test_reader_is_better_where_order_matters(shown):
+def test_reader_is_better_where_order_matters(demo_output):
     scores = {
-        model: {r.set: r.scores for r in results.read_results(shown[0] / "results.json") if r.model["name"] == model}
+        model: {
+            r.set: r.scores for r in results.read_results(demo_output[0] / "results.json") if r.model["name"] == model
+        }
         for model in MODELS
     }
     reader, lexical = scores["reader"], scores["lexical"]
@@ -60,8 +62,8 @@ def test_reader_is_better_where_order_matters(shown):
     assert reader["permuted"]["p_c"].value < 0.6
 
 
-def test_output_is_short_and_ends_with_report_path(shown):
-    folder, said, _ = shown
+def test_output_is_short_and_ends_with_report_path(demo_output):
+    folder, said, _ = demo_output
     assert said.splitlines()[-1] == f"Report for a browser: {folder / 'report.html'}"
     assert (folder / "report.html").is_file()
     assert len(said.splitlines()) < 60
@@ -71,8 +73,8 @@ def test_output_is_short_and_ends_with_report_path(shown):
     assert "unbag demo" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_output_folder_contains_data_for_further_runs(shown):
-    folder, _, _ = shown
+def test_output_folder_contains_data_for_further_runs(demo_output):
+    folder, _, _ = demo_output
     for path in (*map(demo.get_demo_file, demo.SPLITS), demo.VECTORS):
         assert (folder / path.name).read_bytes() == path.read_bytes()
     assert "http-equiv" in (folder / "report.html").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from unbag.evaluation import demo as room
 PAIRS = list(demo.iter_demo_pairs("validation"))
 
 
-class Says:
+class FixedPredictor:
     """Predicts a given label for each pair, with a probability that increases slightly with the position."""
 
     def __init__(self, labels):
@@ -20,35 +20,35 @@ class Says:
 
 
 @pytest.fixture
-def between(monkeypatch, tmp_path):
+def find_disagreements(monkeypatch, tmp_path):
     def ask(reader, bag):
-        monkeypatch.setattr(room, "ReaderPredictor", lambda: Says(reader))
-        monkeypatch.setattr(room, "load_predictor", lambda name, **_: (Says(bag), name))
+        monkeypatch.setattr(room, "ReaderPredictor", lambda: FixedPredictor(reader))
+        monkeypatch.setattr(room, "load_predictor", lambda name, **_: (FixedPredictor(bag), name))
         return room.find_disagreement(tmp_path)
 
     return ask
 
 
-def test_correct_predictions_are_counted_where_models_differ(between):
+def test_correct_predictions_are_counted_where_models_differ(find_disagreements):
     gold = [pair.label for pair in PAIRS]
     other = [LABELS[(get_label_id(label) + 1) % 3] for label in gold]
-    found = between([*gold[:700], *other[700:]], [*other[:600], *gold[600:]])
+    found = find_disagreements([*gold[:700], *other[700:]], [*other[:600], *gold[600:]])
     assert found[:4] == (1500, 600 + 800, 600, 800)
     assert found.example.pair in PAIRS[:600]
     assert found.example.reader.label == found.example.pair.label != found.example.bag.label
 
 
-def test_shown_pair_has_same_words_in_both_sentences(between):
-    found = between([pair.label for pair in PAIRS], ["entailment"] * len(PAIRS))
+def test_shown_pair_has_same_words_in_both_sentences(find_disagreements):
+    found = find_disagreements([pair.label for pair in PAIRS], ["entailment"] * len(PAIRS))
     pair = found.example.pair
     assert sorted(pair.premise.lower().split()) == sorted(pair.hypothesis.lower().split())
     assert pair.label != "entailment"
 
 
-def test_equal_predictions_have_no_disagreement(between):
-    assert between(["neutral"] * 1500, ["neutral"] * 1500) == (1500, 0, 0, 0, None)
+def test_equal_predictions_have_no_disagreement(find_disagreements):
+    assert find_disagreements(["neutral"] * 1500, ["neutral"] * 1500) == (1500, 0, 0, 0, None)
 
 
-def test_no_pair_is_shown_if_reader_is_never_right(between):
+def test_no_pair_is_shown_if_reader_is_never_right(find_disagreements):
     wrong = [LABELS[(get_label_id(pair.label) + 1) % 3] for pair in PAIRS]
-    assert between(wrong, [pair.label for pair in PAIRS]) == (1500, 1500, 0, 1500, None)
+    assert find_disagreements(wrong, [pair.label for pair in PAIRS]) == (1500, 1500, 0, 1500, None)

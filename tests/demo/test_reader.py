@@ -20,7 +20,7 @@ def predictor():
     return ReaderPredictor()
 
 
-def asked(pairs):
+def predict(pairs):
     return [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
 
 
@@ -33,7 +33,7 @@ def test_probabilities_equal_torch(predictor):
     weights = {name: tensor.float() for name, tensor in load_file(demo_reader.WEIGHTS).items()}
     network = Reader(len(weights["words.weight"]))
     network.load_state_dict(weights)
-    premises, hypotheses = (list(side) for side in zip(*zip(*asked(PAIRS[:100]), strict=True), *ODD, strict=True))
+    premises, hypotheses = (list(side) for side in zip(*zip(*predict(PAIRS[:100]), strict=True), *ODD, strict=True))
     with safe_open(demo_reader.WEIGHTS, framework="np") as file:
         known = {
             word: n
@@ -57,7 +57,7 @@ def test_weights_are_made_by_current_tool_and_pairs():
 
 def test_reader_is_accurate_on_grammar_pairs(predictor):
     gold = np.array([get_label_id(pair.label) for pair in PAIRS])
-    assert (predictor.predict(*asked(PAIRS)).argmax(axis=1) == gold).mean() > 0.9
+    assert (predictor.predict(*predict(PAIRS)).argmax(axis=1) == gold).mean() > 0.9
 
 
 def test_reader_distinguishes_subject_and_object(predictor):
@@ -69,15 +69,15 @@ def test_reader_distinguishes_subject_and_object(predictor):
         "There is a dog running after a girl.",
     ]
     answers = predictor.predict([premise] * 6, same + turned)
-    assert [demo_label(row) for row in answers] == ["entailment"] * 3 + ["contradiction"] * 3
+    assert [get_demo_label(row) for row in answers] == ["entailment"] * 3 + ["contradiction"] * 3
 
 
-def demo_label(row):
+def get_demo_label(row):
     return ReaderPredictor.label_space[int(row.argmax())]
 
 
 def test_batch_does_not_change_predictions(predictor):
-    premises, hypotheses = asked(PAIRS[:30])
+    premises, hypotheses = predict(PAIRS[:30])
     together = predictor.predict([*premises, "a " * 200], [*hypotheses, "."])
     alone = [
         predictor.predict([premise], [hypothesis]) for premise, hypothesis in zip(premises, hypotheses, strict=True)

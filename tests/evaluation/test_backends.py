@@ -3,7 +3,7 @@
 import pytest
 
 import unbag
-from tests.cli.test_options import unbag as command
+from tests.cli.test_options import run_unbag as command
 
 REFUSED = [
     ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),

@@ -19,7 +19,14 @@ from unbag.challenge_sets.request import (
     is_exported_set,
     read_exported_set,
 )
-from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, find_label_space, fold_label, parse_label_map
+from unbag.data.labels import (
+    CONTRADICTION_OR_NOT,
+    TWO_WAY,
+    LabelError,
+    find_label_space,
+    fold_label,
+    parse_label_map,
+)
 from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
 from unbag.evaluation.backends import InProcessEngine

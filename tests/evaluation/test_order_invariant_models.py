@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.models.test_recipes_and_sets import BAGS, undecided
+from tests.models.test_recipes_and_sets import BAGS, save_undecided_model
 from unbag import challenge_sets
 from unbag.evaluation import verdict
 from unbag.evaluation.demo import build_requests, write_demo_data
@@ -37,7 +37,7 @@ def verdicts(request, tmp_path_factory):
         write_demo_data(folder)
         asked = [each for each in build_requests(folder) if each.name in request.param]
         asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
-        networks = [undecided(name, folder / name) for name in (*BAGS, READS)]
+        networks = [save_undecided_model(name, folder / name) for name in (*BAGS, READS)]
         found = evaluate_all(networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True)
         by_name = {}
         for result in found:

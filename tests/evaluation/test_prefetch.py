@@ -15,7 +15,7 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
 
 
 @pytest.mark.parametrize(
-    ("request_", "expected"),
+    ("set_request", "expected"),
     [
         (SetRequest("plain", "snli-test"), [_SNLI.format("test")]),
         (SetRequest("permuted", "snli-test"), [_SNLI.format("test")]),
@@ -46,8 +46,8 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
         (SetRequest("swapped", options={"data": str(demo.get_demo_file("validation"))}), []),
     ],
 )
-def test_set_requirements_are_listed(request_, expected):
-    assert [need.name for need in prefetch.list_run_requirements([request_])] == expected
+def test_set_requirements_are_listed(set_request, expected):
+    assert [need.name for need in prefetch.list_run_requirements([set_request])] == expected
 
 
 def test_lexical_baseline_uses_corpus_of_same_language(monkeypatch):

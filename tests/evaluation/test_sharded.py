@@ -5,7 +5,7 @@ import json
 import pytest
 
 import unbag
-from tests.cli.test_options import unbag as command
+from tests.cli.test_options import run_unbag as command
 from tests.evaluation.test_evaluator import set_request  # noqa: F401  a few pairs of ours
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest, build_requested_set

@@ -14,26 +14,29 @@ def _metric(name):
     return evaluate.load(str(scripts.folder("metrics", name)))
 
 
-def _inputs(name):
+def _load_example(name):
     return parse_columns(*parse_table((scripts.folder("metrics", name) / "example.csv").read_text())) | {"resamples": 0}
 
 
-def _named(labels):
+def _convert_to_names(labels):
     return [LABELS[label] for label in labels]
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_label_names_give_scores_of_ids(name):
-    inputs = _inputs(name)
+    inputs = _load_example(name)
     scores = _metric(name).compute(**inputs)
     assert scores
-    predictions = {"predictions": _named(inputs["predictions"])}
+    predictions = {"predictions": _convert_to_names(inputs["predictions"])}
     assert _metric(name).compute(**inputs | predictions) == scores
-    assert _metric(name).compute(**inputs | predictions | {"references": _named(inputs["references"])}) == scores
+    assert (
+        _metric(name).compute(**inputs | predictions | {"references": _convert_to_names(inputs["references"])})
+        == scores
+    )
 
 
 def test_natural_logic_ids_give_scores_of_names():
-    inputs = _inputs("natural_logic")
+    inputs = _load_example("natural_logic")
     ids = {
         "predictions": [LABELS.index(label) for label in inputs["predictions"]],
         "references": [None if not label else FOUR_WAY.index(label) for label in inputs["references"]],
@@ -42,8 +45,8 @@ def test_natural_logic_ids_give_scores_of_names():
 
 
 def test_unknown_name_error_lists_labels():
-    inputs = _inputs("label_distribution")
-    wrong = ["entails", *_named(inputs["predictions"])[1:]]
+    inputs = _load_example("label_distribution")
+    wrong = ["entails", *_convert_to_names(inputs["predictions"])[1:]]
     with pytest.raises(ValueError, match=r"expected one of the labels entailment, .*, got 'entails'; pass label ids"):
         _metric("label_distribution").compute(**inputs | {"predictions": wrong})
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from tests.models.tiny_models import LABELS, PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
+from tests.models.tiny_models import LABELS, PAIRS, TEXT_VARIANTS, encode, encode_sides, tiny_model, tiny_tokenizer
 from unbag.models import ARCHITECTURES
 from unbag.models.network import SentenceEncoder
 from unbag.training.initialization import count_parameters
@@ -131,7 +131,7 @@ def test_documentation_table_has_same_parameter_counts(name):
     assert cells[4] == published
 
 
-def permuted(pairs):
+def reverse_words(pairs):
     """Reverse the words of both sentences."""
     return [tuple(" ".join(side.split()[::-1]) for side in pair) for pair in pairs]
 
@@ -140,14 +140,14 @@ def permuted(pairs):
 def test_bag_of_words_model_ignores_word_order(name, options):
     network = tiny_model(name, **options)
     torch.testing.assert_close(
-        network(**encode(permuted(PAIRS))).logits, network(**encode()).logits, atol=1e-5, rtol=1e-4
+        network(**encode(reverse_words(PAIRS))).logits, network(**encode()).logits, atol=1e-5, rtol=1e-4
     )
 
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(BAGS)))
 def test_other_models_depend_on_word_order(name):
     network = tiny_model(name)
-    apart = network(**encode(permuted(PAIRS))).logits - network(**encode()).logits
+    apart = network(**encode(reverse_words(PAIRS))).logits - network(**encode()).logits
     assert apart.abs().max() > 1e-4
 
 
@@ -159,10 +159,13 @@ def test_sentence_encoder_reads_sentences_separately(name):
         return
     one, other = [("a dog runs", "the man eats")], [("a dog runs", "no old woman sees the cat in red .")]
     torch.testing.assert_close(
-        network.encode(sides(network, one)[0]), network.encode(sides(network, other)[0]), atol=1e-6, rtol=1e-5
+        network.encode(encode_sides(network, one)[0]),
+        network.encode(encode_sides(network, other)[0]),
+        atol=1e-6,
+        rtol=1e-5,
     )
     same = [("a dog runs", "a dog runs")]
-    premise, hypothesis = sides(network, same)
+    premise, hypothesis = encode_sides(network, same)
     torch.testing.assert_close(network.encode(premise), network.encode(hypothesis))
 
 

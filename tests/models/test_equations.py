@@ -15,7 +15,7 @@ def vectors(network, sentence):
     return list(network.embeddings.words.weight[ids])
 
 
-def both(network):
+def get_sentence_vectors(network):
     return vectors(network, PAIR[0]), vectors(network, PAIR[1])
 
 
@@ -32,7 +32,7 @@ def step(weights, x, h, c):
     return o.sigmoid() * c.tanh(), c
 
 
-def bilstm(reader, xs, states=None):
+def read_bilstm(reader, xs, states=None):
     """Return the outputs at each token, and the last states of both directions."""
     lstm = reader.lstm
     names = [
@@ -53,12 +53,12 @@ def bilstm(reader, xs, states=None):
     return [torch.cat([outputs[0][t], outputs[1][t]]) for t in range(len(xs))], last
 
 
-def position_wise(reader, xs, states=None):
+def read_position_wise(reader, xs, states=None):
     return [(reader.linear.weight @ x + reader.linear.bias).relu() for x in xs], None
 
 
-def read(network):
-    return position_wise if getattr(network.config, "bag_of_words", False) else bilstm
+def get_reader(network):
+    return read_position_wise if getattr(network.config, "bag_of_words", False) else read_bilstm
 
 
 def mlp(layers, x):
@@ -68,15 +68,15 @@ def mlp(layers, x):
     return x
 
 
-def maximum(xs):
+def pool_max(xs):
     return torch.stack(xs).max(dim=0).values
 
 
-def mean(xs):
+def pool_mean(xs):
     return sum(xs) / len(xs)
 
 
-def matched(u, v):
+def combine_vectors(u, v):
     return torch.cat([u, v, abs(u - v), u * v])
 
 
@@ -105,23 +105,23 @@ def compare(own, other):
 
 def dan(network):
     """Iyyer et al. 2015, section 3: the mean of the words without the initial token."""
-    p, h = both(network)
-    return mlp(network.classifier, matched(mean(p[1:]), mean(h[1:])))
+    p, h = get_sentence_vectors(network)
+    return mlp(network.classifier, combine_vectors(pool_mean(p[1:]), pool_mean(h[1:])))
 
 
 def infersent(network):
     """Conneau et al. 2017, section 3.2.2 and figure 1."""
-    u, v = (maximum(bilstm(network.reader, xs)[0]) for xs in both(network))
-    return mlp(network.classifier, matched(u, v))
+    u, v = (pool_max(read_bilstm(network.reader, xs)[0]) for xs in get_sentence_vectors(network))
+    return mlp(network.classifier, combine_vectors(u, v))
 
 
 def bilstm_last(network):
-    u, v = (torch.cat([h for h, _ in bilstm(network.reader, xs)[1]]) for xs in both(network))
-    return mlp(network.classifier, matched(u, v))
+    u, v = (torch.cat([h for h, _ in read_bilstm(network.reader, xs)[1]]) for xs in get_sentence_vectors(network))
+    return mlp(network.classifier, combine_vectors(u, v))
 
 
 def hypothesis_only(network):
-    return mlp(network.classifier, maximum(bilstm(network.reader, both(network)[1])[0]))
+    return mlp(network.classifier, pool_max(read_bilstm(network.reader, get_sentence_vectors(network)[1])[0]))
 
 
 def convnet(network):
@@ -134,7 +134,7 @@ def convnet(network):
             maxima.append(x.max(dim=1).values)
         return torch.cat(maxima)
 
-    return mlp(network.classifier, matched(*map(encode, both(network))))
+    return mlp(network.classifier, combine_vectors(*map(encode, get_sentence_vectors(network))))
 
 
 def rse(network):
@@ -145,10 +145,10 @@ def rse(network):
         for layer in network.readers:
             below = [sum(each) for each in zip(*outputs, strict=True)] if outputs else None
             inputs = xs if below is None else [torch.cat(each) for each in zip(xs, below, strict=True)]
-            outputs.append(read(network)(layer, inputs)[0])
-        return maximum(outputs[-1])
+            outputs.append(get_reader(network)(layer, inputs)[0])
+        return pool_max(outputs[-1])
 
-    return mlp(network.classifier, matched(*map(encode, both(network))))
+    return mlp(network.classifier, combine_vectors(*map(encode, get_sentence_vectors(network))))
 
 
 def dam(network):
@@ -168,7 +168,7 @@ def dam(network):
             read.append(torch.cat([x, sum(w * y for w, y in zip(softmax(scores), xs, strict=True))]))
         return read
 
-    a, b = map(words, both(network))
+    a, b = map(words, get_sentence_vectors(network))
     f_a, f_b = ([mlp(network.attend, x) for x in side] for side in (a, b))
     beta, alpha, _, _ = align(a, b, lambda i, j: f_a[i] @ f_b[j])
     v = [
@@ -180,22 +180,24 @@ def dam(network):
 
 def esim(network):
     """Chen et al. 2017, equations 1, 2 and 11 to 20."""
-    a, b = (read(network)(network.encode, xs)[0] for xs in both(network))
+    a, b = (get_reader(network)(network.encode, xs)[0] for xs in get_sentence_vectors(network))
     to_b, to_a, _, _ = align(a, b, lambda i, j: a[i] @ b[j])
     pooled = []
     for own, other in ((a, to_b), (b, to_a)):
-        outputs, _ = read(network)(network.compose, [mlp([network.project], m).relu() for m in compare(own, other)])
-        pooled += [mean(outputs), maximum(outputs)]
+        outputs, _ = get_reader(network)(
+            network.compose, [mlp([network.project], m).relu() for m in compare(own, other)]
+        )
+        pooled += [pool_mean(outputs), pool_max(outputs)]
     return mlp(network.classifier, torch.cat(pooled))
 
 
 def dr_bilstm(network):
     """Ghaeini et al. 2018, section 2: each sentence is read after the other."""
-    v, u = both(network)
+    v, u = get_sentence_vectors(network)
 
     def readings(reader, v, u):
-        (v_alone, s_v), (u_alone, s_u) = read(network)(reader, v), read(network)(reader, u)
-        return v_alone, u_alone, read(network)(reader, v, s_u)[0], read(network)(reader, u, s_v)[0]
+        (v_alone, s_v), (u_alone, s_u) = get_reader(network)(reader, v), get_reader(network)(reader, u)
+        return v_alone, u_alone, get_reader(network)(reader, v, s_u)[0], get_reader(network)(reader, u, s_v)[0]
 
     _, _, v_hat, u_hat = readings(network.encode, v, u)
     to_u, to_v, _, _ = align(v_hat, u_hat, lambda i, j: v_hat[i] @ u_hat[j])
@@ -205,7 +207,7 @@ def dr_bilstm(network):
     pooled = []
     for alone, dependent in ((p_bar, p_hat), (q_bar, q_hat)):
         larger = [torch.maximum(x, y) for x, y in zip(alone, dependent, strict=True)]
-        pooled += [maximum(larger), mean(larger)]
+        pooled += [pool_max(larger), pool_mean(larger)]
     return mlp(network.classifier, torch.cat(pooled))
 
 
@@ -221,7 +223,7 @@ def kim(network):
     def relation(w, v):
         return known.get(w * size + v, torch.zeros(5))
 
-    a, b = (bilstm(network.encode, xs)[0] for xs in both(network))
+    a, b = (read_bilstm(network.encode, xs)[0] for xs in get_sentence_vectors(network))
 
     def score(i, j):
         return a[i] @ b[j] + network.config.relation_weight * bool(relation(ids[0][i], ids[1][j]).any())
@@ -236,8 +238,8 @@ def kim(network):
         inputs = [mlp([network.project], m).relu() for m in inputs]
         if network.config.compose_relations:
             inputs = [torch.cat(each) for each in zip(inputs, r, strict=True)]
-        outputs, _ = bilstm(network.compose, inputs)
-        pooled += [mean(outputs), maximum(outputs)]
+        outputs, _ = read_bilstm(network.compose, inputs)
+        pooled += [pool_mean(outputs), pool_max(outputs)]
         if network.config.pool_relations:
             weights = softmax([mlp(network.weigh, each)[0] for each in r])
             pooled.append(sum(w * x for w, x in zip(weights, outputs, strict=True)))

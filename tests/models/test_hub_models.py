@@ -18,9 +18,9 @@ from pathlib import Path
 from huggingface_hub import create_repo, upload_folder
 from unbag.hub import model_code
 from unbag.models import ARCHITECTURES
-from tests.models.tiny_models import NoParser, encode, tiny_model, tiny_tokenizer
+from tests.models.tiny_models import RightBranchingParser, encode, tiny_model, tiny_tokenizer
 import unbag.models.s_tlstm as s_tlstm
-s_tlstm.tree_parser = lambda pipeline: NoParser()
+s_tlstm.tree_parser = lambda pipeline: RightBranchingParser()
 logits = {}
 for name in ARCHITECTURES:
     network = tiny_model(name)
@@ -39,9 +39,9 @@ LOAD = """
 import sys, torch
 import unbag.models
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from tests.models.tiny_models import PAIRS, NoParser
+from tests.models.tiny_models import PAIRS, RightBranchingParser
 import unbag.models.s_tlstm as s_tlstm
-s_tlstm.tree_parser = lambda pipeline: NoParser()
+s_tlstm.tree_parser = lambda pipeline: RightBranchingParser()
 logits = {}
 for name in unbag.models.ARCHITECTURES:
     repository = f"alice/tiny-{name}"
@@ -58,7 +58,7 @@ import json, sys, torch
 sys.modules["unbag"] = None  # whoever imports it fails
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-class NoParser:
+class RightBranchingParser:
     def parse_trees(self, sentences):
         lengths = map(len, sentences)
         return [[(n - 2 - k, n - 1 if k == 0 else n + k - 1) for k in range(n - 1)] for n in lengths]
@@ -75,7 +75,7 @@ for name, repository in sources.items():
     network = AutoModelForSequenceClassification.from_pretrained(repository, trust_remote_code=True)
     module = sys.modules[type(network).__module__]
     assert module.__name__.startswith("transformers_modules."), module
-    module.tree_parser = lambda pipeline: NoParser()
+    module.tree_parser = lambda pipeline: RightBranchingParser()
     premises, hypotheses = map(list, zip(*pairs))
     encoded = tokenizer(premises, hypotheses, padding=True, return_tensors="pt")
     logits[name] = network(**encoded).logits.detach()

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification
 
-from tests.models.tiny_models import PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
+from tests.models.tiny_models import PAIRS, TEXT_VARIANTS, encode, encode_sides, tiny_model, tiny_tokenizer
 from unbag.models import ARCHITECTURES
 from unbag.models.diin import TransitionLayer
 from unbag.models.embeddings import RELATIONS
@@ -20,7 +20,7 @@ CAT_AND_DOG = [("cat", "dog")]
 CAT_TO_DOG = torch.tensor([1.0, 0.0, 0.0, 0.5, 0.0])
 
 
-def related_cat_and_dog(**options):
+def build_kim_with_one_relation(**options):
     """Return a KIM that relates only "cat" to "dog" and aligns only by relations.
 
     The encoder returns zeros, so attention scores are λ = ln 3 for the related words and 0 for all others.
@@ -36,7 +36,7 @@ def related_cat_and_dog(**options):
     return network
 
 
-def inputs_of(module, network, pairs):
+def record_inputs(module, network, pairs):
     """Return the first input of each call of a module while a network reads pairs."""
     found = []
     handle = module.register_forward_pre_hook(lambda _, given: found.append(given[0].detach()))
@@ -48,8 +48,8 @@ def inputs_of(module, network, pairs):
 
 def test_kim_composition_reads_projection_and_attended_relations():
     """The cat attends to the dog with weight ¾ and to the token before it with ¼: ¾ [1, 0, 0, ½, 0]."""
-    network = related_cat_and_dog()
-    premise, hypothesis = inputs_of(network.compose, network, CAT_AND_DOG)
+    network = build_kim_with_one_relation()
+    premise, hypothesis = record_inputs(network.compose, network, CAT_AND_DOG)
     expected = torch.stack([torch.zeros(RELATIONS), torch.tensor([0.75, 0, 0, 0.375, 0])])
     torch.testing.assert_close(premise[0, :, -RELATIONS:], expected)
     assert not hypothesis[0, :, -RELATIONS:].any(), "the relation of dog to cat is another one, and there is none"
@@ -59,15 +59,15 @@ def test_kim_composition_reads_projection_and_attended_relations():
 
 
 def test_kim_text_variant_composition_reads_only_projection():
-    network = related_cat_and_dog(**TEXT_VARIANTS["kim"])
-    premise, hypothesis = inputs_of(network.compose, network, CAT_AND_DOG)
+    network = build_kim_with_one_relation(**TEXT_VARIANTS["kim"])
+    premise, hypothesis = record_inputs(network.compose, network, CAT_AND_DOG)
     assert premise.shape[-1] == hypothesis.shape[-1] == network.config.hidden_size
 
 
 @pytest.mark.parametrize("options", [{}, TEXT_VARIANTS["kim"]])
 def test_kim_relations_reach_composition_only_in_code_variant(options):
     """If the projection ignores relations, only the second input of the code variant depends on them."""
-    network = related_cat_and_dog(pool_relations=False, **options)
+    network = build_kim_with_one_relation(pool_relations=False, **options)
     with torch.no_grad():
         network.project.weight[:, -RELATIONS:] = 0
         before = network(**encode(CAT_AND_DOG)).logits
@@ -81,7 +81,7 @@ def test_kim_pooling_weights_are_softmax_of_relu(of_cat, weights):
     """A token without relations has the score ReLU(0) = 0, as has any negative score. ln 3 has
     three times the weight.
     """
-    network = related_cat_and_dog()
+    network = build_kim_with_one_relation()
     linear, _ = network.weigh
     outputs = []
     network.compose.register_forward_hook(lambda *given: outputs.append(given[-1].outputs))
@@ -89,7 +89,7 @@ def test_kim_pooling_weights_are_softmax_of_relu(of_cat, weights):
         linear.weight.zero_()
         linear.weight[0, 0] = of_cat / 0.75
         linear.bias.zero_()
-    [pooled] = inputs_of(network.classifier, network, CAT_AND_DOG)
+    [pooled] = record_inputs(network.classifier, network, CAT_AND_DOG)
     before_dog, cat = outputs[0][0]
     size = 2 * network.config.hidden_size
     expected = weights[0] * before_dog + weights[1] * cat
@@ -164,7 +164,7 @@ def test_g_tlstm_scaled_scores_equal_scaled_query():
 
 def test_g_tlstm_trees_do_not_depend_on_score_scale():
     code, text = (tiny_model("g-tlstm", scaled_scores=scaled) for scaled in (True, False))
-    side, _ = sides(code)
+    side, _ = encode_sides(code)
     assert code.build_trees(side) == text.build_trees(side)
 
 
@@ -184,7 +184,7 @@ def test_tree_lstm_forget_bias_applies_to_both_gates(bias):
 
 @pytest.mark.parametrize(("options", "bias"), [({}, 1.0), (TEXT_VARIANTS["g-tlstm"], 0.0)])
 def test_g_tlstm_forget_bias_is_in_merges_and_leaves(options, bias, tmp_path):
-    network = new("g-tlstm", tmp_path, **options)
+    network = initialize_model("g-tlstm", tmp_path, **options)
     _, forget, *_ = network.leaf.cell.bias_ih.chunk(4)  # torch's order: i, f, g, o
     assert network.merge.forget_bias == bias
     assert forget.tolist() == [bias] * network.config.hidden_size
@@ -193,7 +193,7 @@ def test_g_tlstm_forget_bias_is_in_merges_and_leaves(options, bias, tmp_path):
     assert not network.merge.of_children.bias.any()
 
 
-def new(name, folder, **options):
+def initialize_model(name, folder, **options):
     """Return a model from a folder with only embeddings, as `unbag models init` writes. Other weights are random."""
     made = tiny_model(name, **options)
     made.config.save_pretrained(folder)
@@ -208,14 +208,14 @@ def test_g_tlstm_trained_forget_bias_is_kept_when_loaded(tmp_path):
     saved = load_file(tmp_path / "model.safetensors")["leaf.cell.bias_ih"]
     loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path)
     assert torch.equal(loaded.leaf.cell.bias_ih, saved)
-    assert not torch.equal(saved, new("g-tlstm", tmp_path / "new").leaf.cell.bias_ih)
+    assert not torch.equal(saved, initialize_model("g-tlstm", tmp_path / "new").leaf.cell.bias_ih)
 
 
-def linear(inputs, outputs):
+def count_linear_parameters(inputs, outputs):
     return inputs * outputs + outputs
 
 
-def bilstm(inputs, hidden):
+def count_bilstm_parameters(inputs, hidden):
     """Return the number of parameters of a BiLSTM: four gates in two directions, with both biases of torch."""
     return 2 * 4 * hidden * (inputs + hidden + 2)
 
@@ -226,16 +226,22 @@ def test_rse_parameters_equal_those_of_code(layers, published):
 
     With the unused layer, it has 28.99 M, rounded to 29 M on the leaderboard.
     """
-    readers = bilstm(300, 600) + 2 * bilstm(300 + 2 * 600, 600)
-    classifier = linear(8 * 600, 800) + (layers - 1) * linear(800, 800) + linear(800, 3)
+    readers = count_bilstm_parameters(300, 600) + 2 * count_bilstm_parameters(300 + 2 * 600, 600)
+    classifier = (
+        count_linear_parameters(8 * 600, 800)
+        + (layers - 1) * count_linear_parameters(800, 800)
+        + count_linear_parameters(800, 3)
+    )
     assert readers + classifier == published
     assert count_parameters(ARCHITECTURES["rse"], classifier_layers=layers) == published
 
 
 def test_rse_bow_has_as_many_classifier_parameters_as_rse():
     """A fully connected ReLU layer replaces each BiLSTM (Nie et al. 2019, section 3.2)."""
-    readers = linear(300, 2 * 600) + 2 * linear(300 + 2 * 600, 2 * 600)
-    assert count_parameters(ARCHITECTURES["rse-bow"]) == readers + linear(8 * 600, 800) + linear(800, 3)
+    readers = count_linear_parameters(300, 2 * 600) + 2 * count_linear_parameters(300 + 2 * 600, 2 * 600)
+    assert count_parameters(ARCHITECTURES["rse-bow"]) == readers + count_linear_parameters(
+        8 * 600, 800
+    ) + count_linear_parameters(800, 3)
 
 
 @pytest.mark.parametrize("compose_relations", [True, False])
@@ -248,7 +254,7 @@ def test_kim_parameters_are_those_of_esim_and_relations(compose_relations, pool_
     size = 300
     of_projection = RELATIONS * size
     of_composition = compose_relations * 2 * 4 * size * RELATIONS
-    of_pooling = pool_relations * (linear(RELATIONS, 1) + 2 * 2 * size * size)
+    of_pooling = pool_relations * (count_linear_parameters(RELATIONS, 1) + 2 * 2 * size * size)
     found = count_parameters(ARCHITECTURES["kim"], compose_relations=compose_relations, pool_relations=pool_relations)
     assert found == count_parameters(ARCHITECTURES["esim"]) + of_projection + of_composition + of_pooling
     if not pool_relations:

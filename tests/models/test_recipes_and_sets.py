@@ -16,7 +16,7 @@ SHAPES = ("dan", "convnet", "kim", "diin", "s-tlstm", "g-tlstm")
 LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
 
 
-def saved(name, folder):
+def save_model(name, folder):
     """Save a tiny model in a folder as `unbag train` does."""
     labels = {"id2label": LABELS, "label2id": {label: i for i, label in LABELS.items()}}
     tiny_model(name, **labels).save_pretrained(folder)
@@ -24,7 +24,7 @@ def saved(name, folder):
     return folder
 
 
-def undecided(name, folder):
+def save_undecided_model(name, folder):
     """Save a tiny model with the vocabulary of the demonstration and without a preferred label."""
     pairs = list(demo.iter_demo_pairs("validation"))
     words = build_vocabulary(text for pair in pairs for text in (pair.premise, pair.hypothesis))
@@ -39,7 +39,7 @@ def undecided(name, folder):
     return folder
 
 
-def trained(name, recipe, pairs, folder, **options):
+def train_model(name, recipe, pairs, folder, **options):
     from accelerate.state import AcceleratorState
 
     AcceleratorState._reset_state(reset_partial_state=True)
@@ -47,13 +47,13 @@ def trained(name, recipe, pairs, folder, **options):
     given = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6, **options}
     corpus = (str(pairs),)
     out = folder / "out"
-    model = saved(name, folder / "model")
+    model = save_model(name, folder / "model")
     run(chosen, chosen.config(model=str(model), corpus=corpus, validation=corpus, output_dir=out, **given))
     AcceleratorState._reset_state(reset_partial_state=True)
-    return [weights(each) for each in (model, out)]
+    return [load_weights(each) for each in (model, out)]
 
 
-def weights(folder):
+def load_weights(folder):
     from safetensors.torch import load_file
 
     return load_file(folder / "model.safetensors")
@@ -71,7 +71,7 @@ def weights(folder):
     ],
 )
 def test_every_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # noqa: F811
-    before, after = trained(name, recipe, pairs_path, tmp_path, **options)
+    before, after = train_model(name, recipe, pairs_path, tmp_path, **options)
     assert set(before) == set(after)
     assert all(value.isfinite().all() for value in after.values() if value.is_floating_point())
     assert any(not torch.equal(value, after[key]) for key, value in before.items())
@@ -85,7 +85,7 @@ def test_augmented_pairs_train_model(name, shared, tmp_path, monkeypatch):
 
     pipeline = shared / "hub/models/spacy/en_core_web_sm"
     monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))
-    before, after = trained(
+    before, after = train_model(
         name,
         "finetune",
         demo.get_demo_file("train"),
@@ -101,7 +101,7 @@ def test_augmented_pairs_train_model(name, shared, tmp_path, monkeypatch):
 def test_permuted_set_identifies_bag_of_words_models(name, tmp_path):
     """For a bag of words, P^c = 1, and no permutation of a wrongly predicted pair is right: Ω_max = A."""
     report = evaluate(
-        undecided(name, tmp_path / "model"),
+        save_undecided_model(name, tmp_path / "model"),
         "permuted",
         data=demo.get_demo_file("validation"),
         max_examples=50,

@@ -5,12 +5,19 @@ from itertools import pairwise
 import pytest
 import torch
 
-from tests.models.tiny_models import PAIRS, NoParser, encode, right_branching, sides, tiny_model
+from tests.models.tiny_models import (
+    PAIRS,
+    RightBranchingParser,
+    build_right_branching_tree,
+    encode,
+    encode_sides,
+    tiny_model,
+)
 from unbag.models.binary_trees import binarize_parse
 from unbag.models.layers import Alignment, build_comparison_features
 from unbag.models.tree_lstm import NodeStates, TreeBatch, TreeLstmCell
 
-TREES = [right_branching(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
+TREES = [build_right_branching_tree(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
 LENGTHS = [5, 4, 1, 2, 3]
 
 
@@ -29,7 +36,7 @@ def check_tree(merges, leaves):
         raise ValueError(f"expected {leaves - 1} merges of {leaves} leaves, found {len(merges)}")
 
 
-def merged(cell, left, right, x):
+def compute_merge(cell, left, right, x):
     """Compute h and c of one node by the equations of Chen et al. 2017, section 3.1, gate by gate."""
     d = cell.hidden
     w, u = cell.of_input, cell.of_children.weight
@@ -45,17 +52,17 @@ def merged(cell, left, right, x):
     return o * c.tanh(), c
 
 
-def leaf(cell, x):
+def compute_leaf(cell, x):
     d = cell.hidden
     x = cell.of_input.weight @ x + cell.of_input.bias
     c = x[:d].sigmoid() * x[2 * d : 3 * d].tanh()
     return x[d : 2 * d].sigmoid() * c.tanh(), c
 
 
-def node_by_node(cell, merges, inputs, inner):
-    nodes = [leaf(cell, x) for x in inputs]
+def compute_nodes(cell, merges, inputs, inner):
+    nodes = [compute_leaf(cell, x) for x in inputs]
     for left, right in merges:
-        nodes.append(merged(cell, nodes[left], nodes[right], inner))
+        nodes.append(compute_merge(cell, nodes[left], nodes[right], inner))
     return torch.stack([h for h, _ in nodes])
 
 
@@ -67,7 +74,7 @@ def test_states_by_level_equal_states_by_node():
     states = forest.compute_states(cell, words, inner)
     found = forest.group_by_sentence(states)
     for row, (merges, n) in enumerate(zip(TREES, LENGTHS, strict=True)):
-        expected = node_by_node(cell, merges, words[row, :n], inner)
+        expected = compute_nodes(cell, merges, words[row, :n], inner)
         torch.testing.assert_close(found[row, : 2 * n - 1], expected)
         assert not found[row, 2 * n - 1 :].any()
         torch.testing.assert_close(states[forest.roots[row]], expected[-1])
@@ -80,10 +87,10 @@ def test_right_branching_tree_is_recurrence():
     torch.manual_seed(1)
     cell = TreeLstmCell(3, 4)
     words, inner = torch.randn(1, 6, 3), torch.randn(3)
-    forest = TreeBatch.from_trees([right_branching(6)], [6])
-    state = leaf(cell, words[0, 5])
+    forest = TreeBatch.from_trees([build_right_branching_tree(6)], [6])
+    state = compute_leaf(cell, words[0, 5])
     for t in range(4, -1, -1):
-        state = merged(cell, leaf(cell, words[0, t]), state, inner)
+        state = compute_merge(cell, compute_leaf(cell, words[0, t]), state, inner)
     torch.testing.assert_close(forest.compute_states(cell, words, inner)[forest.roots[0]], state[0])
 
 
@@ -91,22 +98,22 @@ def test_s_tlstm_is_esim_over_tree_nodes():
     """Chen et al. 2017, equations 3 to 20 for tree-LSTMs, for one pair without padding."""
     network = tiny_model("s-tlstm")
     encoded = []
-    for sentence, side in zip(PAIRS[0], sides(network, PAIRS[:1]), strict=True):
+    for sentence, side in zip(PAIRS[0], encode_sides(network, PAIRS[:1]), strict=True):
         n = int(side.mask.sum())
         assert n == len(sentence.split()) + 1
         [merges] = network.build_trees(side, [n])
         check_tree(merges, n)
         words = network.embeddings.words.weight[side.ids[0, :n]]
-        encoded.append((merges, node_by_node(network.encode, merges, words, network.inner.vector)))
+        encoded.append((merges, compute_nodes(network.encode, merges, words, network.inner.vector)))
     (merges_a, a), (merges_b, b) = encoded
     e = a @ b.T
     alignment = Alignment(e.softmax(dim=1), e.T.softmax(dim=1))
     pooled = []
     for merges, own, other in ((merges_a, a, alignment.premise @ b), (merges_b, b, alignment.hypothesis @ a)):
         inputs = network.project(build_comparison_features(own, other)).relu()
-        nodes = [leaf(network.compose, x) for x in inputs[: len(merges) + 1]]
+        nodes = [compute_leaf(network.compose, x) for x in inputs[: len(merges) + 1]]
         for x, (left, right) in zip(inputs[len(merges) + 1 :], merges, strict=True):
-            nodes.append(merged(network.compose, nodes[left], nodes[right], x))
+            nodes.append(compute_merge(network.compose, nodes[left], nodes[right], x))
         h = torch.stack([each for each, _ in nodes])
         pooled += [h.mean(dim=0), h.max(dim=0).values, h[-1]]
     expected = network.classifier(torch.cat(pooled))
@@ -118,7 +125,7 @@ def test_s_tlstm_encodes_sentences_separately():
     network = tiny_model("s-tlstm")
     states = []
     for hypothesis in ("the man eats", "no old woman sees the cat in red ."):
-        side, _ = sides(network, [("a dog runs", hypothesis)])
+        side, _ = encode_sides(network, [("a dog runs", hypothesis)])
         states.append(network.encode_nodes(side, network._forest(side)))
     torch.testing.assert_close(states[0], states[1])
 
@@ -126,12 +133,12 @@ def test_s_tlstm_encodes_sentences_separately():
 def test_parsed_words_are_in_vocabulary(monkeypatch):
     asked = []
 
-    class Listening(NoParser):
+    class RecordingParser(RightBranchingParser):
         def parse_trees(self, sentences):
             asked.extend(sentences)
             return super().parse_trees(sentences)
 
-    monkeypatch.setattr("unbag.models.s_tlstm.load_tree_parser", lambda pipeline: Listening())
+    monkeypatch.setattr("unbag.models.s_tlstm.load_tree_parser", lambda pipeline: RecordingParser())
     tiny_model("s-tlstm")(**encode([("The dog isn't old", "")]))
     assert asked == [["the", "dog", "is", "unknown", "old"]]
 
@@ -148,9 +155,9 @@ def test_parser_is_part_of_identity(tmp_path):
         assert {key: identity[key] for key in identity if key == "parser"} == decided_by
 
 
-def g_tlstm_by_hand(network, sentence):
+def compute_g_tlstm(network, sentence):
     """Repeatedly merge the neighbors whose parent has the highest query score (Choi et al. 2018)."""
-    [side, _] = sides(network, [(sentence, "")])
+    [side, _] = encode_sides(network, [(sentence, "")])
     cell = network.leaf.cell
     state, row = None, []
     for x in network.embeddings.words.weight[side.ids[0, : int(side.mask.sum())]]:
@@ -166,8 +173,8 @@ def g_tlstm_by_hand(network, sentence):
 def test_g_tlstm_merges_highest_query_score():
     network = tiny_model("g-tlstm")
     for row, (premise, _) in enumerate(PAIRS):
-        side, _ = sides(network)
-        torch.testing.assert_close(network.encode(side)[row], g_tlstm_by_hand(network, premise), atol=1e-5, rtol=1e-4)
+        side, _ = encode_sides(network)
+        torch.testing.assert_close(network.encode(side)[row], compute_g_tlstm(network, premise), atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
@@ -184,7 +191,7 @@ def test_g_tlstm_merge_equals_equations(bias):
 @pytest.mark.parametrize("training", [False, True])
 def test_g_tlstm_trees_merge_neighbors(training):
     network = tiny_model("g-tlstm").train(training)
-    side, _ = sides(network)
+    side, _ = encode_sides(network)
     for merges, n in zip(network.build_trees(side), side.mask.sum(dim=1).tolist(), strict=True):
         check_tree(merges, n)
         spans = [(place, place) for place in range(n)]

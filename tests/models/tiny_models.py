@@ -41,16 +41,16 @@ TEXT_VARIANTS = {
 """Options of the models whose paper describes another network than their authors' code computes."""
 
 
-class NoParser:
+class RightBranchingParser:
     """Replaces the parser with right-branching trees, for tests that need no syntax."""
 
     identity = "no parser"
 
     def parse_trees(self, sentences):
-        return [right_branching(len(words)) for words in sentences]
+        return [build_right_branching_tree(len(words)) for words in sentences]
 
 
-def right_branching(n):
+def build_right_branching_tree(n):
     """Return the tree (w₀ (w₁ (w₂ …)))."""
     return [(n - 2 - k, n - 1 if k == 0 else n + k - 1) for k in range(n - 1)]
 
@@ -59,7 +59,7 @@ def tiny_tokenizer():
     return build_word_tokenizer(WORDS)
 
 
-def tables(kind):
+def build_lexical_tables(kind):
     """Return the lexical tables that an architecture needs, and the corresponding config."""
     rng = np.random.default_rng(5)
     size = len(SPECIAL) + len(WORDS)
@@ -83,7 +83,7 @@ def tables(kind):
 def tiny_model(name, *, seed=0, **options):
     """Return a random model in evaluation mode, with logits and biases of magnitude 1."""
     kind = ARCHITECTURES[name]
-    made, config = tables(kind)
+    made, config = build_lexical_tables(kind)
     known = {key: value for key, value in _SMALL.items() if hasattr(kind.config, key)}
     torch.manual_seed(seed)
     given = {"vocab_size": len(SPECIAL) + len(WORDS), "embedding_size": 8, "hidden_size": 6, "num_labels": 3}
@@ -107,7 +107,7 @@ def encode(pairs=PAIRS):
     return dict(tiny_tokenizer()(list(premises), list(hypotheses), padding=True, return_tensors="pt"))
 
 
-def sides(network, pairs=PAIRS):
+def encode_sides(network, pairs=PAIRS):
     """Return premises and hypotheses as inputs of a network."""
     from unbag.models.sides import split_sides
 

@@ -11,7 +11,7 @@ from unbag.evaluation.verdict import compute_model_verdict
 from unbag.reports import badge
 
 
-def _lexical(made):
+def _with_lexical_model(made):
     made.scores[SKILL] |= {"baseline": 0.0, "shuffled": 0.0}
     return made
 
@@ -23,8 +23,8 @@ def _lexical(made):
 def test_badge_counts_challenge_sets_without_corpus(right, words):
     verdicts = compute_model_verdict(
         [
-            _lexical(build_result(proportion_correct=right, set_name="swapped")),
-            _lexical(build_result(proportion_correct=1.0)),
+            _with_lexical_model(build_result(proportion_correct=right, set_name="swapped")),
+            _with_lexical_model(build_result(proportion_correct=1.0)),
         ]
     )
     assert badge.format_badge_text(verdicts) == ("reads more than words", words)
@@ -38,7 +38,7 @@ def test_badge_without_baselines_claims_only_better_than_chance():
 
 
 def test_svg_and_json_badge_have_same_text(tmp_path):
-    verdicts = compute_model_verdict([_lexical(build_result(set_name="swapped"))])
+    verdicts = compute_model_verdict([_with_lexical_model(build_result(set_name="swapped"))])
     badge.write_badge(verdicts, tmp_path / "badge.json")
     badge.write_badge(verdicts, tmp_path / "badge.svg")
     told = json.loads((tmp_path / "badge.json").read_text())

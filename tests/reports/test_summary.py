@@ -9,8 +9,8 @@ from unbag.reports.reproduce import list_remarks
 from unbag.scoring.bootstrap import Estimate
 
 
-def _result(name, share, model="org/a", data="snli", width=0.02, sources=2000):
-    score = Estimate(share, share - width, share + width, 2000)
+def _build_result(name, accuracy, model="org/a", data="snli", width=0.02, sources=2000):
+    score = Estimate(accuracy, accuracy - width, accuracy + width, 2000)
     parts = {
         "model": 0.4,
         "baseline": 0.2,
@@ -29,7 +29,7 @@ def _result(name, share, model="org/a", data="snli", width=0.02, sources=2000):
     )
 
 
-def _shown(results):
+def _render(results):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.print_views(terminal.build_summary_views(results), console)
@@ -39,7 +39,7 @@ def _shown(results):
 
 
 def test_single_model_shows_baselines_interval_and_verdict():
-    rows = _shown([_result("plain", 0.8), _result("breaking_nli", -0.3), _result("sicck", 0.01)])
+    rows = _render([_build_result("plain", 0.8), _build_result("breaking_nli", -0.3), _build_result("sicck", 0.01)])
     parts = ["0.400", "0.300", "0.200"]
     assert ["Corpus", *parts, "0.800", "[0.780,", "0.820]", "better"] in rows
     assert ["Breaking", "NLI", *parts, "-0.300", "[-0.323,", "-0.277]", "worse"] in rows
@@ -50,14 +50,14 @@ def test_single_model_shows_baselines_interval_and_verdict():
 
 
 def test_verdict_states_truncated_pairs_per_set():
-    cut = _result("permuted", 0.2)
+    cut = _build_result("permuted", 0.2)
     cut = replace(cut, model={**cut.model, "truncated_pairs": 3, "truncated_share": 0.0312})
-    whole, corpus = _result("swapped", 0.3), _result("plain", 0.5)
+    whole, corpus = _build_result("swapped", 0.3), _build_result("plain", 0.5)
     corpus = replace(corpus, model={**corpus.model, "truncated_pairs": 24, "truncated_share": 1.0})
-    rows = _shown([cut, whole, corpus])
+    rows = _render([cut, whole, corpus])
     said = " ".join(word for row in rows for word in row)
     assert said.endswith("Truncated pairs: Corpus (100 %), Permuted (3.1 %).")
-    assert "Truncated" not in " ".join(word for row in _shown([whole]) for word in row)
+    assert "Truncated" not in " ".join(word for row in _render([whole]) for word in row)
     [line] = list_remarks(replace(cut, model={**cut.model, "max_length": "512"}))
     assert line == "3.1 % of the pairs (3) exceed the maximum input length of org/a (512 tokens) and were truncated."
     assert list_remarks(whole) == []
@@ -66,7 +66,7 @@ def test_verdict_states_truncated_pairs_per_set():
 def test_shown_interval_is_that_of_verdict():
     """Alone, .2 ± .18 is better. Among seven sets, the simultaneous interval includes 0."""
     sets = ["sicck", "swapped", "permuted", "cs_lambda", "resnli", "breaking_nli", "soswap_addamod"]
-    alone, together = (_shown([_result(name, 0.2, width=0.18) for name in some]) for some in (sets[:1], sets))
+    alone, together = (_render([_build_result(name, 0.2, width=0.18) for name in some]) for some in (sets[:1], sets))
     assert any(row[:2] == ["Verdict:", "Better"] for row in alone)
     [row] = [row for row in together if row[:1] == ["SICCK"]]
     assert row[4:] == ["0.200", "[-0.047,", "0.447]", "inconclusive"]  # wider by a factor of 2.690 / 1.960
@@ -76,63 +76,67 @@ def test_shown_interval_is_that_of_verdict():
 
 def test_all_of_many_sets_can_be_better():
     """p-values from 1,000 resamples would allow at most 25."""
-    rows = _shown([_result("plain", 0.3, data="first"), *(_result(f"own_{n}", 0.3) for n in range(60))])
+    rows = _render([_build_result("plain", 0.3, data="first"), *(_build_result(f"own_{n}", 0.3) for n in range(60))])
     assert "on 60 of 60 challenge sets" in " ".join(word for row in rows for word in row)
 
 
 def test_several_models_have_columns_with_gaps():
     models = [f"org/{name}" for name in "abcdefg"]
-    results = [_result("plain", 0.1 * place + 0.1, model) for place, model in enumerate(models)]
-    rows = _shown([*results, _result("breaking_nli", 0.7, "org/b")])
+    results = [_build_result("plain", 0.1 * place + 0.1, model) for place, model in enumerate(models)]
+    rows = _render([*results, _build_result("breaking_nli", 0.7, "org/b")])
     assert ["A", "org/a"] in rows
-    assert ["Corpus", *(word for share in range(1, 6) for word in (f"0.{share}00", "+")), "2,000"] in rows
+    assert ["Corpus", *(word for accuracy in range(1, 6) for word in (f"0.{accuracy}00", "+")), "2,000"] in rows
     assert ["Corpus", "0.600", "+", "0.700", "+", "2,000"] in rows
     assert ["Breaking", "NLI", "0.700", "+", "2,000"] in rows
 
 
 def test_same_set_on_two_corpora_names_corpora():
-    rows = _shown([_result("plain", 0.8), _result("plain", 0.6, data="sick"), _result("soswap_addamod", 0.5)])
+    rows = _render(
+        [_build_result("plain", 0.8), _build_result("plain", 0.6, data="sick"), _build_result("soswap_addamod", 0.5)]
+    )
     numbers = ["0.400", "0.300", "0.200", "0.600", "[0.580,", "0.620]", "better"]
     assert any(row[:2] == ["Corpus", "sick"] and row[-7:] == numbers for row in rows)
 
 
 def test_set_without_skill_score_is_inconclusive():
-    said = " ".join(word for row in _shown([replace(_result("plain", 0.1), set="own", scores={})]) for word in row)
+    said = " ".join(
+        word for row in _render([replace(_build_result("plain", 0.1), set="own", scores={})]) for word in row
+    )
     assert "Inconclusive: own (too few rows)." in said
 
 
-def _without(result, *baselines):
+def _remove_skill(result, *baselines):
     parts = dict.fromkeys(baselines) | {"reference": "chance"}
     return replace(result, scores={SKILL: result.scores[SKILL] | parts})
 
 
 def test_scale_names_only_evaluated_baselines():
-    shown = _shown([_without(_result("sicck", 0.4), "baseline", "shuffled")])
+    shown = _render([_remove_skill(_build_result("sicck", 0.4), "baseline", "shuffled")])
     said = " ".join(word for row in shown for word in row)
     assert "0 is the best of chance and a constant prediction; 1 is a perfect model." in said
-    shown = _shown([_without(_result("sicck", 0.4), "baseline"), _result("swapped", 0.4)])
+    shown = _render([_remove_skill(_build_result("sicck", 0.4), "baseline"), _build_result("swapped", 0.4)])
     said = " ".join(word for row in shown for word in row)
     assert "the lexical baseline (where evaluated) and the model's own predictions for shuffled words; 1 is" in said
     assert "SICCK 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
 
 
 def test_set_without_score_shows_no_row_count():
-    bare = [replace(_result("cs_lambda", 0.1, model), scores={}) for model in ("a", "b")]
-    assert ["CS_λ", "–", "?", "–", "?", "–"] in _shown(bare)
-    said = " ".join(word for row in _shown(bare[:1]) for word in row)
+    bare = [replace(_build_result("cs_lambda", 0.1, model), scores={}) for model in ("a", "b")]
+    assert ["CS_λ", "–", "?", "–", "?", "–"] in _render(bare)
+    said = " ".join(word for row in _render(bare[:1]) for word in row)
     assert "No skill score: fewer than two labels have 50 rows or more." in said
     assert ", 0 rows" not in said
 
 
 def test_sets_without_score_have_no_scale():
-    bare = [replace(_result(name, 0.1), scores={}) for name in ("plain", "swapped")]
-    said = " ".join(word for row in _shown(bare) for word in row)
+    bare = [replace(_build_result(name, 0.1), scores={}) for name in ("plain", "swapped")]
+    said = " ".join(word for row in _render(bare) for word in row)
     assert "No skill score: fewer than two labels have 50 rows or more." in said
     assert "0 is" not in said
 
 
 def test_set_has_same_name_in_table_verdict_and_heading():
-    results = [_result("soswap_addamod", 0.5), _result("swapped", 0.5)]
-    said = " ".join(word for row in _shown(results) for word in row)
+    results = [_build_result("soswap_addamod", 0.5), _build_result("swapped", 0.5)]
+    said = " ".join(word for row in _render(results) for word in row)
     assert said.count("SOSwap/AddAmod") == 2
     assert "soswap_addamod" not in said

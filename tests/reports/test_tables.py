@@ -35,7 +35,7 @@ def folders(tmp_path):
     ]
 
 
-def cells(line):
+def split_cells(line):
     r"""Split a row of LaTeX into cells. `\&` is no separator."""
     assert line.endswith(r" \\"), line
     return re.split(r"(?<!\\) & ", f" {line.removesuffix(chr(92) * 2)}")
@@ -70,11 +70,11 @@ def check_latex(text):
     rows = [line for line in within if line not in _RULES]
     [columns] = set(re.findall(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}", body))
     assert rows
-    assert {len(cells(row)) for row in rows} == {len(columns)}
-    return [cells(row) for row in rows]
+    assert {len(split_cells(row)) for row in rows} == {len(columns)}
+    return [split_cells(row) for row in rows]
 
 
-def markdown_rows(text):
+def parse_markdown_rows(text):
     lines = [line for line in text.splitlines() if line.startswith("|")]
     rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
     assert len({len(row) for row in rows}) == 1
@@ -92,7 +92,7 @@ def test_better_system_is_named(folders):
     assert float(accuracy["p"]) <= float(accuracy["p_holm"]) < 0.001
     drop = by_number["swapped", "drop"]
     assert (drop["better"], drop["significant"], drop["higher_is_better"]) == ("", "false", "false")
-    rows = markdown_rows(exported.text("md"))
+    rows = parse_markdown_rows(exported.text("md"))
     assert rows[0][-1] == "better"
     assert "not significant" in {row[-1] for row in rows}
     assert rows[2][1:4] == ["skill score ↑", *rows[2][2:4]]
@@ -162,7 +162,7 @@ def test_latex_labels_are_formulas_with_minus_signs():
 
 def test_markdown_columns_are_valid_for_any_model_name(folders):
     text = compared.export_comparison(comparison.compare(*folders)).text("md")
-    head, rule, *rows = markdown_rows(text)
+    head, rule, *rows = parse_markdown_rows(text)
     assert r"\|\*c\*\`d\`\<e>" in head[3]
     assert set(rule) <= {"---", "---:"}
     assert len(rows) == len(comparison.compare(*folders).differences)
@@ -180,7 +180,7 @@ def test_run_table_has_row_per_described_metric(folders):
     told = json.loads(exported.text("json"))
     assert len(told["numbers"]) == len(rows)
     assert set(told["verdicts"]) == {"weak", NASTY}
-    shown = markdown_rows(exported.text("md"))
+    shown = parse_markdown_rows(exported.text("md"))
     assert shown[0][:2] == ["set", "metric"]
     [accuracy] = [row for row in shown if row[1] == "accuracy ↑"]
     assert re.fullmatch(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", accuracy[2])
@@ -188,7 +188,7 @@ def test_run_table_has_row_per_described_metric(folders):
 
 
 def test_commands_print_exported_tables(folders, tmp_path):
-    def said(*arguments):
+    def read_output(*arguments):
         done = CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
         assert done.exit_code == 0, done.output
         return done.output
@@ -196,11 +196,11 @@ def test_commands_print_exported_tables(folders, tmp_path):
     to_compare = compared.export_comparison(comparison.compare(*folders))
     to_report = run_tables.export_runs(folders)
     for form in ("md", "csv", "latex", "json"):
-        assert said("compare", *folders, "--format", form) == to_compare.text(form)
-        assert said("report", *folders, "--format", form) == to_report.text(form)
-    assert said("compare", *folders, "--json") == to_compare.text("json")
+        assert read_output("compare", *folders, "--format", form) == to_compare.text(form)
+        assert read_output("report", *folders, "--format", form) == to_report.text(form)
+    assert read_output("compare", *folders, "--json") == to_compare.text("json")
     file = tmp_path / "table.tex"
-    said("report", *folders, "--format", "latex", "--output", file)
+    read_output("report", *folders, "--format", "latex", "--output", file)
     assert file.read_text() == to_report.text("latex")
     refused = CliRunner().invoke(cli.app, ["compare", *map(str, folders), "--json", "--format", "md"])
     assert refused.exit_code == 2

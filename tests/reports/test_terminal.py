@@ -34,7 +34,7 @@ RESULT = Result(
 )
 
 
-def _shown(result=RESULT):
+def _render(result=RESULT):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.print_views(terminal.build_result_views([result]), console)
@@ -42,14 +42,14 @@ def _shown(result=RESULT):
 
 
 def test_table_fits_terminal_and_states_exclusions():
-    shown = _shown()
+    shown = _render()
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert "0.785 [0.771, 0.798]" in shown
     assert "excluded 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
 
 
 def test_metric_without_examples_is_shown_as_dash():
-    [line] = [line for line in _shown().splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
+    [line] = [line for line in _render().splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
     assert line.split()[-2:] == ["–", "–"]
 
 
@@ -66,11 +66,11 @@ def test_reading_states_only_p_c(p_c, words):
 
 def test_written_table_equals_shown_table(tmp_path):
     terminal.write_views(terminal.build_result_views([RESULT]), tmp_path / "table.txt")
-    assert (tmp_path / "table.txt").read_text() == _shown()
+    assert (tmp_path / "table.txt").read_text() == _render()
 
 
 def test_views_are_separated_by_empty_line(tmp_path):
     terminal.write_views(terminal.build_result_views([RESULT, RESULT]), tmp_path / "two.txt")
-    one = _shown()
+    one = _render()
     assert (tmp_path / "two.txt").read_text() == one + one
     assert one.endswith("\n\n")

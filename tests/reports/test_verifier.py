@@ -25,7 +25,7 @@ from unbag.scoring.bootstrap import Estimate
 GOLD = np.arange(ROWS) % 3
 
 
-def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain", rows=ROWS):
+def build_verified_result(name="model", noise=0.1, *, has_probabilities=True, set_name="plain", rows=ROWS):
     """Return a result on the plain set with verification scores. `noise` blurs the probabilities."""
     rng = np.random.default_rng(3)
     gold = np.arange(rows) % 3
@@ -41,21 +41,21 @@ def verified(name="model", noise=0.1, *, has_probabilities=True, set_name="plain
     )
 
 
-def shown(renderable):
+def render(renderable):
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(renderable)
     return console.export_text()
 
 
-def group_of(*made):
+def build_group(*made):
     return ResultGroup(
         "set-0", "ours", tuple(ScoredModel(FigureModel(each.model["name"], {}, False), each, None) for each in made)
     )
 
 
 def test_view_shows_four_metrics_within_80_columns():
-    made = verified(noise=0.3)
-    text = shown(
+    made = build_verified_result(noise=0.3)
+    text = render(
         terminal.build_result_view(replace(made, scores={**made.scores, "by_label": [made.scores["accuracy"]] * 3}))
     )
     assert max(map(len, text.splitlines())) <= 80
@@ -69,9 +69,9 @@ def test_view_shows_four_metrics_within_80_columns():
 
 
 def test_sentences_state_threshold_or_missing_pairs():
-    low, middle, high = verifier.describe_thresholds(verified())
+    low, middle, high = verifier.describe_thresholds(build_verified_result())
     assert low.startswith("At most 1 % false entailments: needs at least 299 not-entailed pairs in each half, got ")
-    found = verified().scores[VERIFICATION]["safe_thresholds"]
+    found = build_verified_result().scores[VERIFICATION]["safe_thresholds"]
     assert f"got {found[0]['available']}." in low
     assert middle.startswith("At most 5 % false entailments (upper limit ")
     assert "on one half of the sources): threshold 0." in middle
@@ -100,25 +100,25 @@ def test_sentences_state_threshold_or_missing_pairs():
     ],
 )
 def test_threshold_sentences_are_complete(row, sentence):
-    made = verified()
+    made = build_verified_result()
     scores = {**made.scores[VERIFICATION], "safe_thresholds": [{"target": 0.05, "needed": 59, **row}]}
     assert verifier.describe_thresholds(replace(made, scores={**made.scores, VERIFICATION: scores})) == [sentence]
 
 
 def test_label_only_sentences_state_missing_probabilities():
-    [sentence] = verifier.describe_thresholds(verified(has_probabilities=False))
+    [sentence] = verifier.describe_thresholds(build_verified_result(has_probabilities=False))
     assert "returns no probabilities" in sentence
 
 
 def test_result_without_verification_has_no_table():
     assert verifier.build_verifier_table(build_result()) is None
     assert verifier.describe_thresholds(build_result()) == []
-    assert verifier.build_verifier_metrics_table(group_of(build_result())) is None
-    assert verifier.build_verifier_figures(group_of(build_result())) == []
+    assert verifier.build_verifier_metrics_table(build_group(build_result())) is None
+    assert verifier.build_verifier_figures(build_group(build_result())) == []
 
 
 def test_gates_check_verification_metrics_by_name():
-    made = verified(noise=0.3)
+    made = build_verified_result(noise=0.3)
     assert set(quantities.collect_metrics(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
     bounds = [
         GateBound("plain", "false_entailment", "max", 0.05),
@@ -130,13 +130,18 @@ def test_gates_check_verification_metrics_by_name():
 
 
 def test_gate_on_auroc_of_labels_alone_is_inconclusive():
-    [checked] = gates.check_bounds([verified(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)])
+    [checked] = gates.check_bounds(
+        [build_verified_result(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)]
+    )
     assert checked.outcome not in ("passes", "fails")
 
 
 @pytest.fixture
 def folders(tmp_path):
-    return [write_run(tmp_path / name, verified(name, noise)) for name, noise in (("sharp", 0.1), ("dull", 0.5))]
+    return [
+        write_run(tmp_path / name, build_verified_result(name, noise))
+        for name, noise in (("sharp", 0.1), ("dull", 0.5))
+    ]
 
 
 def test_compare_tests_named_metrics_except_average_precision(folders):
@@ -165,7 +170,7 @@ def test_exports_contain_verification_metrics(folders):
     assert "**Verification metrics of sharp, dull**" in exported.text("md")
     assert "false entailment" in exported.text("latex")
     rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
-    area = verified("sharp", 0.1).scores[VERIFICATION]["auroc"].value
+    area = build_verified_result("sharp", 0.1).scores[VERIFICATION]["auroc"].value
     assert [float(row["value"]) for row in rows if row["number"] == "auroc" and row["model"] == "sharp"] == [
         pytest.approx(area)
     ]
@@ -175,19 +180,19 @@ def test_exports_contain_verification_metrics(folders):
 
 
 def test_check_command_fails_and_passes(folders):
-    def check(*arguments):
+    def run_check(*arguments):
         return CliRunner().invoke(cli.app, ["check", str(folders[1]), *arguments]).exit_code
 
-    assert check("--min", "plain:false_entailment=.05") == 2, "lower is better"
-    assert check("--min", "swapped:auroc=.8") == 2, "the set has no such number"
+    assert run_check("--min", "plain:false_entailment=.05") == 2, "lower is better"
+    assert run_check("--min", "swapped:auroc=.8") == 2, "the set has no such number"
 
-    assert check("--max", "plain:false_entailment=.05", "--min", "plain:auroc=.5") == 1
-    assert check("--max", "plain:false_entailment=.9", "--min", "plain:auroc=.5") == 0
+    assert run_check("--max", "plain:false_entailment=.05", "--min", "plain:auroc=.5") == 1
+    assert run_check("--max", "plain:false_entailment=.9", "--min", "plain:auroc=.5") == 0
 
 
 def test_figures_show_diagonal_areas_and_both_rates():
-    made = verified(noise=0.3)
-    reliability, risk, alarms, recall = verifier.build_verifier_figures(group_of(made))
+    made = build_verified_result(noise=0.3)
+    reliability, risk, alarms, recall = verifier.build_verifier_figures(build_group(made))
     own, diagonal = reliability.series
     assert [(point.x, point.estimate.value) for point in diagonal.points] == [(0, 0), (1, 1)]
     bins = made.scores[VERIFICATION]["calibration"]["bins"]
@@ -203,10 +208,10 @@ def test_figures_show_diagonal_areas_and_both_rates():
 
 
 def test_label_only_results_have_no_figures():
-    made = verified(has_probabilities=False)
-    assert verifier.build_verifier_figures(group_of(made)) == []
-    assert verifier.build_threshold_table(group_of(made)) is None
-    assert [row[0] for row in verifier.build_verifier_metrics_table(group_of(made)).rows] == [
+    made = build_verified_result(has_probabilities=False)
+    assert verifier.build_verifier_figures(build_group(made)) == []
+    assert verifier.build_threshold_table(build_group(made)) is None
+    assert [row[0] for row in verifier.build_verifier_metrics_table(build_group(made)).rows] == [
         "balanced accuracy ↑",
         "false entailment ↓",
         "false contradiction ↓",
@@ -214,13 +219,13 @@ def test_label_only_results_have_no_figures():
 
 
 def test_thresholds_name_model_if_there_are_several():
-    one, two = verified("one"), verified("two", 0.5)
-    assert [row[0] for row in verifier.build_threshold_table(group_of(one)).rows] == [
+    one, two = build_verified_result("one"), build_verified_result("two", 0.5)
+    assert [row[0] for row in verifier.build_threshold_table(build_group(one)).rows] == [
         "at most 1 %",
         "at most 5 %",
         "at most 10 %",
     ]
-    assert verifier.build_threshold_table(group_of(one, two)).rows[3][0] == "two: at most 1 %"
+    assert verifier.build_threshold_table(build_group(one, two)).rows[3][0] == "two: at most 1 %"
 
 
 def test_report_has_verification_section(folders, tmp_path):
@@ -229,7 +234,7 @@ def test_report_has_verification_section(folders, tmp_path):
 
     made = [
         replace(each, scores={**each.scores, "by_label": [each.scores["accuracy"]] * 3})
-        for each in (verified("sharp"), verified("dull", 0.5))
+        for each in (build_verified_result("sharp"), build_verified_result("dull", 0.5))
     ]
     html.write_report([write_run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")

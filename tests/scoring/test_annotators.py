@@ -14,7 +14,7 @@ from unbag.scoring.accuracy import compute_annotator_agreement, fleiss_kappa
 VOTES = [[0, 0, 0], [0, 1, 0], [2, 1, 2], [1, 1, 0]]
 
 
-def _votes(n=60, annotators=4, labels=3, seed=0):
+def _sample_annotations(n=60, annotators=4, labels=3, seed=0):
     """Return labels of annotators who agree with a hidden true label most of the time."""
     rng = random.Random(seed)
     truth = [rng.randrange(labels) for _ in range(n)]
@@ -45,7 +45,7 @@ def test_kappa_equals_hand_computed_value():
 
 def test_kappa_equals_nltk():
     nltk = pytest.importorskip("nltk.metrics.agreement")
-    votes = _votes()
+    votes = _sample_annotations()
     rows = [(coder, item, label) for item, labels in enumerate(votes) for coder, label in enumerate(labels)]
     # NLTK's `pi` is Fleiss' κ, since it pools the labels of all annotators. `multi_kappa` is a different statistic.
     theirs = nltk.AnnotationTask(data=[tuple(map(str, row)) for row in rows]).pi()
@@ -53,7 +53,7 @@ def test_kappa_equals_nltk():
 
 
 def test_kappa_is_weighted_mean_over_labels():
-    votes = _votes(seed=1)
+    votes = _sample_annotations(seed=1)
     shares = np.bincount(np.concatenate(votes)) / np.size(votes)
     weights = shares * (1 - shares)
     kappa = fleiss_kappa(votes, resamples=0)
@@ -62,12 +62,12 @@ def test_kappa_is_weighted_mean_over_labels():
 
 
 def test_kappa_of_two_labels_equals_overall_kappa():
-    kappa = fleiss_kappa(_votes(labels=2), resamples=0)
+    kappa = fleiss_kappa(_sample_annotations(labels=2), resamples=0)
     assert [row["kappa"].value for row in kappa["by_label"]] == [pytest.approx(kappa["overall"].value)] * 2
 
 
 def test_kappa_ignores_order_of_examples_and_annotators():
-    votes = _votes(seed=2)
+    votes = _sample_annotations(seed=2)
     shuffled = random.Random(3).sample([row[::-1] for row in votes], len(votes))
     assert shuffled != votes
     assert fleiss_kappa(shuffled, resamples=0) == fleiss_kappa(votes, resamples=0)
@@ -87,7 +87,7 @@ def test_kappa_excludes_examples_with_fewer_labels():
 
 
 def test_kappa_resamples_groups_together():
-    votes = _votes()
+    votes = _sample_annotations()
     alone, copied = fleiss_kappa(votes), [row for row in votes for _ in range(3)]
     together = fleiss_kappa(copied, groups=np.arange(len(copied)) // 3)
     assert together["overall"][:3] == pytest.approx(alone["overall"][:3])
@@ -113,7 +113,7 @@ def test_annotator_labels_of_other_length_raise():
         compute_annotator_agreement([[0]], np.array([0, 1]))
 
 
-def _table_2(rows):
+def _compute_table_2(rows):
     """Return human performance and κ (all, entailment, contradiction), as in Table 2."""
     rows = [row for row in rows if row["gold_label"] in LABELS]
     votes = [[get_label_id(vote) for vote in row["annotator_labels"]] for row in rows]
@@ -127,10 +127,10 @@ def _table_2(rows):
 def test_breaking_nli_equals_table_2_of_glockner(shared):
     with zipfile.ZipFile(shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip") as archive:
         rows = [json.loads(line) for line in archive.open("data/dataset.jsonl")]
-    assert _table_2(rows) == (94.1, 0.61, 0.90, 0.61, 8193)
+    assert _compute_table_2(rows) == (94.1, 0.61, 0.90, 0.61, 8193)
 
 
 def test_snli_test_equals_table_2_of_glockner(shared):
     with gzip.open(shared / "data" / "snli_1.0" / "snli_1.0_test.jsonl.gz", "rt") as lines:
         rows = [json.loads(line) for line in lines]
-    assert _table_2(rows) == (87.7, 0.67, 0.69, 0.77, 9815)
+    assert _compute_table_2(rows) == (87.7, 0.67, 0.69, 0.77, 9815)

@@ -23,7 +23,7 @@ def _score(**options):
     return compositionality_sensitivity(PREDICTIONS, REFERENCES, LMS, **{"thresholds": [0.5, 0.7]} | options)["subsets"]
 
 
-def _random(seed=0, n=400):
+def _sample_inputs(seed=0, n=400):
     rng = np.random.default_rng(seed)
     return {
         "predictions": rng.integers(0, 3, n),
@@ -104,7 +104,7 @@ def test_empty_subset_has_no_values():
 
 
 def test_lambda_zero_equals_accuracy():
-    data = _random()
+    data = _sample_inputs()
     whole = compositionality_sensitivity(**data)["subsets"][0]
     assert whole["accuracy"].value == np.mean(data["predictions"] == data["references"])
     assert whole["drop"] == Estimate(0.0, 0.0, 0.0, 400)
@@ -112,7 +112,8 @@ def test_lambda_zero_equals_accuracy():
 
 def test_subsets_are_nested():
     sizes = [
-        subset["n"] for subset in compositionality_sensitivity(**_random(), thresholds=np.linspace(0, 1, 21))["subsets"]
+        subset["n"]
+        for subset in compositionality_sensitivity(**_sample_inputs(), thresholds=np.linspace(0, 1, 21))["subsets"]
     ]
     assert len(sizes) == 21
     assert sizes == sorted(sizes, reverse=True)
@@ -120,7 +121,7 @@ def test_subsets_are_nested():
 
 
 def test_perfect_model_has_no_drop():
-    data = _random()
+    data = _sample_inputs()
     for subset in compositionality_sensitivity(**data | {"predictions": data["references"]})["subsets"]:
         assert subset["accuracy"].value == subset["accuracy"].high == 1
         assert subset["accuracy"].low == pytest.approx(0.025 ** (1 / subset["n"]))
@@ -130,14 +131,14 @@ def test_perfect_model_has_no_drop():
 
 
 def test_constant_majority_prediction_equals_majority_accuracy():
-    data = _random()
+    data = _sample_inputs()
     label = compositionality_sensitivity(**data)["subsets"][-1]["majority_label"]
     subset = compositionality_sensitivity(**data | {"predictions": np.full(400, label)})["subsets"][-1]
     assert subset["accuracy"] == subset["majority"]
 
 
 def test_row_order_has_no_effect():
-    data = _random()
+    data = _sample_inputs()
     order = np.random.default_rng(1).permutation(400)
     assert (order != np.arange(400)).any()
     shuffled = {name: values[order] for name, values in data.items()}
@@ -148,7 +149,7 @@ def test_row_order_has_no_effect():
 
 def test_metrics_equal_plain_loop():
     """An independent implementation of the definitions, one example at a time."""
-    data = _random(seed=3, n=150)
+    data = _sample_inputs(seed=3, n=150)
     compared = 0
     everything = None
     for subset in compositionality_sensitivity(**data, thresholds=[0.3, 0.5, 0.95])["subsets"]:
@@ -173,7 +174,7 @@ def test_metrics_equal_plain_loop():
 
 
 def test_interval_contains_value_for_any_seed():
-    data = _random()
+    data = _sample_inputs()
     subset = compositionality_sensitivity(**data, seed=1)["subsets"][1]
     for name in ("accuracy", "drop", "majority", "human"):
         assert subset[name].low < subset[name].value < subset[name].high
@@ -182,7 +183,7 @@ def test_interval_contains_value_for_any_seed():
 
 def test_drop_is_resampled_jointly():
     # CS_0.5 contains all but one example, so both accuracies vary together and the drop hardly varies.
-    data = _random()
+    data = _sample_inputs()
     subset = compositionality_sensitivity(**data | {"lms": [0.0] + [1.0] * 399})["subsets"][1]
     assert subset["drop"].high - subset["drop"].low < (subset["accuracy"].high - subset["accuracy"].low) / 5
 

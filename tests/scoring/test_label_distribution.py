@@ -12,7 +12,7 @@ GROUPS = ["a", "b", "c", "d", "a", "e"]
 SUBSETS = ["swap"] * 4 + ["add"] * 2
 
 
-def _random(n=400, seed=0):
+def _sample_inputs(n=400, seed=0):
     rng = np.random.default_rng(seed)
     return {
         "predictions": rng.integers(0, 3, n),
@@ -38,7 +38,7 @@ def test_all_metrics_equal_hand_computed_values():
 
 
 def test_distribution_equals_plain_count():
-    data = _random()
+    data = _sample_inputs()
     scores = label_distribution(**data)
     for name in ("swap", "add"):
         rows = [
@@ -51,7 +51,7 @@ def test_distribution_equals_plain_count():
 
 
 def test_proportions_sum_to_one():
-    data = _random() | {"references": np.full(400, C)}
+    data = _sample_inputs() | {"references": np.full(400, C)}
     scores = label_distribution(**data)
     for part in (scores, *scores["by_subset"].values()):
         assert sum(share.value for share in part["shares"].values()) == pytest.approx(1)
@@ -59,7 +59,7 @@ def test_proportions_sum_to_one():
 
 
 def test_row_order_has_no_effect():
-    data = _random()
+    data = _sample_inputs()
     order = np.random.default_rng(1).permutation(400)
     assert (order != np.arange(400)).any()
     shuffled = {name: values[order] for name, values in data.items()}
@@ -80,7 +80,7 @@ def test_two_label_model_has_two_proportions():
 
 
 def test_intervals_need_no_seed_and_are_optional():
-    data = _random()
+    data = _sample_inputs()
     scores = label_distribution(**data, seed=1)
     assert scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
     assert scores == label_distribution(**data, seed=2)

@@ -22,7 +22,7 @@ def _score(**options):
     return permutation_acceptance(PREDICTIONS, REFERENCES, SOURCES, INDEX, **options)
 
 
-def _random(seed=0, sources=40, q=7, labels=3):
+def _sample_inputs(seed=0, sources=40, q=7, labels=3):
     rng = np.random.default_rng(seed)
     references = np.repeat(rng.integers(0, labels, sources), q + 1)
     probabilities = rng.dirichlet([1.0] * labels, len(references))
@@ -116,7 +116,7 @@ def test_p_c_accepted_excludes_examples_never_accepted():
 
 
 def test_bag_of_words_accepts_exactly_correct_examples():
-    data = _random()
+    data = _sample_inputs()
     first = data["permutation"] == -1
     own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same prediction for all orders
     scores = permutation_acceptance(own, data["references"], data["source_id"], data["permutation"])
@@ -129,7 +129,7 @@ def test_bag_of_words_accepts_exactly_correct_examples():
 
 @pytest.mark.parametrize("label", [E, N, C])
 def test_constant_prediction_scores_label_frequency(label):
-    data = _random()
+    data = _sample_inputs()
     share = np.mean(data["references"] == label)
     scores = permutation_acceptance(
         np.full(len(data["references"]), label),
@@ -143,7 +143,7 @@ def test_constant_prediction_scores_label_frequency(label):
 
 
 def test_row_order_has_no_effect():
-    data = _random()
+    data = _sample_inputs()
     order = np.random.default_rng(1).permutation(len(data["references"]))
     assert (order != np.arange(len(order))).any()
     shuffled = {name: [values[i] for i in order] for name, values in data.items()}
@@ -155,7 +155,7 @@ def _values(scores):
 
 
 def test_omega_decreases_with_x():
-    data = _random()
+    data = _sample_inputs()
     scores = permutation_acceptance(**data, curve=True)
     curve = dict(scores["curve"])
     values = list(curve.values())
@@ -175,7 +175,7 @@ def test_curve_counts_only_proportions_above_x():
 
 def test_metrics_equal_plain_loop():
     """An independent implementation of the definitions, one example at a time."""
-    data = _random(seed=3, sources=25, q=9)
+    data = _sample_inputs(seed=3, sources=25, q=9)
     rates, correct = {}, {}
     for i, source in enumerate(data["source_id"]):
         hit = data["predictions"][i] == data["references"][i]
@@ -238,7 +238,7 @@ def test_length_bins_have_width_five():
 
 
 def test_intervals_contain_value_and_entropies_use_seed():
-    data = _random()
+    data = _sample_inputs()
     scores = permutation_acceptance(**data, seed=1)
     for name in ("accuracy", "omega_rand", "p_c", "p_f", "entropy_c"):
         assert scores[name].low < scores[name].value < scores[name].high

@@ -31,7 +31,7 @@ def test_single_word_has_no_neighbors():
     assert compute_neighbor_distributions(encode_tags(["NOUN", "VERB"]), radius=9)[0, V] == 1
 
 
-def _plain_loop(tags, radius):
+def _count_minitrees(tags, radius):
     rows = []
     for place in range(len(tags)):
         near = [tag for other, tag in enumerate(tags) if other != place and abs(other - place) <= radius]
@@ -43,7 +43,7 @@ def _plain_loop(tags, radius):
 def test_neighbor_distributions_equal_plain_loop(radius):
     tags = np.random.default_rng(radius).integers(0, 17, (5, 9))
     assert compute_neighbor_distributions(tags, radius) == pytest.approx(
-        np.stack([_plain_loop(row, radius) for row in tags])
+        np.stack([_count_minitrees(row, radius) for row in tags])
     )
 
 
@@ -108,7 +108,7 @@ def test_word_types_ignore_case():
     assert compute_sentence_signature(["The", "cat", "the", "dog"], ["DET", "NOUN", "DET", "NOUN"], usual, k=1) == 1 / 3
 
 
-def _codes_signature(words, tags, usual, radius, k):
+def _compute_signature(words, tags, usual, radius, k):
     """Compute the signature of the code independently, one word type at a time, with counters and sets."""
     near, order = {}, list(TAGS)
     for place, word in enumerate(words):
@@ -134,7 +134,7 @@ def test_code_signature_equals_plain_loop(seed):
         words = rng.choice(vocabulary, 9).tolist()
         tags = rng.choice(TAGS, 9).tolist()
         for radius, k in ((1, 2), (2, 4)):
-            expected = _codes_signature(words, tags, usual, radius, k)
+            expected = _compute_signature(words, tags, usual, radius, k)
             assert compute_sentence_signature(words, tags, usual, radius=radius, k=k) == pytest.approx(expected)
 
 

@@ -17,7 +17,7 @@ from unbag.scoring.significance import (
 )
 
 
-def _share(values):
+def _build_ratio_sample(values):
     return Sample(RATIO, np.stack([np.asarray(values, dtype=float), np.ones(len(values))], axis=1))
 
 
@@ -51,7 +51,7 @@ def test_macro_average_stores_confusion_per_source():
 
 
 def test_model_does_not_differ_from_itself():
-    right = _share(np.random.default_rng(0).random(300) < 0.7)
+    right = _build_ratio_sample(np.random.default_rng(0).random(300) < 0.7)
     found = compute_paired_difference(right, right)
     assert found.difference.value == 0
     reach = 1.959964 * 2**0.5 / 302  # limits of Bonett & Price without discordant examples
@@ -67,7 +67,7 @@ def test_constant_mean_difference_has_no_interval():
 def test_p_value_equals_enumerated_resamples():
     # The two systems differ on one of two examples: the differences are 0, 1/2 (twice) and 1, so a quarter is not above
     # 0.
-    found = compute_paired_difference(_share([0, 0]), _share([1, 0]), resamples=20_000)
+    found = compute_paired_difference(_build_ratio_sample([0, 0]), _build_ratio_sample([1, 0]), resamples=20_000)
     assert found.difference.value == 0.5
     # Bonett & Price with counts of 2 and 1 in 4: a gap of 1/4 with the error √((3/4 - 1/16) / 4).
     assert found.difference.low == pytest.approx(0.25 - 1.959964 * (0.6875 / 4) ** 0.5)
@@ -80,26 +80,29 @@ def test_interval_matches_paired_normal_approximation():
     first = rng.random(2000)
     second = first + rng.normal(0.003, 0.1, 2000)
     error = (second - first).std() / np.sqrt(2000)
-    found = compute_paired_difference(_share(first), _share(second))
+    found = compute_paired_difference(_build_ratio_sample(first), _build_ratio_sample(second))
     gap = (second - first).mean()
     assert found.difference.low == pytest.approx(gap - 1.96 * error, abs=0.0004)
     assert found.difference.high == pytest.approx(gap + 1.96 * error, abs=0.0004)
     assert found.p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
     # Without the pairing, the interval is wider.
-    alone = [Estimate(v.mean(), *np.percentile(d, [2.5, 97.5]), 2000) for v, d in _alone(first, second)]
+    alone = [Estimate(v.mean(), *np.percentile(d, [2.5, 97.5]), 2000) for v, d in _resample_separately(first, second)]
     unpaired = compute_unpaired_difference(*alone)
     assert unpaired.high - unpaired.low > 2 * (found.difference.high - found.difference.low)
 
 
-def _alone(*systems):
-    return [(values, resample_statistics([_share(values)], seed=seed)[0]) for seed, values in enumerate(systems)]
+def _resample_separately(*systems):
+    return [
+        (values, resample_statistics([_build_ratio_sample(values)], seed=seed)[0])
+        for seed, values in enumerate(systems)
+    ]
 
 
 def test_bootstrap_agrees_with_mcnemar():
     rng = np.random.default_rng(2)
     first = rng.random(800) < 0.8
     second = np.where(rng.random(800) < 0.1, rng.random(800) < 0.95, first)
-    assert compute_paired_difference(_share(first), _share(second)).p == pytest.approx(
+    assert compute_paired_difference(_build_ratio_sample(first), _build_ratio_sample(second)).p == pytest.approx(
         mcnemar_test(first, second).p, abs=0.02
     )
 
@@ -110,23 +113,27 @@ def test_binary_outcomes_require_whole_examples():
     first, second = extract_binary_outcomes(one, two)
     assert first.tolist() == [1, 0, 1]
     assert second.tolist() == [1, 1, 0]
-    assert extract_binary_outcomes(one, _share([1, 1, 0, 0])) is None, "another subset"
-    assert extract_binary_outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
+    assert extract_binary_outcomes(one, _build_ratio_sample([1, 1, 0, 0])) is None, "another subset"
+    assert extract_binary_outcomes(_build_ratio_sample([0.5, 1]), _build_ratio_sample([1, 1])) is None, (
+        "parts of an example"
+    )
 
 
 def test_metric_of_only_one_system_has_no_difference():
     none = Sample(RATIO, np.zeros((4, 2)))
-    assert compute_paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
+    assert compute_paired_difference(_build_ratio_sample([1, 0, 1, 1]), none).difference == Estimate(
+        None, None, None, 4
+    )
 
 
 def test_samples_of_other_examples_raise():
     with pytest.raises(ValueError, match=r"expected samples with the same examples, got lengths \[3, 4\]"):
-        resample_statistics([_share([1, 0, 1]), _share([1, 0, 1, 1])])
+        resample_statistics([_build_ratio_sample([1, 0, 1]), _build_ratio_sample([1, 0, 1, 1])])
 
 
 def test_resamples_do_not_depend_on_other_samples():
     rng = np.random.default_rng(3)
-    first, second, third = (_share(rng.random(50)) for _ in range(3))
+    first, second, third = (_build_ratio_sample(rng.random(50)) for _ in range(3))
     assert resample_statistics([first, second])[1].tolist() == resample_statistics([third, first, second])[2].tolist()
 
 

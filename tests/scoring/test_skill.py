@@ -11,15 +11,15 @@ N = len(GOLD)
 
 
 @pytest.fixture(autouse=True)
-def _as_in_use(monkeypatch):
+def _use_default_minimum(monkeypatch):
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", MIN_LABEL_ROWS)  # other tests lower this value
 
 
-def right(predicted, gold=GOLD):
+def build_credits(predicted, gold=GOLD):
     return PredictionCredits(np.asarray(predicted) == gold, gold, range(len(gold)))
 
 
-def noisy(share):
+def add_label_noise(share):
     """Return the gold labels, with a proportion of each label's rows replaced by each label in turn."""
     answers = GOLD.copy()
     for label in range(3):
@@ -29,29 +29,31 @@ def noisy(share):
     return answers
 
 
-COUNTING = right(noisy(0.6))
+COUNTING = build_credits(add_label_noise(0.6))
 
 
 @pytest.mark.parametrize("label", range(3))
 def test_constant_prediction_has_no_skill_for_any_label_frequency(label):
-    assert skill_score(right(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
-    assert skill_score(right(np.full(N, label)), COUNTING)["score"].value < 0
+    assert skill_score(build_credits(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
+    assert skill_score(build_credits(np.full(N, label)), COUNTING)["score"].value < 0
 
 
 def test_random_prediction_interval_contains_zero():
-    score = skill_score(right(RNG.integers(0, 3, N)))["score"]
+    score = skill_score(build_credits(RNG.integers(0, 3, N)))["score"]
     assert score.low < 0 < score.high
 
 
 def test_oracle_has_skill_one():
-    score = skill_score(right(GOLD), COUNTING)["score"]
+    score = skill_score(build_credits(GOLD), COUNTING)["score"]
     assert score.value == score.high == 1
     assert 0.98 < score.low < 1 - 3 / N  # the limit of the binomial interval alone
 
 
 def test_noisy_oracle_loses_proportion_of_noise():
-    assert skill_score(right(noisy(0.2)))["score"].value == pytest.approx(0.8)
-    assert skill_score(right(noisy(0.2)), COUNTING)["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
+    assert skill_score(build_credits(add_label_noise(0.2)))["score"].value == pytest.approx(0.8)
+    assert skill_score(build_credits(add_label_noise(0.2)), COUNTING)["score"].value == pytest.approx(
+        (0.8 - 0.4) / (1 - 0.4)
+    )
 
 
 def test_lexical_baseline_has_no_skill_against_itself():
@@ -63,25 +65,25 @@ def test_lexical_baseline_has_no_skill_against_itself():
 
 
 def test_lexical_baseline_below_chance_is_not_reference():
-    wrong = right((GOLD + 1) % 3)
-    scores = skill_score(right(noisy(0.2)), wrong)
-    assert scores["score"].value == skill_score(right(noisy(0.2)))["score"].value
+    wrong = build_credits((GOLD + 1) % 3)
+    scores = skill_score(build_credits(add_label_noise(0.2)), wrong)
+    assert scores["score"].value == skill_score(build_credits(add_label_noise(0.2)))["score"].value
     assert scores["reference"] == "chance"
     assert scores["baseline"] == pytest.approx(-0.5)
 
 
 def test_reference_is_better_of_baseline_and_shuffled_control():
-    better = right(noisy(0.4))
+    better = build_credits(add_label_noise(0.4))
     for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "baseline")):
-        scores = skill_score(right(noisy(0.2)), lexical, shuffled)
+        scores = skill_score(build_credits(add_label_noise(0.2)), lexical, shuffled)
         assert scores["reference"] == floor
         assert scores["score"].value == pytest.approx((0.8 - 0.6) / (1 - 0.6))
-    assert skill_score(right(GOLD), COUNTING)["shuffled"] is None
+    assert skill_score(build_credits(GOLD), COUNTING)["shuffled"] is None
 
 
-@pytest.mark.parametrize("lexical", [None, COUNTING, right(noisy(0.1))])
+@pytest.mark.parametrize("lexical", [None, COUNTING, build_credits(add_label_noise(0.1))])
 def test_order_blind_model_has_no_skill(lexical):
-    model = right(noisy(0.3))
+    model = build_credits(add_label_noise(0.3))
     scores = skill_score(model, lexical, shuffled=model)
     assert scores["score"].value <= 0
     assert scores["score"].low < 0  # so the model is never reported as better
@@ -90,7 +92,10 @@ def test_order_blind_model_has_no_skill(lexical):
 
 
 def test_skill_increases_with_correct_predictions():
-    values = [skill_score(right(noisy(share)), COUNTING, resamples=0)["score"].value for share in (0.9, 0.5, 0.1, 0)]
+    values = [
+        skill_score(build_credits(add_label_noise(share)), COUNTING, resamples=0)["score"].value
+        for share in (0.9, 0.5, 0.1, 0)
+    ]
     assert values == sorted(values)
 
 
@@ -111,7 +116,7 @@ def test_skill_equals_hand_computed_value():
 
 def test_labels_with_few_rows_are_excluded_and_counted():
     gold = np.repeat([0, 1, 2], [60, 60, MIN_LABEL_ROWS - 1])
-    scores = skill_score(right(gold, gold)._replace(names=["e", "n", "c"]))
+    scores = skill_score(build_credits(gold, gold)._replace(names=["e", "n", "c"]))
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
     assert scores["excluded"] == [{"label": "c", "rows": MIN_LABEL_ROWS - 1, "reason": "fewer than 50 rows"}]
 
@@ -120,7 +125,7 @@ def test_label_without_annotator_agreement_is_excluded():
     gold = np.repeat([0, 1, 2], 60)
     # Annotators agree on labels 0 and 2. Rows with label 1 get each label once, so their agreement is at most chance.
     votes = [[label] * 3 if label != 1 else [0, 1, 2] for label in gold.tolist()]
-    scores = skill_score(right(gold, gold), annotators=votes)
+    scores = skill_score(build_credits(gold, gold), annotators=votes)
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
     [excluded] = scores["excluded"]
     assert (excluded["label"], excluded["rows"]) == ("1", 60)
@@ -129,12 +134,12 @@ def test_label_without_annotator_agreement_is_excluded():
 
 def test_single_label_has_no_skill():
     gold = np.zeros(50, dtype=int)
-    assert skill_score(right(gold, gold)) is None
+    assert skill_score(build_credits(gold, gold)) is None
 
 
 def test_excluded_rows_are_ignored():
     counts = np.arange(N) % 2 == 0
-    some = right(noisy(0.2))._replace(is_counted=counts)
+    some = build_credits(add_label_noise(0.2))._replace(is_counted=counts)
     kept = np.flatnonzero(counts)
     alone = PredictionCredits(some.credit[kept], GOLD[kept], range(len(kept)))
     assert skill_score(some, resamples=0)["score"].value == pytest.approx(
@@ -144,14 +149,14 @@ def test_excluded_rows_are_ignored():
 
 def test_rows_of_one_source_are_resampled_together():
     copies = np.repeat(np.arange(N)[::10], 10)
-    apart = skill_score(right(noisy(0.2)[copies], GOLD[copies]))["score"]
-    together = skill_score(right(noisy(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
+    apart = skill_score(build_credits(add_label_noise(0.2)[copies], GOLD[copies]))["score"]
+    together = skill_score(build_credits(add_label_noise(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
 def test_credits_of_other_rows_raise():
     with pytest.raises(ValueError, match="the same rows"):
-        skill_score(right(GOLD), right(GOLD[:-1], GOLD[:-1]))
+        skill_score(build_credits(GOLD), build_credits(GOLD[:-1], GOLD[:-1]))
 
 
 def test_coin_on_few_sources_is_rarely_significant():

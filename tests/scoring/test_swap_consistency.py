@@ -15,7 +15,7 @@ PREDICTIONS = [E, N, C, C, N, C, N]
 SWAPPED = [N, N, N, N, E, C, E]
 
 
-def _random(seed=0, n=500):
+def _sample_inputs(seed=0, n=500):
     rng = np.random.default_rng(seed)
     references = rng.integers(0, 3, n)
     return {
@@ -68,7 +68,7 @@ def test_swapped_entailment_predictions_are_ignored():
 
 
 def test_order_insensitive_model_has_no_drop():
-    data = _random()
+    data = _sample_inputs()
     scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
     for part in (scores, scores["overall"], *scores["by_label"].values()):
         assert part["drop"].value == 0
@@ -80,21 +80,21 @@ def test_order_insensitive_model_has_no_drop():
 
 
 def test_perfect_model_has_no_drop():
-    references = _random()["references"]
+    references = _sample_inputs()["references"]
     scores = swap_consistency_of_pairs(references, references, references)
     assert scores["accuracy_after"].value == scores["overall"]["accuracy_before"].value == 1
     assert scores["drop"].value == 0
 
 
 def test_overall_drop_is_proportional_to_swapped_pairs():
-    scores = swap_consistency_of_pairs(**_random())
+    scores = swap_consistency_of_pairs(**_sample_inputs())
     share = 1 - scores["n_excluded"] / scores["n_examples"]
     assert 0 < share < 1
     assert scores["overall"]["drop"].value == pytest.approx(scores["drop"].value * share)
 
 
 def test_without_entailment_overall_equals_swapped():
-    data = _random()
+    data = _sample_inputs()
     kept = data["references"] != E
     scores = swap_consistency_of_pairs(**{name: values[kept] for name, values in data.items()})
     assert scores["n_excluded"] == 0
@@ -102,7 +102,7 @@ def test_without_entailment_overall_equals_swapped():
 
 
 def test_row_order_has_no_effect():
-    data = _random()
+    data = _sample_inputs()
     order = np.random.default_rng(1).permutation(500)
     assert (order != np.arange(500)).any()
     shuffled = {name: values[order] for name, values in data.items()}
@@ -119,7 +119,7 @@ def test_other_label_ids_give_same_scores():
 
 def test_metrics_equal_plain_loop():
     """An independent implementation of the definitions, one pair at a time."""
-    data = _random(seed=3)
+    data = _sample_inputs(seed=3)
     tallies = {"neutral": [], "contradiction": []}
     for before, gold, after in zip(*data.values(), strict=True):
         if gold != E:
@@ -148,7 +148,7 @@ def test_scores_without_examples_are_none():
 
 
 def test_interval_contains_value_for_any_seed():
-    data = _random()
+    data = _sample_inputs()
     scores = swap_consistency_of_pairs(**data, seed=1)
     for name in ("accuracy_before", "accuracy_after", "drop", "agreement"):
         assert scores[name].low < scores[name].value < scores[name].high
@@ -157,7 +157,7 @@ def test_interval_contains_value_for_any_seed():
 
 def test_drop_interval_is_paired():
     # One of 500 predictions changes, so the drop has a much narrower interval than the accuracies.
-    data = _random()
+    data = _sample_inputs()
     data["swapped_predictions"] = data["predictions"].copy()
     changed = int(np.flatnonzero((data["references"] == C) & (data["predictions"] == C))[0])
     data["swapped_predictions"][changed] = N
@@ -189,7 +189,7 @@ def test_invalid_input_error_names_argument(change, words):
 
 def test_published_row_format_gives_same_scores():
     """Entailment pairs have no swapped row, and the rows have any order."""
-    data = _random()
+    data = _sample_inputs()
     expected = swap_consistency_of_pairs(**data)
     kept = data["references"] != E
     columns = {

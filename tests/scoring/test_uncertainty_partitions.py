@@ -16,7 +16,7 @@ def _score(**options):
     return uncertainty_partitions(PREDICTIONS, REFERENCES, PARTITIONS, **options)
 
 
-def _random(seed=0, n=600, m=20):
+def _sample_inputs(seed=0, n=600, m=20):
     """Return predictions whose accuracy decreases with the partition."""
     rng = np.random.default_rng(seed)
     partitions = np.arange(n) % m
@@ -54,7 +54,7 @@ def test_all_metrics_equal_hand_computed_values():
 @pytest.mark.parametrize("seed", range(5))
 def test_rank_correlation_equals_scipy(seed):
     stats = pytest.importorskip("scipy.stats")
-    scores = uncertainty_partitions(**_random(seed, n=120), resamples=0)
+    scores = uncertainty_partitions(**_sample_inputs(seed, n=120), resamples=0)
     accuracies = [row["accuracy"].value for row in scores["by_partition"]]
     assert len(set(accuracies)) < len(accuracies), "no ties, so this test would not show how they are treated"
     expected = stats.spearmanr(np.arange(20), accuracies).statistic
@@ -69,7 +69,7 @@ def test_monotone_accuracy_has_rank_correlation_one():
 
 
 def test_perfect_model_has_no_rank_correlation():
-    data = _random()
+    data = _sample_inputs()
     scores = uncertainty_partitions(**data | {"predictions": data["references"]})
     assert {(row["accuracy"].value, row["accuracy"].high) for row in scores["by_partition"]} == {(1.0, 1.0)}
     assert scores["by_partition"][0]["accuracy"].low == pytest.approx(0.025 ** (1 / 30))
@@ -85,14 +85,14 @@ def test_single_partition_equals_whole_set():
 
 
 def test_accuracy_is_mean_of_equal_partitions():
-    scores = uncertainty_partitions(**_random())
+    scores = uncertainty_partitions(**_sample_inputs())
     parts = [row["accuracy"].value for row in scores["by_partition"]]
     assert len(parts) == 20
     assert scores["accuracy"].value == pytest.approx(np.mean(parts))
 
 
 def test_row_order_has_no_effect():
-    data = _random()
+    data = _sample_inputs()
     order = np.random.default_rng(1).permutation(600)
     assert (order != np.arange(600)).any()
     shuffled = {name: values[order] for name, values in data.items()}
@@ -101,7 +101,7 @@ def test_row_order_has_no_effect():
 
 def test_metrics_equal_plain_loop():
     """An independent implementation of the definitions, with ρ from counts of smaller and equal values."""
-    data = _random(seed=3, n=130, m=13)
+    data = _sample_inputs(seed=3, n=130, m=13)
     hits = {}
     for predicted, gold, number in zip(*data.values(), strict=True):
         hits.setdefault(int(number), []).append(predicted == gold)
@@ -116,7 +116,7 @@ def test_metrics_equal_plain_loop():
 
 
 def test_interval_contains_value_for_any_seed():
-    data = _random()
+    data = _sample_inputs()
     scores = uncertainty_partitions(**data, seed=1)
     assert scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
     assert scores["drop"].low < scores["drop"].value < scores["drop"].high

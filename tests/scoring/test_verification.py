@@ -16,14 +16,14 @@ from unbag.scoring.verification import VerifierPredictions, compute_risk_coverag
 N = 4000
 
 
-def calibrated(n=N, seed=1):
+def sample_calibrated(n=N, seed=1):
     """Return scores and labels of a perfectly calibrated model."""
     rng = np.random.default_rng(seed)
     scores = rng.uniform(0, 1, n)
     return scores, rng.uniform(0, 1, n) < scores
 
 
-def scored(scores, entailed, threshold=0.5, sources=None, **options):
+def compute_scores(scores, entailed, threshold=0.5, sources=None, **options):
     scores, entailed = np.asarray(scores, dtype=np.float64), np.asarray(entailed, dtype=bool)
     decisions = VerifierPredictions(entailed, scores >= threshold, scores, **options)
     found = compute_verification_scores(decisions, range(len(scores)) if sources is None else sources)
@@ -32,7 +32,7 @@ def scored(scores, entailed, threshold=0.5, sources=None, **options):
 
 
 def test_all_metrics_equal_hand_computed_values():
-    found = scored([0.9, 0.8, 0.6, 0.4, 0.3, 0.1], [True, False, True, False, True, False])
+    found = compute_scores([0.9, 0.8, 0.6, 0.4, 0.3, 0.1], [True, False, True, False, True, False])
     # Entailed pairs have higher scores than 3, 2 and 1 of the 3 others.
     assert found["auroc"].value == pytest.approx(6 / 9)
     # Precision at the three entailed pairs: 1/1, 2/3, 3/5.
@@ -46,9 +46,9 @@ def test_all_metrics_equal_hand_computed_values():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_equal_scikit_learn(seed):
-    scores, entailed = calibrated(500, seed)
+    scores, entailed = sample_calibrated(500, seed)
     scores = scores.round(2)  # with ties
-    found = scored(scores, entailed)
+    found = compute_scores(scores, entailed)
     assert found["auroc"].value == pytest.approx(metrics.roc_auc_score(entailed, scores))
     assert found["average_precision"].value == pytest.approx(metrics.average_precision_score(entailed, scores))
     assert found["balanced_accuracy"].value == pytest.approx(metrics.balanced_accuracy_score(entailed, scores >= 0.5))
@@ -80,7 +80,7 @@ def test_single_gold_label_has_no_verification_scores():
 
 def test_coin_has_auroc_one_half():
     rng = np.random.default_rng(7)
-    found = scored(rng.uniform(0, 1, N), rng.uniform(0, 1, N) < 0.3)
+    found = compute_scores(rng.uniform(0, 1, N), rng.uniform(0, 1, N) < 0.3)
     area = found["auroc"]
     assert area.low < 0.5 < area.high
     assert found["average_precision"].value == pytest.approx(0.3, abs=0.04)
@@ -89,7 +89,7 @@ def test_coin_has_auroc_one_half():
 
 @pytest.mark.parametrize(("answer", "alarms"), [(0.9, 1.0), (0.1, 0.0)])
 def test_constant_prediction_separates_nothing(answer, alarms):
-    found = scored(np.full(200, answer), np.arange(200) % 4 == 0)
+    found = compute_scores(np.full(200, answer), np.arange(200) % 4 == 0)
     assert found["auroc"].value == found["balanced_accuracy"].value == 0.5
     assert found["false_entailment"].value == alarms
     assert found["average_precision"].value == 0.25
@@ -112,7 +112,7 @@ def test_average_precision_interval_is_continuous_at_1():
 
 def test_oracle_is_perfect_with_valid_limits():
     entailed = np.arange(400) % 2 == 0
-    found = scored(np.where(entailed, 0.99, 0.01), entailed)
+    found = compute_scores(np.where(entailed, 0.99, 0.01), entailed)
     for name in ("auroc", "average_precision", "balanced_accuracy"):
         assert found[name].value == 1 == found[name].high
         assert 0.95 < found[name].low < 1
@@ -128,15 +128,15 @@ def test_oracle_is_perfect_with_valid_limits():
 
 
 def test_monotone_transformation_keeps_ranking_metrics():
-    scores, entailed = calibrated(800)
-    first, second = scored(scores, entailed), scored(scores**3, entailed)
+    scores, entailed = sample_calibrated(800)
+    first, second = compute_scores(scores, entailed), compute_scores(scores**3, entailed)
     for name in ("auroc", "average_precision"):
         assert tuple(first[name]) == pytest.approx(tuple(second[name]))
     assert first["calibration"]["ece"] < second["calibration"]["ece"]
 
 
 def test_calibrated_scores_have_calibration_error_of_noise():
-    found = [compute_calibration(*calibrated(seed=seed), np.arange(N), resamples=0) for seed in range(10)]
+    found = [compute_calibration(*sample_calibrated(seed=seed), np.arange(N), resamples=0) for seed in range(10)]
     raw, corrected = (np.mean([each[name] for each in found]) for name in ("ece", "ece_corrected"))
     # E|X| of a proportion with variance p (1 - p) / n, averaged over bins with uniform p.
     noise = (
@@ -145,13 +145,13 @@ def test_calibrated_scores_have_calibration_error_of_noise():
     assert raw == pytest.approx(noise, rel=0.25)
     assert corrected < 0.75 * raw, "part of the bias is removed: its estimate uses the gap that was found, not 0"
     overconfident = compute_calibration(
-        *((lambda s, e: (np.where(s > 0.5, 0.95, 0.05), e))(*calibrated())), np.arange(N)
+        *((lambda s, e: (np.where(s > 0.5, 0.95, 0.05), e))(*sample_calibrated())), np.arange(N)
     )
     assert overconfident["ece_corrected"] > 0.15
 
 
 def test_brier_score_is_sum_of_its_parts():
-    scores, entailed = calibrated(1000)
+    scores, entailed = sample_calibrated(1000)
     found = compute_calibration(scores, entailed, np.arange(1000))
     parts = found["reliability"] - found["resolution"] + found["uncertainty"]
     assert found["brier"].value == pytest.approx(parts)
@@ -163,7 +163,7 @@ def test_brier_score_is_sum_of_its_parts():
 
 
 def test_bins_have_equal_sizes():
-    scores, entailed = calibrated(1000)
+    scores, entailed = sample_calibrated(1000)
     found = compute_calibration(scores, entailed, np.arange(1000))
     assert [each["share"].n for each in found["bins"]] == [100] * BINS
     assert sorted(each["score"] for each in found["bins"]) == [each["score"] for each in found["bins"]]
@@ -189,7 +189,7 @@ def test_safe_threshold_limits_rate_on_new_pairs():
     """For random models, the true rate exceeds the target in at most about 5 % of the draws."""
     exceeded = found = 0
     for seed in range(60):
-        scores, entailed = calibrated(400, seed)
+        scores, entailed = sample_calibrated(400, seed)
         [chosen] = find_safe_thresholds(scores, entailed, np.arange(400), range(400), targets=(0.1,))
         if chosen["threshold"] is None:
             continue
@@ -202,10 +202,10 @@ def test_safe_threshold_limits_rate_on_new_pairs():
 
 
 def test_rows_of_one_source_are_not_independent():
-    scores, entailed = calibrated(300)
-    alone = scored(scores, entailed)
+    scores, entailed = sample_calibrated(300)
+    alone = compute_scores(scores, entailed)
     copies = np.repeat(np.arange(300), 10)
-    together = scored(scores[copies], entailed[copies], sources=copies)
+    together = compute_scores(scores[copies], entailed[copies], sources=copies)
     for name in ("auroc", "balanced_accuracy", "false_entailment", "average_precision"):
         one, many = alone[name], together[name]
         assert many.value == pytest.approx(one.value)
@@ -216,9 +216,9 @@ def test_rows_of_one_source_are_not_independent():
 
 
 def test_row_order_has_no_effect():
-    scores, entailed = calibrated(500)
+    scores, entailed = sample_calibrated(500)
     order = np.random.default_rng(0).permutation(500)
-    first, second = scored(scores, entailed), scored(scores[order], entailed[order], sources=order)
+    first, second = compute_scores(scores, entailed), compute_scores(scores[order], entailed[order], sources=order)
     for name in ("auroc", "average_precision", "balanced_accuracy", "false_entailment"):
         assert tuple(first[name]) == pytest.approx(tuple(second[name]))
     assert first["thresholds"] == second["thresholds"]
@@ -228,9 +228,9 @@ def test_row_order_has_no_effect():
 
 
 def test_two_models_are_compared_on_same_pairs():
-    scores, entailed = calibrated(800)
+    scores, entailed = sample_calibrated(800)
     noisy = np.clip(scores + np.random.default_rng(5).normal(0, 0.5, 800), 0, 1)
-    better, worse = scored(scores, entailed), scored(noisy, entailed)
+    better, worse = compute_scores(scores, entailed), compute_scores(noisy, entailed)
     for name in ("auroc", "balanced_accuracy"):
         assert compute_sample_value(better[name].sample) == pytest.approx(better[name].value)
         difference, p = compute_paired_difference(worse[name].sample, better[name].sample, resamples=500)
@@ -244,14 +244,14 @@ def test_auroc_interval_coverage_is_95_percent():
     """Calibrated uniform scores have an AUROC of 5/6. DeLong's interval contains it in about 95 % of the draws."""
     held = 0
     for seed in range(200):
-        scores, entailed = calibrated(150, 1000 + seed)
+        scores, entailed = sample_calibrated(150, 1000 + seed)
         area = estimate_auroc(scores, entailed, np.arange(150), 150)
         held += area.low <= 5 / 6 <= area.high
     assert held >= 180
 
 
 def test_threshold_sweep_is_monotone_and_bounded():
-    scores, entailed = calibrated()
+    scores, entailed = sample_calibrated()
     rows = sweep_thresholds(scores, entailed)
     assert len(rows) == 100
     for name in ("false_entailment", "recall"):
@@ -281,5 +281,5 @@ def test_malformed_input_is_rejected(decisions, sources, message):
 
 
 def test_scores_are_estimates():
-    found = scored(*calibrated(100))
+    found = compute_scores(*sample_calibrated(100))
     assert all(isinstance(found[name], Estimate) for name in ("auroc", "average_precision", "false_entailment"))

@@ -27,7 +27,9 @@ AS_ACCELERATE = AcceleratorState.__init__
 AS_TORCH = _optim_utils._unflatten_orig_param_states
 
 
-def with_cpus(self: Any, *arguments: Any, fsdp_plugin: Any = None, deepspeed_plugin: Any = None, **named: Any) -> None:
+def initialize_cpu_state(
+    self: Any, *arguments: Any, fsdp_plugin: Any = None, deepspeed_plugin: Any = None, **named: Any
+) -> None:
     """Initialize the state as accelerate does for GPUs."""
     AS_ACCELERATE(self, *arguments, fsdp_plugin=fsdp_plugin, deepspeed_plugin=deepspeed_plugin, **named)
     if self.distributed_type is not DistributedType.MULTI_CPU:
@@ -46,19 +48,19 @@ def with_cpus(self: Any, *arguments: Any, fsdp_plugin: Any = None, deepspeed_plu
 
 
 @contextmanager
-def there_already(self: Any) -> Iterator[None]:
+def copy_weights_to_cpu(self: Any) -> Iterator[None]:
     """Replace `FlatParamHandle.to_cpu`, which moves weights to the CPU and frees the original."""
     yield
 
 
-def copied(information: Any, states: dict[str, dict[str, Any]], name: str, *told: Any) -> None:
+def copy_states(information: Any, states: dict[str, dict[str, Any]], name: str, *told: Any) -> None:
     """Return copies of optimizer states, since torch's `.cpu()` returns views of a buffer that is overwritten later."""
     AS_TORCH(information, states, name, *told)
     for state in states.values():
         state[name] = state[name].clone()
 
 
-def held(parameter: Any) -> int:
+def count_local_elements(parameter: Any) -> int:
     """Return the number of elements of a parameter in this process."""
     if hasattr(parameter, "ds_tensor"):  # a parameter of ZeRO-3
         parameter = parameter.ds_tensor
@@ -73,9 +75,9 @@ class Stopped(Exception):
 
 def main() -> None:
     """Run the training jobs. A job with a step is stopped after its checkpoint, and run again."""
-    AcceleratorState.__init__ = with_cpus  # type: ignore[method-assign]
-    _flat_param.FlatParamHandle.to_cpu = there_already
-    _optim_utils._unflatten_orig_param_states = copied
+    AcceleratorState.__init__ = initialize_cpu_state  # type: ignore[method-assign]
+    _flat_param.FlatParamHandle.to_cpu = copy_weights_to_cpu
+    _optim_utils._unflatten_orig_param_states = copy_states
     save = CheckpointManager.save
     for name, options, stop in json.loads(sys.argv[1]):
 
@@ -85,7 +87,7 @@ def main() -> None:
             save(self, step, *rest, **named)
             [model] = self._accelerator._models
             here = Path(f"{options['output_dir']}.held-{self._accelerator.process_index}")
-            here.write_text(str(sum(map(held, model.parameters()))))
+            here.write_text(str(sum(map(count_local_elements, model.parameters()))))
             if step == stop:
                 raise Stopped
 

@@ -41,25 +41,25 @@ EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
 
 
 @pytest.fixture(scope="module")
-def made(parser, wordnet):
+def build_epoch(parser, wordnet):
     """Return a function that builds the pairs of an epoch."""
 
-    def made(kinds=AUGMENT_KINDS, epoch=0, seed=13, words="training"):
+    def build_epoch(kinds=AUGMENT_KINDS, epoch=0, seed=13, words="training"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(augmented, "Parser", lambda: parser)
-            added = PairAugmenter([_part()], pairs=dict.fromkeys(kinds, 6), words=words, seed=seed)
+            added = PairAugmenter([_build_part()], pairs=dict.fromkeys(kinds, 6), words=words, seed=seed)
         return added(epoch), added
 
-    return made
+    return build_epoch
 
 
-def _part():
+def _build_part():
     return DataPart("own", EXAMPLES, 1.0, "en", {"excluded": {}})
 
 
 @pytest.mark.nightly
-def test_each_kind_adds_pairs_and_is_counted(made):
-    pairs, added = made()
+def test_each_kind_adds_pairs_and_is_counted(build_epoch):
+    pairs, added = build_epoch()
     numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # contrast groups have four pairs
     assert [parse_pair_kind(pair.source_id) for pair in pairs] == [
         kind for kind, n in numbers.items() for _ in range(n)
@@ -76,19 +76,19 @@ def test_each_kind_adds_pairs_and_is_counted(made):
     assert set(added.identity) == {"parser", "wordnet"}
 
 
-def test_pairs_depend_on_seed_and_epoch(made):
+def test_pairs_depend_on_seed_and_epoch(build_epoch):
     kinds = ("swapped", "negated", "substituted")
-    first, added = made(kinds)
+    first, added = build_epoch(kinds)
     record = added.build_record()
-    assert made(kinds)[0] == first == added(0)
+    assert build_epoch(kinds)[0] == first == added(0)
     assert added(1) != first
     assert added.build_record() == record, "of the first epoch"
-    assert made(kinds, seed=14)[0] != first
+    assert build_epoch(kinds, seed=14)[0] != first
 
 
-def test_half_vocabulary_gives_fewer_pairs(made):
+def test_half_vocabulary_gives_fewer_pairs(build_epoch):
     def swaps(words):
-        return {pair[1:3] for pair in made(("soswap",), words=words)[0]}
+        return {pair[1:3] for pair in build_epoch(("soswap",), words=words)[0]}
 
     assert ("A man is pushing a red car.", "A red car is pushing a man.") in swaps("training")
     assert are_in_half(TRAINING, ["man", "push", "car"])
@@ -112,7 +112,7 @@ print(json.dumps(added(1)))
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_other_process_builds_same_pairs(made, shared):
+def test_other_process_builds_same_pairs(build_epoch, shared):
     """The hash seed, and so the order of sets, differs."""
     pipeline = shared / "hub" / "models" / "spacy" / "en_core_web_sm"
     arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(AUGMENT_KINDS)]
@@ -123,7 +123,7 @@ def test_other_process_builds_same_pairs(made, shared):
         text=True,
         check=True,
     )
-    assert [tuple(pair)[:4] for pair in json.loads(done.stdout)] == [pair[:4] for pair in made(epoch=1)[0]]
+    assert [tuple(pair)[:4] for pair in json.loads(done.stdout)] == [pair[:4] for pair in build_epoch(epoch=1)[0]]
 
 
 def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, monkeypatch):
@@ -156,7 +156,7 @@ def test_batches_of_several_processes_equal_single_process(pretrained, stratifie
         encoder = PairEncoder.from_classifier(load_for_training(str(pretrained), revision=None, label_map=None, seed=1))
         epochs = [
             EpochBatches(
-                [_part()],
+                [_build_part()],
                 batch_size=7,
                 seed=13,
                 place=ProcessPlacement(rank, world, 1),

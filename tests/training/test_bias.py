@@ -21,7 +21,7 @@ from unbag.training.dataloading import EpochBatches, ProcessPlacement
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
 
-class Told:
+class FixedBias:
     """Model with fixed predictions by hypothesis, which counts its calls."""
 
     identity = "told"
@@ -38,7 +38,7 @@ class Told:
 
 def test_product_is_normalized():
     """(8, 1, 1) / 10 times itself, normalized, is (64, 1, 1) / 66."""
-    found = np.exp(bias.ProductBiasedModel([Told(), Told()]).compute_log_probabilities(EXAMPLES[:1]))
+    found = np.exp(bias.ProductBiasedModel([FixedBias(), FixedBias()]).compute_log_probabilities(EXAMPLES[:1]))
     assert sorted(found[0].tolist()) == pytest.approx([1 / 66, 1 / 66, 64 / 66])
 
 
@@ -53,7 +53,7 @@ def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
 
 
 def test_cached_bias_predicts_each_pair_once():
-    told = Told()
+    told = FixedBias()
     remembered = bias.CachedBiasedModel(told)
     copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
     found = remembered.compute_log_probabilities(EXAMPLES + copies)
@@ -65,14 +65,14 @@ def test_cached_bias_predicts_each_pair_once():
 
 
 def test_weak_learner_is_uniform_on_its_training_pairs():
-    found = bias.MaskedBiasedModel(Told(), EXAMPLES[:2]).compute_log_probabilities(EXAMPLES[:4])
+    found = bias.MaskedBiasedModel(FixedBias(), EXAMPLES[:2]).compute_log_probabilities(EXAMPLES[:4])
     assert np.exp(found[:2]) == pytest.approx(1 / 3)
-    assert np.array_equal(found[2:], Told().compute_log_probabilities(EXAMPLES[2:4]))
+    assert np.array_equal(found[2:], FixedBias().compute_log_probabilities(EXAMPLES[2:4]))
 
 
 @pytest.mark.parametrize("order", ["natural", "permuted"])
 def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tmp_path, order):
-    monkeypatch.setattr(debiasing, "_network", lambda config, folder: Told())
+    monkeypatch.setattr(debiasing, "_network", lambda config, folder: FixedBias())
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = DataPart("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
     features = debiasing.build_bias_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
@@ -85,7 +85,7 @@ def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tm
     assert found[~is_seen].max(axis=1) == pytest.approx(0.8)
 
 
-def rows_of(examples):
+def build_rows(examples):
     ids = [example.source_id for example in examples]
     columns = {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
     return datasets.Dataset.from_dict({"id": [f"row {name}" for name in ids], "source_id": ids, **columns})
@@ -93,7 +93,7 @@ def rows_of(examples):
 
 def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
     predictor = TransformerPredictor.load(tiny_bert)
-    kept = predict_rows(rows_of(reversed_ := EXAMPLES[::-1]), predictor, tmp_path / "predictions")
+    kept = predict_rows(build_rows(reversed_ := EXAMPLES[::-1]), predictor, tmp_path / "predictions")
     expected = np.log(kept.load_probabilities(LABELS)[::-1])
     assert len(reversed_) == len(EXAMPLES)
     for folder in (kept.path, tmp_path / "predictions"):
@@ -103,7 +103,7 @@ def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
         assert np.array_equal(stored.compute_log_probabilities(copies), stored.compute_log_probabilities(EXAMPLES[:3]))
     network = bias.ClassifierBiasedModel(tiny_bert, tmp_path / "answers")
     assert network.compute_log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
-    predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
+    predict_rows(build_rows(EXAMPLES[:5]), predictor, tmp_path / "predictions")
     with pytest.raises(ValueError, match=r"expected predictions of one model on one set.* got 2"):
         bias.PrecomputedBiasedModel(tmp_path / "predictions")
 
@@ -129,7 +129,7 @@ def test_prediction_file_is_accepted(tmp_path):
         bias.PrecomputedBiasedModel(tmp_path)
 
 
-class LengthsOnly:
+class LengthTokenizer:
     """A tokenizer stub that returns the numbers of characters of a pair."""
 
     limit = None
@@ -152,32 +152,39 @@ class LengthsOnly:
 ORDER = ("contradiction", "entailment", "neutral")
 
 
-def epochs(rank=0, world=1, **options):
+def build_epochs(rank=0, world=1, **options):
     part = DataPart("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
-    features = BiasFeatures(bias.CachedBiasedModel(Told()), balanced=True)
+    features = BiasFeatures(bias.CachedBiasedModel(FixedBias()), balanced=True)
     place = ProcessPlacement(rank, world, 1)
     return EpochBatches(
         [part],
-        **{"batch_size": 8, "seed": 1, "place": place, "encoder": LengthsOnly(), "order": ORDER, "features": features},
+        **{
+            "batch_size": 8,
+            "seed": 1,
+            "place": place,
+            "encoder": LengthTokenizer(),
+            "order": ORDER,
+            "features": features,
+        },
         extra_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
         **options,
     )
 
 
-def added(epoch):
+def build_added_pairs(epoch):
     return [Example(f"{epoch}-{n}#soswap", f"premise {epoch}", f"{'h' * n}", "neutral") for n in range(9)]
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"added": added}])
+@pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"added": build_added_pairs}])
 def test_each_example_has_its_bias_in_batch(options):
     """Bias features have the label order of the network in every epoch."""
     for number in range(3):
-        stream = epochs(**options).build_epoch(number)
+        stream = build_epochs(**options).build_epoch(number)
         seen = 0
         for item in range(len(stream)):
             batch, rows = stream[item], stream.batches[item].tolist()
             examples = [stream.examples[row] for row in rows]
-            expected = Told().compute_log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
+            expected = FixedBias().compute_log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
             assert batch.features[BIAS].numpy() == pytest.approx(expected)
             assert [ORDER[output] for output in batch.labels.tolist()] == [example.label for example in examples]
             assert len(batch.encoded["input_ids"]) == 2 * len(examples), "further pairs have none"
@@ -188,8 +195,8 @@ def test_each_example_has_its_bias_in_batch(options):
 
 
 def test_two_processes_together_equal_one():
-    whole = epochs().build_epoch(0)
-    parts = [epochs(rank, 2).build_epoch(0) for rank in (0, 1)]
+    whole = build_epochs().build_epoch(0)
+    parts = [build_epochs(rank, 2).build_epoch(0) for rank in (0, 1)]
     for item in range(len(whole)):
         together = np.concatenate([part[item].features[BIAS].numpy() for part in parts])
         assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, whole[item].features[BIAS].tolist()))

@@ -24,7 +24,7 @@ COMMANDS = [
 ]
 
 
-def given(words, monkeypatch):
+def read_config(words, monkeypatch):
     """Return the config that a command builds, without running it."""
     seen = []
     monkeypatch.setattr(train, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
@@ -36,7 +36,7 @@ def given(words, monkeypatch):
 
 @pytest.mark.parametrize("text", COMMANDS)
 def test_recorded_command_gives_same_config(text, monkeypatch):
-    recipe, config = given(shlex.split(text), monkeypatch)
+    recipe, config = read_config(shlex.split(text), monkeypatch)
     record = {
         "recipe": recipe.name,
         "config": config.to_json(),
@@ -45,7 +45,7 @@ def test_recorded_command_gives_same_config(text, monkeypatch):
         "processes": 1,
     }
     told = build_train_command(record)
-    again, config_again = given(shlex.split(told), monkeypatch)
+    again, config_again = read_config(shlex.split(told), monkeypatch)
     assert again is recipe
     assert config_again.to_json() == config.to_json() | {"revision": COMMIT}
     assert build_train_command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"

@@ -6,13 +6,13 @@ import pytest
 from unbag.training.config import TrainConfig, parse_weighted_corpus, validate_english
 
 
-def config(**options):
+def build_config(**options):
     return TrainConfig(**{"model": "org/model", "output_dir": "runs/a", **options})
 
 
 def test_train_config_invalid_values_are_all_reported():
     with pytest.raises(ValueError, match="expected") as refused:
-        config(
+        build_config(
             num_train_epochs=0,
             batch_size=0,
             learning_rate=float("nan"),
@@ -60,17 +60,17 @@ def test_train_config_invalid_values_are_all_reported():
 )
 def test_train_config_contradictory_options_are_rejected(options, said):
     with pytest.raises(ValueError, match=re.escape(said)):
-        config(**options)
+        build_config(**options)
 
 
 def test_file_name_with_equals_sign_accepts_labels(tmp_path):
     path = tmp_path / "snli=mine.csv"
     path.write_text("premise,hypothesis,label\n")
-    assert config(corpus=(str(path),), labels=("neutral",)).labels == ("neutral",)
+    assert build_config(corpus=(str(path),), labels=("neutral",)).labels == ("neutral",)
 
 
 def test_augmentation_requires_english_pairs():
-    assert config(language="fr").language == "fr"
+    assert build_config(language="fr").language == "fr"
     validate_english(["en"])
     with pytest.raises(ValueError, match="augment: expected English pairs only, got en, fr"):
         validate_english({"fr", "en"})
@@ -85,21 +85,21 @@ def test_every_field_has_help():
 
 def test_logging_options_do_not_change_cache_key():
     assert (
-        config().select_cache_key_fields()
-        == config(
+        build_config().select_cache_key_fields()
+        == build_config(
             output_dir="runs/b", logging_steps=1, dataloader_num_workers=2, report_to=("trackio",)
         ).select_cache_key_fields()
     )
-    assert config().select_cache_key_fields() != config(seed=14).select_cache_key_fields()
+    assert build_config().select_cache_key_fields() != build_config(seed=14).select_cache_key_fields()
 
 
 def test_file_locations_do_not_change_cache_key(tmp_path):
     (tmp_path / "pairs.csv").touch()
-    here = config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
+    here = build_config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
     assert here.to_json()["corpus"] == ["pairs.csv=2", "mnli"]
     assert here.to_json()["model"] == tmp_path.name
     assert here.list_files() == [tmp_path / "pairs.csv"]
-    assert config().to_json()["model"] == "org/model"
+    assert build_config().to_json()["model"] == "org/model"
 
 
 def test_weight_is_separated_from_file_name():

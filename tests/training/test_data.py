@@ -13,7 +13,7 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 )
 
 
-def gathered(*corpora, seed=13, **options):
+def load_data(*corpora, seed=13, **options):
     return load_training_data(tuple(map(str, corpora)), language="en", seed=seed, **options)
 
 
@@ -25,7 +25,7 @@ def rows(tmp_path):
 
 
 def test_unlabelled_rows_are_dropped_and_counted(rows):
-    data = gathered(rows, validation=(str(rows),))
+    data = load_data(rows, validation=(str(rows),))
     [part], [held_out] = data.training, data.held_out
     assert part.record["rows"] == 300
     assert part.record["excluded"] == {"unlabelled": 100}
@@ -33,7 +33,7 @@ def test_unlabelled_rows_are_dropped_and_counted(rows):
 
 
 def test_file_without_validation_data_holds_out_premises(rows):
-    data = gathered(rows)
+    data = load_data(rows)
     [part], [held_out] = data.training, data.held_out
     trained, out = ({example.premise for example in each.examples} for each in (part, held_out))
     assert not trained & out
@@ -41,29 +41,29 @@ def test_file_without_validation_data_holds_out_premises(rows):
     assert 1 <= len(out) <= 12  # the expected number is five of a hundred
     assert part.record["excluded"] == {"unlabelled": 100, "held out": len(held_out.examples)}
     # Does not depend on the seed, so that seeds are compared on the same pairs.
-    assert gathered(rows, seed=99).held_out[0].examples == held_out.examples
+    assert load_data(rows, seed=99).held_out[0].examples == held_out.examples
 
 
 def test_sampled_pairs_depend_only_on_seed_and_ids(rows):
-    drawn = gathered(rows, max_examples=50, validation=(str(rows),), max_validation_examples=20)
+    drawn = load_data(rows, max_examples=50, validation=(str(rows),), max_validation_examples=20)
     assert len(drawn.training[0].examples) == 50
     assert len(drawn.held_out[0].examples) == 20
     assert drawn.training[0].record["excluded"] == {"unlabelled": 100, "not drawn": 150}
-    again = gathered(rows, max_examples=50)
-    other = gathered(rows, max_examples=50, seed=14)
-    assert again.build_record() == gathered(rows, max_examples=50).build_record()
+    again = load_data(rows, max_examples=50)
+    other = load_data(rows, max_examples=50, seed=14)
+    assert again.build_record() == load_data(rows, max_examples=50).build_record()
     assert other.training[0].examples != again.training[0].examples
     with pytest.raises(ValueError, match="expected at least 5,000 training pairs to sample from, got 200"):
-        gathered(rows, max_examples=5000, validation=(str(rows),))
+        load_data(rows, max_examples=5000, validation=(str(rows),))
 
 
 def test_unknown_corpus_is_rejected():
     with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, got 'snil'"):
-        gathered("snil")
+        load_data("snil")
 
 
 @pytest.fixture
-def two_labels(tmp_path):
+def two_label_pairs(tmp_path):
     """Return a file of pairs with two labels, and their three-way labels."""
     path = tmp_path / "claims.jsonl"
     labels = ("supported", "unsupported")
@@ -76,8 +76,8 @@ def two_labels(tmp_path):
     return path
 
 
-def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_labels):
-    data = gathered(f"{rows}=2", two_labels, validation=(str(two_labels),), not_entailment_as="neutral")
+def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_label_pairs):
+    data = load_data(f"{rows}=2", two_label_pairs, validation=(str(two_label_pairs),), not_entailment_as="neutral")
     three, two = data.training
     assert Counter(example.label for example in two.examples) == {"entailment": 20, "neutral": 20}
     assert {example.annotators for example in two.examples} == {("entailment", "neutral"), ("neutral", "neutral")}
@@ -85,14 +85,14 @@ def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_labels):
     assert data.held_out[0].examples == two.examples
 
 
-def test_two_labels_without_option_names_option(rows, two_labels, monkeypatch):
+def test_two_labels_without_option_names_option(rows, two_label_pairs, monkeypatch):
     monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
-    for name in ("scitail", str(two_labels)):
+    for name in ("scitail", str(two_label_pairs)):
         for corpus, validation in ((["snli", name], []), (["snli"], [name])):
             with pytest.raises(
                 ValueError, match=r"got two labels \(entailment, not_entailment\); .*--not-entailment-as n"
             ):
-                gathered(*corpus, validation=validation)
+                load_data(*corpus, validation=validation)
 
 
 @pytest.mark.nightly
@@ -118,7 +118,7 @@ def test_test_split_is_never_used_for_validation(shared_hub, monkeypatch, tmp_pa
 
 
 @pytest.fixture
-def renamed(tmp_path):
+def renamed_columns(tmp_path):
     """Return a file of pairs with other column names and another order of label ids."""
     path = tmp_path / "renamed.csv"
     ids = {"contradiction": 0, "entailment": 1}
@@ -127,11 +127,11 @@ def renamed(tmp_path):
     return path
 
 
-def test_named_columns_and_labels_give_same_pairs(rows, renamed):
+def test_named_columns_and_labels_give_same_pairs(rows, renamed_columns):
     columns = {"premise": "first", "hypothesis": "second", "label": "gold"}
     labels = ("contradiction", "entailment", "neutral")
-    named = gathered(renamed, validation=(str(renamed),), columns=columns, labels=labels)
-    for ours, theirs in zip(gathered(rows, validation=(str(rows),)).training, named.training, strict=True):
+    named = load_data(renamed_columns, validation=(str(renamed_columns),), columns=columns, labels=labels)
+    for ours, theirs in zip(load_data(rows, validation=(str(rows),)).training, named.training, strict=True):
         assert [(e.premise, e.hypothesis, e.label) for e in ours.examples] == [
             (e.premise, e.hypothesis, e.label) for e in theirs.examples
         ]
@@ -145,8 +145,8 @@ def test_named_columns_and_labels_give_same_pairs(rows, renamed):
         ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "the names of labels 0, 1, 2"),
     ],
 )
-def test_wrong_columns_are_rejected_before_reading_corpora(renamed, monkeypatch, columns, labels, reason):
+def test_wrong_columns_are_rejected_before_reading_corpora(renamed_columns, monkeypatch, columns, labels, reason):
     monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
-    for corpus, validation in ((["snli", str(renamed)], []), (["snli"], [str(renamed)])):
+    for corpus, validation in ((["snli", str(renamed_columns)], []), (["snli"], [str(renamed_columns)])):
         with pytest.raises(ValueError, match=reason):
-            gathered(*corpus, validation=validation, columns=columns, labels=labels)
+            load_data(*corpus, validation=validation, columns=columns, labels=labels)

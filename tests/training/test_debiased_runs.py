@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
-from tests.training.test_finetune import close, same
+from tests.training.test_finetune import has_close_weights, has_equal_weights
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 
@@ -22,15 +22,15 @@ SHORT = {"weak_examples": 12, "weak_epochs": 1}
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory):
+def shared_cache(tmp_path_factory):
     """Return a cache that all tests share, so that the bags of words are fitted once."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def train(options, monkeypatch, kept):
+def train(options, monkeypatch, shared_cache):
     """Return a function that runs a recipe with given options and returns the record and the weights."""
-    monkeypatch.setenv("UNBAG_CACHE", str(kept))
+    monkeypatch.setenv("UNBAG_CACHE", str(shared_cache))
 
     def train(name, on_step=None, **changed):
         recipe = find_recipe(name)
@@ -63,16 +63,16 @@ def test_interrupted_run_resumes_to_same_weights(train, options, dropout_model, 
     assert (options["output_dir"] / "model.safetensors").read_bytes() == (unbroken / "model.safetensors").read_bytes()
     network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
     assert not any(info.values()), info
-    assert same(network.state_dict(), whole)
+    assert has_equal_weights(network.state_dict(), whole)
     assert record["recipe"] == name
 
 
 def test_product_of_experts_with_zero_strength_equals_fine_tuning(train, options):
     _, product = train("product_of_experts", bias_strength=0.0, max_steps=3)
     _, plain = train("finetune", output_dir=options["output_dir"].with_name("plain"), max_steps=3)
-    assert same(product, plain)
+    assert has_equal_weights(product, plain)
     _, at_strength = train("product_of_experts", output_dir=options["output_dir"].with_name("full"), max_steps=3)
-    assert not same(at_strength, plain)
+    assert not has_equal_weights(at_strength, plain)
 
 
 def test_bag_of_words_is_same_for_permuted_pairs(train, options):
@@ -103,7 +103,7 @@ def test_gradient_accumulation_equals_whole_batch(train, options):
         output_dir=options["output_dir"].with_name("halves"),
         **told,
     )
-    assert close(whole, halves, atol=1e-4)
+    assert has_close_weights(whole, halves, atol=1e-4)
 
 
 def test_user_model_can_be_bias(train, options, tiny_bert):
@@ -135,7 +135,7 @@ def test_record_contains_accuracy_of_bias(train, options, tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_two_processes_equal_one_with_joint_batch(train, options, kept, tmp_path):
+def test_two_processes_equal_one_with_joint_batch(train, options, shared_cache, tmp_path):
     """Both processes train and run the weak learner first."""
     told = {**SHORT, "alpha": 0.5, "balance": 0.5, "max_steps": 6}
     _, alone = train("self_debiasing", **told)
@@ -144,8 +144,8 @@ def test_two_processes_equal_one_with_joint_batch(train, options, kept, tmp_path
     } | told
     words |= {"output_dir": tmp_path / "two", "corpus": options["corpus"][0], "validation": options["validation"][0]}
     given = [str(part) for name, value in words.items() for part in (f"--{name.replace('_', '-')}", value)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "UNBAG_CACHE": str(kept)}
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "UNBAG_CACHE": str(shared_cache)}
     processes = PYTHON.start_group(2, TRAINER, "self-debiasing", *given, "--json", env=environment)
     for process in processes:
         assert process.wait() == 0, process.communicate()
-    assert close(alone, load_file(tmp_path / "two/model.safetensors"), 1e-4)
+    assert has_close_weights(alone, load_file(tmp_path / "two/model.safetensors"), 1e-4)

@@ -38,7 +38,7 @@ NOTHING = {"input_ids": torch.zeros(1)}
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
 
 
-class Constant(torch.nn.Module):
+class ConstantNetwork(torch.nn.Module):
     """Network with constant logits."""
 
     def __init__(self, logits):
@@ -49,63 +49,63 @@ class Constant(torch.nn.Module):
         return self
 
 
-def told(config=options.DebiasConfig, **changed):
+def build_config(config=options.DebiasConfig, **changed):
     return config(model="m", output_dir="o", **changed)
 
 
-def log(probabilities):
+def compute_log(probabilities):
     return torch.tensor(probabilities, dtype=torch.float64).clamp(min=1e-6).log().float()
 
 
 OBJECTIVES = {
-    "product": lambda network, **changed: ProductOfExperts(network, told(**changed)),
+    "product": lambda network, **changed: ProductOfExperts(network, build_config(**changed)),
     "reweighted": lambda network, **changed: ReweightedCrossEntropy(
-        network, told(options.ReweightingConfig, **changed)
+        network, build_config(options.ReweightingConfig, **changed)
     ),
     "focal": lambda network, **changed: ReweightedCrossEntropy(
-        network, told(options.FocalConfig, **changed), gamma=2.0
+        network, build_config(options.FocalConfig, **changed), gamma=2.0
     ),
-    "mixin": lambda network, **changed: mixin(network, entropy_penalty=0.0, **changed),
+    "mixin": lambda network, **changed: build_mixin(network, entropy_penalty=0.0, **changed),
 }
 
 
-def mixin(network=None, **changed):
+def build_mixin(network=None, **changed):
     network = network or tiny_network()
-    return LearnedMixin(network, tiny_tokenizer(), told(options.LearnedMixinConfig, **changed))
+    return LearnedMixin(network, tiny_tokenizer(), build_config(options.LearnedMixinConfig, **changed))
 
 
-def random_bias(seed=0):
+def sample_log_probabilities(seed=0):
     return torch.randn(len(GOLD), 3, generator=torch.Generator().manual_seed(seed)).log_softmax(dim=1)
 
 
-def gradients(loss, network):
+def compute_gradients(loss, network):
     return torch.autograd.grad(loss, [p for p in network.parameters() if p.requires_grad], allow_unused=True)
 
 
-def assert_plain(objective, bias):
+def assert_equals_cross_entropy(objective, bias):
     network = objective.network
     found = objective(GOLD, bias=bias, **encode())
     plain = cross_entropy(network(**encode()).logits, GOLD)
     torch.testing.assert_close(found.loss, plain)
     torch.testing.assert_close(found.parts["cross_entropy"], plain)
-    for one, other in zip(gradients(found.loss, network), gradients(plain, network), strict=True):
+    for one, other in zip(compute_gradients(found.loss, network), compute_gradients(plain, network), strict=True):
         if other is not None:
             torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_uniform_bias_gives_cross_entropy(name):
-    assert_plain(OBJECTIVES[name](tiny_network()), torch.full((len(GOLD), 3), math.log(1 / 3)))
+    assert_equals_cross_entropy(OBJECTIVES[name](tiny_network()), torch.full((len(GOLD), 3), math.log(1 / 3)))
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_zero_strength_gives_cross_entropy(name):
-    assert_plain(OBJECTIVES[name](tiny_network(), bias_strength=0.0), random_bias())
+    assert_equals_cross_entropy(OBJECTIVES[name](tiny_network(), bias_strength=0.0), sample_log_probabilities())
 
 
 @pytest.mark.parametrize("name", ["product", "reweighted", "focal"])
 def test_certain_and_right_bias_gives_no_gradient(name):
-    network = Constant([[1.0, 0.5, -2.0]])
+    network = ConstantNetwork([[1.0, 0.5, -2.0]])
     loss = OBJECTIVES[name](network)(torch.tensor([1]), bias=torch.tensor([[-40.0, 0.0, -40.0]]), **NOTHING)
     loss.loss.backward()
     assert loss.loss.item() == pytest.approx(0, abs=1e-12)
@@ -120,8 +120,10 @@ def test_prediction_uses_only_network():
 
 def test_product_equals_hand_computed_value():
     """For p = (1/2, 1/4, 1/4) and b = (1/8, 1/2, 3/8), the product is (2, 4, 3) / 9."""
-    network = Constant([[math.log(2), 0.0, 0.0]])
-    loss = ProductOfExperts(network, told())(torch.tensor([2]), bias=log([[1 / 8, 1 / 2, 3 / 8]]), **NOTHING)
+    network = ConstantNetwork([[math.log(2), 0.0, 0.0]])
+    loss = ProductOfExperts(network, build_config())(
+        torch.tensor([2]), bias=compute_log([[1 / 8, 1 / 2, 3 / 8]]), **NOTHING
+    )
     assert loss.loss.item() == pytest.approx(-math.log(3 / 9))
     loss.loss.backward()
     assert network.logits.grad[0].tolist() == pytest.approx([2 / 9, 4 / 9, 3 / 9 - 1])
@@ -129,23 +131,25 @@ def test_product_equals_hand_computed_value():
 
 def test_strength_of_one_half_takes_square_root():
     """b = (1/16, 9/16, 6/16) to the power of one half is proportional to (1, 3, √6)."""
-    objective = ProductOfExperts(Constant([[0.0, 0.0, 0.0]]), told(bias_strength=0.5))
-    loss = objective(torch.tensor([1]), bias=log([[1 / 16, 9 / 16, 6 / 16]]), **NOTHING)
+    objective = ProductOfExperts(ConstantNetwork([[0.0, 0.0, 0.0]]), build_config(bias_strength=0.5))
+    loss = objective(torch.tensor([1]), bias=compute_log([[1 / 16, 9 / 16, 6 / 16]]), **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / (4 + math.sqrt(6))))
 
 
 def test_weights_equal_hand_computed_values():
     """For b[gold] = 3/4, the reweighting weight is (1/4) / (2/3) = 3/8, and the focal weight its square."""
-    bias = log([[3 / 4, 1 / 8, 1 / 8]])
+    bias = compute_log([[3 / 4, 1 / 8, 1 / 8]])
     for name, strength, weight in (("reweighted", 1.0, 3 / 8), ("focal", 1.0, 9 / 64), ("focal", 0.5, 3 / 8)):
-        objective = OBJECTIVES[name](Constant([[0.0, 0.0, 0.0]]), bias_strength=strength)
+        objective = OBJECTIVES[name](ConstantNetwork([[0.0, 0.0, 0.0]]), bias_strength=strength)
         assert objective(torch.tensor([0]), bias=bias, **NOTHING).loss.item() == pytest.approx(weight * math.log(3))
 
 
 def test_confidence_equals_hand_computed_value():
     """For t = (8, 1, 1) / 10 and β = 2/3, the target is the cube root, (2, 1, 1) / 4."""
-    objective = ConfidenceRegularization(Constant([[math.log(2), 0.0, 0.0]]), told(options.ConfidenceConfig))
-    known = {BIAS: log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: log([[8 / 10, 1 / 10, 1 / 10]])}
+    objective = ConfidenceRegularization(
+        ConstantNetwork([[math.log(2), 0.0, 0.0]]), build_config(options.ConfidenceConfig)
+    )
+    known = {BIAS: compute_log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: compute_log([[8 / 10, 1 / 10, 1 / 10]])}
     loss = objective(torch.tensor([0]), **known, **NOTHING)
     assert loss.loss.item() == pytest.approx(1.5 * math.log(2))  # the entropy of p = (1/2, 1/4, 1/4)
     loss.loss.backward()
@@ -153,27 +157,27 @@ def test_confidence_equals_hand_computed_value():
 
 
 def test_confidence_target_is_uniform_for_certain_bias():
-    network = Constant([[0.0, 0.0, 0.0]])
-    known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: log([[0.9, 0.05, 0.05]])}
-    objective = ConfidenceRegularization(network, told(options.ConfidenceConfig))
+    network = ConstantNetwork([[0.0, 0.0, 0.0]])
+    known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: compute_log([[0.9, 0.05, 0.05]])}
+    objective = ConfidenceRegularization(network, build_config(options.ConfidenceConfig))
     objective(torch.tensor([0]), **known, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-7
 
 
 def test_certain_teacher_gives_cross_entropy():
-    objective = ConfidenceRegularization(tiny_network(), told(options.ConfidenceConfig))
+    objective = ConfidenceRegularization(tiny_network(), build_config(options.ConfidenceConfig))
     certain = torch.full((len(GOLD), 3), -1e4)
     certain[torch.arange(len(GOLD)), GOLD] = 0.0
-    found = objective(GOLD, bias=random_bias(), teacher=certain, **encode()).loss
+    found = objective(GOLD, bias=sample_log_probabilities(), teacher=certain, **encode()).loss
     torch.testing.assert_close(found, cross_entropy(objective.network(**encode()).logits, GOLD))
 
 
 def test_learned_mixin_is_product_with_learned_power():
-    objective = mixin()
+    objective = build_mixin()
     with torch.no_grad():
         objective.gate.weight.zero_()
         objective.gate.bias.fill_(math.log(math.e**0.5 - 1))  # softplus of this value is 0.5
-    bias = random_bias()
+    bias = sample_log_probabilities()
     found = objective(GOLD, bias=bias, **encode())
     logits = objective.network(**encode()).logits
     expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * compute_entropies(0.5 * bias).mean()
@@ -184,25 +188,25 @@ def test_learned_mixin_is_product_with_learned_power():
 
 @pytest.mark.parametrize("kind", ["gpt2", "bart", "distilbert"])
 def test_learned_mixin_reads_input_of_last_layer(kind):
-    objective = mixin(tiny_network(kind))
+    objective = build_mixin(tiny_network(kind))
     tokenizer_pad = encode()
     hidden = {}
     objective.gate.register_forward_hook(lambda module, inputs, output: hidden.update(h=inputs[0]))
-    objective(GOLD, bias=random_bias(), **tokenizer_pad)
+    objective(GOLD, bias=sample_log_probabilities(), **tokenizer_pad)
     [layer] = [module for module in objective.network.modules() if objective._capture in module._forward_hooks.values()]
     torch.testing.assert_close(layer(hidden["h"]), objective.network(**tokenizer_pad).logits)
 
 
 def test_strength_is_annealed_over_all_steps():
     objective = ProductOfExperts(
-        Constant([[0.0, 0.0, 0.0]]), told(anneal=0.2, gradient_accumulation_steps=2, batch_size=2)
+        ConstantNetwork([[0.0, 0.0, 0.0]]), build_config(anneal=0.2, gradient_accumulation_steps=2, batch_size=2)
     )
     objective.begin(0, 5)
     seen = []
     for _ in range(5):
         for _ in range(2):  # passes of one step
             seen.append(round(objective.strength, 6))
-            objective(torch.tensor([0]), bias=log(UNIFORM), **NOTHING)
+            objective(torch.tensor([0]), bias=compute_log(UNIFORM), **NOTHING)
     assert seen == [1.0, 1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.4, 0.2, 0.2]
     objective.begin(3, 5)
     assert objective.strength == pytest.approx(0.4)
@@ -211,18 +215,18 @@ def test_strength_is_annealed_over_all_steps():
 
 
 def test_evaluation_does_not_advance_annealing():
-    objective = ProductOfExperts(tiny_network(), told(anneal=0.0)).eval()
+    objective = ProductOfExperts(tiny_network(), build_config(anneal=0.0)).eval()
     objective.begin(0, 10)
     objective(None, **encode())
     assert objective.strength == 1.0
 
 
 def test_permuted_pairs_use_max_entropy():
-    objective = ProductOfExperts(tiny_network(), told(alpha=0.7))
+    objective = ProductOfExperts(tiny_network(), build_config(alpha=0.7))
     examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
     further = objective.build_extra_pairs(examples, 0)
     assert len(further) == len(PAIRS)
-    bias = random_bias()
+    bias = sample_log_probabilities()
     found = objective(GOLD, bias=bias, **encode(PAIRS + further))
     network = objective.network
     product = cross_entropy(network(**encode()).logits + bias, GOLD)
@@ -241,9 +245,9 @@ def test_groups_have_equal_total_weight():
 
 def test_balance_equals_hand_computed_value():
     """The weights are 2 and 2/3, halfway to 1: 1.5 and 5/6 times ln 3."""
-    network = Constant([[0.0, 0.0, 0.0]] * 2)
-    objective = WeightedCrossEntropy(network, told(options.GroupBalancedConfig, balance=0.5))
-    known = {BIAS: log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
+    network = ConstantNetwork([[0.0, 0.0, 0.0]] * 2)
+    objective = WeightedCrossEntropy(network, build_config(options.GroupBalancedConfig, balance=0.5))
+    known = {BIAS: compute_log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
     found = objective(torch.tensor([0, 1]), **known, **NOTHING).loss.item()
     assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))
 
@@ -252,8 +256,8 @@ def test_distillation_equals_hand_computed_value():
     """For p = (1, 1, 1) / 3, −log p is ln 3 for any target. For p = (2, 1, 1) / 4 and o = (0, 1, 0): ¾ · ln 2 + ¼ · ln
     4.
     """
-    network = Constant([[0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]])
-    objective = WeightedCrossEntropy(network, told(options.MendConfig, alpha=0.0), distill=0.25)
+    network = ConstantNetwork([[0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]])
+    objective = WeightedCrossEntropy(network, build_config(options.MendConfig, alpha=0.0), distill=0.25)
     known = {ORIGINAL: torch.tensor([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]]).log()}
     found = objective(torch.tensor([1, 0]), **known, **NOTHING).loss
     second = 0.75 * math.log(2) + 0.25 * math.log(4)
@@ -276,7 +280,9 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     assert np.exp(features[ORIGINAL][1]).tolist() == [0.0, 1.0, 0.0], "the label"
     assert np.exp(features[ORIGINAL][2]).tolist() == pytest.approx([0.6, 0.3, 0.1])
     logits = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
-    objective = WeightedCrossEntropy(Constant(logits.tolist()), told(options.MendConfig, alpha=0.0), distill=distill)
+    objective = WeightedCrossEntropy(
+        ConstantNetwork(logits.tolist()), build_config(options.MendConfig, alpha=0.0), distill=distill
+    )
     gold = torch.tensor([1, 1])
     found = objective(gold, **{ORIGINAL: torch.from_numpy(features[ORIGINAL][[1, 3]])}, **NOTHING).loss
     torch.testing.assert_close(found, cross_entropy(logits, gold))
@@ -284,15 +290,17 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
 
 def test_distillation_alone_has_zero_gradient_at_original():
     logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
-    network = Constant(logits.tolist())
-    objective = WeightedCrossEntropy(network, told(options.MendConfig, alpha=0.0), distill=1.0)
+    network = ConstantNetwork(logits.tolist())
+    objective = WeightedCrossEntropy(network, build_config(options.MendConfig, alpha=0.0), distill=1.0)
     objective(GOLD[:4], **{ORIGINAL: logits.log_softmax(dim=1)}, **NOTHING).loss.backward()
     assert network.logits.grad.abs().max() < 1e-6
 
 
 def test_distillation_excludes_bias():
-    objective = ProductOfExperts(tiny_network(), told(options.MendConfig, alpha=0.0, bias_strength=1.0), distill=0.4)
-    bias, original = random_bias(), random_bias().log_softmax(dim=1)
+    objective = ProductOfExperts(
+        tiny_network(), build_config(options.MendConfig, alpha=0.0, bias_strength=1.0), distill=0.4
+    )
+    bias, original = sample_log_probabilities(), sample_log_probabilities().log_softmax(dim=1)
     found = objective(GOLD, **{BIAS: bias, ORIGINAL: original}, **encode()).loss
     logits = objective.network(**encode()).logits
     expected = 0.6 * cross_entropy(logits + bias, GOLD) + 0.4 * cross_entropy(logits, original.exp())
@@ -337,5 +345,5 @@ def test_distillation_excludes_bias():
 )
 def test_debias_config_contradictory_options_are_rejected(config, changed, said):
     with pytest.raises(ValueError, match=said) as error:
-        told(config, **changed)
+        build_config(config, **changed)
     assert "\n" not in str(error.value)

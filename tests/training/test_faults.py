@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 from tests.fork_server import PYTHON
 from tests.timeouts import wait_until
-from tests.training.test_interrupted import RECIPE, arguments_of
+from tests.training.test_interrupted import RECIPE, build_arguments
 from unbag.training import errors
 from unbag.training.config import TrainConfig
 from unbag.training.errors import WorkerError
@@ -21,8 +21,8 @@ from unbag.utils import locks
 from unbag.utils.errors import is_disk_full
 
 
-def start(pairs_path, model, out, *more):
-    told = (RECIPE, *arguments_of(pairs_path), "--model", model, "--output-dir", out, *more)
+def start_training(pairs_path, model, out, *more):
+    told = (RECIPE, *build_arguments(pairs_path), "--model", model, "--output-dir", out, *more)
     return PYTHON.start(*told, env={**os.environ, "HF_HUB_OFFLINE": "1"})
 
 
@@ -39,7 +39,7 @@ def test_second_run_is_rejected_and_signal_allows_resuming(
 ):
     out = tmp_path / "out"
     more = () if number == signal.SIGINT else ("--dataloader-num-workers", "1")
-    first = start(pairs_path, dropout_model, out, "--max-steps", "3000", *more)
+    first = start_training(pairs_path, dropout_model, out, "--max-steps", "3000", *more)
     wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
     with pytest.raises(
         locks.LockedError, match=rf"out: expected no other writer, got process {first.pid} on .* \(training since"
@@ -59,7 +59,7 @@ def test_second_run_is_rejected_and_signal_allows_resuming(
 def test_killed_worker_gives_one_line_error_and_run_resumes(tmp_path, finetune, caplog):
     others = {child.pid for child in multiprocessing.active_children()}  # for example a client process of other tests
 
-    def kill_the_worker(step, total, status):
+    def kill_worker(step, total, status):
         if step == 2:
             for worker in multiprocessing.active_children():
                 if worker.pid not in others:
@@ -67,7 +67,7 @@ def test_killed_worker_gives_one_line_error_and_run_resumes(tmp_path, finetune, 
 
     options = {"dataloader_num_workers": 1, "save_steps": 1, "max_steps": 30}
     with pytest.raises(WorkerError, match=r"a data loading process died .*--dataloader-num-workers, got 1") as told:
-        finetune(kill_the_worker, **options)
+        finetune(kill_worker, **options)
     assert "\n" not in str(told.value)
     options |= {"dataloader_num_workers": 0}
     record, _ = finetune(**options)

@@ -16,13 +16,13 @@ from unbag.training.config import TrainConfig
 from unbag.training.seeds import run_seeds
 
 
-def same(one, other):
+def has_equal_weights(one, other):
     assert one.keys() == other.keys()
     assert one
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
-def close(one, other, atol):
+def has_close_weights(one, other, atol):
     """Compare all weights except key biases, whose gradient is rounding error because softmax cancels them."""
     assert one.keys() == other.keys()
     compared = [name for name in one if not name.endswith("key.bias")]
@@ -30,7 +30,7 @@ def close(one, other, atol):
     return max(float((one[name] - other[name]).abs().max()) for name in compared) < atol
 
 
-def stopped_after(step, finetune, **options):
+def train_and_stop_after(step, finetune, **options):
     """Train until a step is complete, then stop."""
 
     def stop(done, total, said):
@@ -59,7 +59,7 @@ def test_training_same_seed_gives_same_weights(finetune, options, dropout_model)
     torch.manual_seed(6)
     _, again = finetune(model=str(dropout_model), output_dir=options["output_dir"].with_name("again"))
     _, other = finetune(model=str(dropout_model), output_dir=options["output_dir"].with_name("other"), seed=14)
-    assert same(once, again)
+    assert has_equal_weights(once, again)
     assert not torch.equal(once["classifier.weight"], other["classifier.weight"])
 
 
@@ -73,7 +73,7 @@ def test_training_with_other_intervals_gives_same_weights(finetune, options, dro
         save_steps=4,
         dataloader_num_workers=1,
     )
-    assert same(once, watched)
+    assert has_equal_weights(once, watched)
 
 
 def test_gradient_accumulation_equals_whole_batch(finetune, options):
@@ -82,15 +82,15 @@ def test_gradient_accumulation_equals_whole_batch(finetune, options):
     _, uneven = finetune(
         gradient_accumulation_steps=5, output_dir=options["output_dir"].with_name("uneven")
     )  # 3 and 2 pairs per pass
-    assert close(whole, halves, atol=1e-4)
-    assert close(whole, uneven, atol=1e-4)
+    assert has_close_weights(whole, halves, atol=1e-4)
+    assert has_close_weights(whole, uneven, atol=1e-4)
 
 
 def test_output_loads_with_transformers(finetune, options):
     record, weights = finetune()
     network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
     assert not any(info.values()), info
-    assert same(network.state_dict(), weights)
+    assert has_equal_weights(network.state_dict(), weights)
     assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["label_order"]
     tokenizer = AutoTokenizer.from_pretrained(options["output_dir"])
     assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
@@ -168,7 +168,7 @@ def test_indivisible_batch_is_rejected(finetune, tmp_path):
 def test_other_word_orders_change_training(finetune, options, order):
     _, natural = finetune(max_steps=3)
     _, other = finetune(max_steps=3, word_order=order, output_dir=options["output_dir"].with_name(order))
-    assert not same(natural, other)
+    assert not has_equal_weights(natural, other)
 
 
 def test_head_with_other_labels_is_rejected(make_model, finetune):
@@ -184,7 +184,7 @@ def test_head_with_other_labels_is_rejected(make_model, finetune):
 
 def test_checkpoint_of_other_run_is_rejected(finetune, options):
     """The run is stopped after six steps, then started with another seed."""
-    stopped_after(6, finetune, save_steps=2)
+    train_and_stop_after(6, finetune, save_steps=2)
     with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
         finetune(seed=14)
     left = [path.name for path in (options["output_dir"].with_name("out.unfinished") / "checkpoints").iterdir()]
@@ -193,13 +193,13 @@ def test_checkpoint_of_other_run_is_rejected(finetune, options):
 
 def test_run_resumes_from_other_checkpoint_folder(finetune, options, dropout_model, tmp_path):
     options["model"] = str(dropout_model)
-    stopped_after(7, finetune, save_steps=3)
+    train_and_stop_after(7, finetune, save_steps=3)
     steps = []
     moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
     _, gone_on = finetune(resume_from_checkpoint=str(moved), on_step=lambda done, total, said: steps.append(done))
     assert steps[0] == 7, "the last checkpoint was after six steps"
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
-    assert same(gone_on, unbroken)
+    assert has_equal_weights(gone_on, unbroken)
     with pytest.raises(ValueError, match=r"expected a checkpoint .* got none"):
         finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
 
@@ -209,10 +209,10 @@ def test_model_with_shared_weights_resumes(finetune, options, tmp_path):
     tiny_network("bart", dropout=0.1).save_pretrained(tmp_path / "bart")
     tiny_tokenizer().save_pretrained(tmp_path / "bart")
     options["model"] = str(tmp_path / "bart")
-    stopped_after(4, finetune, save_steps=2)
+    train_and_stop_after(4, finetune, save_steps=2)
     _, gone_on = finetune()
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
-    assert same(gone_on, unbroken)
+    assert has_equal_weights(gone_on, unbroken)
 
 
 def test_seeds_are_summarized(finetune, options, recipe):

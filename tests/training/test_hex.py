@@ -26,18 +26,18 @@ from unbag.training.hex import HexObjective, build_embedding_word_table, project
 NOW = HexOptions(warm_start=0)
 
 
-def tiny_hex(kind="bert", options=NOW, **network):
+def build_objective(kind="bert", options=NOW, **network):
     return HexObjective(tiny_network(kind, **network), tiny_tokenizer(), options)
 
 
-def layer_of(objective, kind="bert"):
+def get_last_layer(objective, kind="bert"):
     return objective.network.get_submodule(LAST_LAYERS[kind])
 
 
 def encoder_outputs(objective, kind, encoded):
     """Return h of each pair, the input of the last layer."""
     caught = []
-    handle = layer_of(objective, kind).register_forward_pre_hook(lambda _, arguments: caught.append(arguments[0]))
+    handle = get_last_layer(objective, kind).register_forward_pre_hook(lambda _, arguments: caught.append(arguments[0]))
     with torch.no_grad():
         objective.network(**encoded)
     handle.remove()
@@ -47,7 +47,7 @@ def encoder_outputs(objective, kind, encoded):
     return h
 
 
-def superficial(objective, encoded):
+def compute_superficial(objective, encoded):
     """Return the normalized g by the formula of the paper, one pair and one word at a time."""
     table = objective.branch.table.vectors
     rows = []
@@ -58,9 +58,9 @@ def superficial(objective, encoded):
     return g / g.square().mean(dim=1, keepdim=True).sqrt() if objective.branch.normalize else g
 
 
-def widened(objective, kind="bert"):
+def extend_last_layer(objective, kind="bert"):
     """Return f, the last layer extended to the input [h, g]."""
-    layer, w_g = layer_of(objective, kind), objective.branch.decoder.weight
+    layer, w_g = get_last_layer(objective, kind), objective.branch.decoder.weight
     f = torch.nn.Linear(layer.in_features + w_g.shape[1], layer.out_features, bias=layer.bias is not None)
     with torch.no_grad():
         f.weight.copy_(torch.cat([layer.weight, w_g], dim=1))
@@ -73,9 +73,13 @@ def widened(objective, kind="bert"):
 @pytest.mark.parametrize("unscaled", [False, True])
 def test_objective_equals_definition_in_every_family(kind, unscaled):
     """Compute F_B = f([h, g]) and F_G = f([0, g]) separately, and the projection with NumPy's least squares."""
-    objective = tiny_hex(kind, HexOptions(warm_start=0, unscaled=unscaled)).train()
+    objective = build_objective(kind, HexOptions(warm_start=0, unscaled=unscaled)).train()
     encoded = encode()
-    h, g, f = encoder_outputs(objective, kind, encoded), superficial(objective, encoded), widened(objective, kind)
+    h, g, f = (
+        encoder_outputs(objective, kind, encoded),
+        compute_superficial(objective, encoded),
+        extend_last_layer(objective, kind),
+    )
     with torch.no_grad():
         f_b = f(torch.cat([h, g], dim=1)).double().numpy()
         f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
@@ -86,7 +90,7 @@ def test_objective_equals_definition_in_every_family(kind, unscaled):
     loss = objective(LABELS, **encoded)
     np.testing.assert_allclose(loss.logits.numpy(), expected, atol=2e-3)
     assert loss.loss.item() == pytest.approx(cross_entropy(torch.tensor(expected), LABELS).item(), abs=1e-3)
-    w_h_h = (h @ layer_of(objective, kind).weight.T).detach().double().numpy()
+    w_h_h = (h @ get_last_layer(objective, kind).weight.T).detach().double().numpy()
     np.testing.assert_allclose(w_h_h - f_g @ np.linalg.lstsq(f_g, w_h_h, rcond=None)[0], expected, atol=1e-4)
     # The result is orthogonal to the columns of F_G.
     cosines = f_g.T @ loss.logits.double().numpy() / np.outer(np.linalg.norm(f_g, axis=0), np.linalg.norm(f_b, axis=0))
@@ -115,7 +119,7 @@ def test_g_keeps_initial_embeddings_of_network():
     objective = HexObjective(network, tiny_tokenizer(), NOW)
     assert not {name for name in objective.state_dict() if "table" in name}
     assert not objective.branch.table.vectors.requires_grad
-    steps(objective, 5)
+    train_steps(objective, 5)
     assert torch.equal(objective.branch.table.vectors, before), "bit for bit"
     assert not torch.equal(network.get_input_embeddings().weight, before), "the network's own have moved"
     assert objective.branch.table.is_word.tolist() == [False] * 4 + [True] * len(WORDS)
@@ -125,7 +129,7 @@ def test_g_reads_given_word_vectors(tmp_path):
     """g ignores word pieces and words without a vector."""
     path = tmp_path / "vectors.txt"
     path.write_text("dog 1 2\ncat 3 4\nunheard 5 6\n")
-    objective = tiny_hex(options=HexOptions(warm_start=0, embeddings=str(path)))
+    objective = build_objective(options=HexOptions(warm_start=0, embeddings=str(path)))
     vectors, is_word = objective.branch.table
     dog, cat = (4 + WORDS.index(word) for word in ("dog", "cat"))
     assert vectors[[dog, cat]].tolist() == [[1.0, 2.0], [3.0, 4.0]]
@@ -134,10 +138,10 @@ def test_g_reads_given_word_vectors(tmp_path):
     encoded = encode([("a dog runs", "a dog and a cat")])
     torch.testing.assert_close(objective.branch.compute_mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
     assert objective.build_provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
-    assert tiny_hex().build_provenance() == {}
+    assert build_objective().build_provenance() == {}
     path.write_text("unheard 5 6\n")
     with pytest.raises(ValueError, match=r"expected embeddings for words of the tokenizer \(24\), got none"):
-        tiny_hex(options=HexOptions(embeddings=str(path)))
+        build_objective(options=HexOptions(embeddings=str(path)))
 
 
 def test_word_piece_has_no_word_vector(tmp_path):
@@ -155,7 +159,7 @@ def test_word_piece_has_no_word_vector(tmp_path):
 
 
 def test_padding_has_no_effect():
-    objective = tiny_hex().train()
+    objective = build_objective().train()
     encoded = encode()
     padded = {
         name: torch.nn.functional.pad(value, (0, 5), value=1 if name == "input_ids" else 0)
@@ -168,11 +172,11 @@ def test_padding_has_no_effect():
 
 def test_residual_contains_only_encoder_part():
     """F_L = (I - P_G) W_h h: g acts only through an orthogonal projection, computed here by QR."""
-    objective = tiny_hex().train()
+    objective = build_objective().train()
     encoded = encode()
-    w_h_h = encoder_outputs(objective, "bert", encoded) @ layer_of(objective).weight.T
+    w_h_h = encoder_outputs(objective, "bert", encoded) @ get_last_layer(objective).weight.T
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**select_inputs(encoded))) + get_last_layer(objective).bias
         q, _ = torch.linalg.qr(f_g.double())
         expected = w_h_h.double() - q @ (q.T @ w_h_h.double())
         torch.testing.assert_close(objective(LABELS, **encoded).logits.double(), expected, atol=1e-3, rtol=0)
@@ -183,21 +187,21 @@ def test_residual_contains_only_encoder_part():
 
 
 def test_second_form_adds_weighted_superficial_loss():
-    objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=0.5)).train()
-    first = tiny_hex().train()
+    objective = build_objective(options=HexOptions(warm_start=0, superficial_weight=0.5)).train()
+    first = build_objective().train()
     encoded = encode()
     found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.compute_mean(**asked(encoded))) + layer_of(objective).bias
+        f_g = objective.branch(objective.branch.compute_mean(**select_inputs(encoded))) + get_last_layer(objective).bias
     assert torch.equal(found.logits, without.logits), "what predicts is F_L in both"
     assert found.loss.item() == pytest.approx(cross_entropy(without.logits + 0.5 * f_g, LABELS).item(), abs=1e-6)
     assert abs(found.loss.item() - without.loss.item()) > 0.01, "the same, so this test would show nothing"
 
 
 def test_second_form_with_zero_weight_equals_first():
-    one, other = (tiny_hex(options=each) for each in (HexOptions(superficial_weight=0.0), HexOptions()))
-    steps(one, 3)
-    steps(other, 3)
+    one, other = (build_objective(options=each) for each in (HexOptions(superficial_weight=0.0), HexOptions()))
+    train_steps(one, 3)
+    train_steps(other, 3)
     assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
 
 
@@ -205,16 +209,18 @@ def test_g_learns_labels_in_second_form():
     """With a frozen network, the branch does not learn to predict labels from F_L alone."""
     losses = {}
     for weight in (0.0, 2.0):
-        objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=weight))
+        objective = build_objective(options=HexOptions(warm_start=0, superficial_weight=weight))
         objective.network.requires_grad_(False)
-        steps(objective, 60)
-        f_g = objective.branch(objective.branch.compute_mean(**asked(encode()))) + layer_of(objective).bias
+        train_steps(objective, 60)
+        f_g = (
+            objective.branch(objective.branch.compute_mean(**select_inputs(encode()))) + get_last_layer(objective).bias
+        )
         losses[weight] = cross_entropy(f_g, LABELS).item()
     assert losses[2.0] < 0.5 < 0.9 < losses[0.0]
 
 
 def test_warm_start_is_cross_entropy_and_ends():
-    objective = tiny_hex(options=HexOptions(warm_start=0.3)).train()
+    objective = build_objective(options=HexOptions(warm_start=0.3)).train()
     objective.begin(0, 5)  # 1.5 of 5 steps, rounded up to two
     plain = objective.network(**encode()).logits
     for batch in range(4):
@@ -226,7 +232,7 @@ def test_warm_start_is_cross_entropy_and_ends():
         gradients = [parameter.grad for parameter in objective.branch.parameters()]
         assert all(gradient is not None for gradient in gradients), "DDP would wait for it"
         assert all((gradient != 0).any() == (batch >= 2) for gradient in gradients)
-    resumed = tiny_hex(options=HexOptions(warm_start=0.5)).train()
+    resumed = build_objective(options=HexOptions(warm_start=0.5)).train()
     resumed.load_state_dict(objective.state_dict())
     resumed.begin(4, 10)
     assert torch.equal(resumed(LABELS, **encode()).logits, plain), "this is the fifth batch"
@@ -242,7 +248,7 @@ def test_step_of_several_passes_counts_once():
 
 
 def test_evaluation_equals_published_network_per_pair():
-    objective = tiny_hex().eval()
+    objective = build_objective().eval()
     plain = objective.network(**encode()).logits
     loss = objective(LABELS, **encode())
     assert torch.equal(loss.logits, plain)
@@ -254,14 +260,14 @@ def test_evaluation_equals_published_network_per_pair():
 @pytest.mark.parametrize("b", [1, 2, 10])
 @pytest.mark.parametrize("superficially", ["as drawn", "zero", "collinear"])
 def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
-    objective = tiny_hex().train()
+    objective = build_objective().train()
     with torch.no_grad():
         if superficially != "as drawn":
             objective.branch.decoder.weight[1:] = 0
-            layer_of(objective).bias[1:] = 0
+            get_last_layer(objective).bias[1:] = 0
         if superficially == "zero":
             objective.branch.decoder.weight.zero_()
-            layer_of(objective).bias.zero_()
+            get_last_layer(objective).bias.zero_()
     encoded = encode(PAIRS[:b])
     with torch.autocast("cpu", torch.bfloat16):
         assert objective.network(**encoded).logits.dtype == torch.bfloat16
@@ -276,11 +282,11 @@ def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
         assert parameter.grad.isfinite().all()
 
 
-def asked(encoded):
+def select_inputs(encoded):
     return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
 
-def steps(objective, n):
+def train_steps(objective, n):
     """Train for n steps on the same batch, and return the losses."""
     objective.train().begin(0, n)
     optimizer = torch.optim.AdamW(objective.parameters(), lr=3e-3)
@@ -294,14 +300,14 @@ def steps(objective, n):
     return losses
 
 
-def trained(n=8):
-    objective = tiny_hex(options=HexOptions(warm_start=0.25))
-    return objective, steps(objective, n)
+def train_objective(n=8):
+    objective = build_objective(options=HexOptions(warm_start=0.25))
+    return objective, train_steps(objective, n)
 
 
 def test_loss_decreases_and_every_weight_changes():
-    before = {name: value.clone() for name, value in tiny_hex().named_parameters()}
-    objective, losses = trained(32)
+    before = {name: value.clone() for name, value in build_objective().named_parameters()}
+    objective, losses = train_objective(32)
     assert losses[-1] < 0.5 * losses[8]
     still = {name for name, value in objective.named_parameters() if torch.equal(value, before[name])}
     # Only the bias of keys stays, since it adds the same value to all scores of a query.
@@ -309,9 +315,9 @@ def test_loss_decreases_and_every_weight_changes():
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished_objective(tmp_path_factory):
     """Return a trained objective with ω* fitted, and its output folder."""
-    objective, _ = trained()
+    objective, _ = train_objective()
     parts = [encode(PAIRS[rows]) for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
     objective.finish(objective, iter(parts), accelerate.Accelerator(cpu=True))
     assert objective.training
@@ -322,10 +328,10 @@ def finished(tmp_path_factory):
     return objective.eval(), folder
 
 
-def test_published_network_has_plain_head(finished):
-    objective, folder = finished
+def test_published_network_has_plain_head(finished_objective):
+    objective, folder = finished_objective
     h = encoder_outputs(objective, "bert", encode())
-    f = widened(objective)
+    f = extend_last_layer(objective)
     expected = f(torch.cat([h, torch.zeros(len(h), f.in_features - h.shape[1])], dim=1))  # f([h, 0])
     published, info = transformers.AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True)
     assert not info["missing_keys"]
@@ -334,9 +340,13 @@ def test_published_network_has_plain_head(finished):
     torch.testing.assert_close(published.eval()(**encode()).logits, expected, atol=1e-5, rtol=0)
 
 
-def test_omega_is_least_squares_fit_over_all_data(finished):
-    objective, folder = finished
-    h, g, f = encoder_outputs(objective, "bert", encode()), superficial(objective, encode()), widened(objective)
+def test_omega_is_least_squares_fit_over_all_data(finished_objective):
+    objective, folder = finished_objective
+    h, g, f = (
+        encoder_outputs(objective, "bert", encode()),
+        compute_superficial(objective, encode()),
+        extend_last_layer(objective),
+    )
     with torch.no_grad():
         f_b = f(torch.cat([h, g], dim=1)).double().numpy()
         f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
@@ -348,8 +358,8 @@ def test_omega_is_least_squares_fit_over_all_data(finished):
     assert np.abs(found - f_b).max() > 0.1, "nothing is taken out, so this test would show nothing"
 
 
-def test_residual_does_not_depend_on_batch(finished):
-    _, folder = finished
+def test_residual_does_not_depend_on_batch(finished_objective):
+    _, folder = finished_objective
     network = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     plain = network(**encode()).logits
     ResidualHead.load(folder).attach(network)
@@ -359,8 +369,8 @@ def test_residual_does_not_depend_on_batch(finished):
     torch.testing.assert_close(alone, together, atol=1e-5, rtol=1e-4)
 
 
-def test_evaluator_predicts_with_either_head(finished):
-    objective, folder = finished
+def test_evaluator_predicts_with_either_head(finished_objective):
+    objective, folder = finished_objective
     plain, residual = (TransformerPredictor.load(folder, head=head) for head in ("plain", "residual"))
     logits = objective.network(**encode()).logits
     premises, hypotheses = map(list, zip(*PAIRS, strict=True))
@@ -376,9 +386,9 @@ def test_evaluator_predicts_with_either_head(finished):
     np.testing.assert_allclose(other.predict(premises, hypotheses), residual.predict(premises, hypotheses), atol=0.1)
 
 
-def test_residual_head_is_loaded_from_hub_revision(finished, tmp_path, monkeypatch):
+def test_residual_head_is_loaded_from_hub_revision(finished_objective, tmp_path, monkeypatch):
     """The cache has the layout of the Hub client and is read offline."""
-    _, folder = finished
+    _, folder = finished_objective
     commit = "c0ffee" + "0" * 34
     repo = tmp_path / "models--org--tiny"
     shutil.copytree(folder, repo / "snapshots" / commit)
@@ -394,15 +404,15 @@ def test_residual_head_is_loaded_from_hub_revision(finished, tmp_path, monkeypat
     np.testing.assert_allclose(of_hub.predict(["a dog"], ["a cat"]), expected.predict(["a dog"], ["a cat"]))
 
 
-def test_missing_residual_head_raises_error(finished, tmp_path):
-    _, folder = finished
+def test_missing_residual_head_raises_error(finished_objective, tmp_path):
+    _, folder = finished_objective
     shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("hex.*"))
     with pytest.raises(ValueError, match=r"plain: expected a network trained with HEX, got a folder without hex\.json"):
         TransformerPredictor.load(tmp_path / "plain", head="residual")
 
 
-def test_saved_branch_round_trips(finished):
-    objective, folder = finished
+def test_saved_branch_round_trips(finished_objective):
+    objective, folder = finished_objective
     assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega", "embeddings", "is_word"}
     assert json.loads((folder / "hex.json").read_text()) == {"format": 2, "layer": "classifier", "normalise": True}
     branch = ResidualHead.load(folder).branch
@@ -425,7 +435,7 @@ def test_options_out_of_range_are_all_reported():
         HexOptions(width=0, warm_start=-1, superficial_weight=-2)
     with pytest.raises(ValueError, match=r"a fraction of the steps, from 0 to less than 1, got 500"):
         HexOptions(warm_start=500)
-    assert tiny_hex(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
+    assert build_objective(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
 
 
 @pytest.mark.nightly

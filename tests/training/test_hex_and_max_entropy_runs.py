@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.training.conftest import PAIRS
-from tests.training.test_finetune import close, same
+from tests.training.test_finetune import has_close_weights, has_equal_weights
 from unbag import scripts
 from unbag.data.labels import LABELS
 from unbag.inference import TransformerPredictor
@@ -140,7 +140,7 @@ def test_max_entropy_accumulation_equals_whole_batch(train, options):
         gradient_accumulation_steps=5,
         output_dir=options["output_dir"].with_name("halves"),
     )
-    assert close(whole, halves, atol=1e-4)
+    assert has_close_weights(whole, halves, atol=1e-4)
 
 
 def test_max_entropy_depends_on_options_and_seed(train, options):
@@ -149,8 +149,8 @@ def test_max_entropy_depends_on_options_and_seed(train, options):
         train(MAX_ENTROPY, max_steps=2, output_dir=next(outs), **changed)[1]
         for changed in ({}, {}, {"alpha": 0.5}, {"permutations": 2})
     ]
-    assert same(weights[0], weights[1])
-    assert not any(same(weights[0], other) for other in weights[2:])
+    assert has_equal_weights(weights[0], weights[1])
+    assert not any(has_equal_weights(weights[0], other) for other in weights[2:])
 
 
 def test_recipe_config_invalid_values_are_all_reported(options):

@@ -14,11 +14,11 @@ EXAMPLES = [
 ]
 
 
-def part(name="own", weight=1.0, examples=EXAMPLES):
+def build_part(name="own", weight=1.0, examples=EXAMPLES):
     return DataPart(name, examples, weight, "en", {"excluded": {}})
 
 
-def words(sentence):
+def count_words(sentence):
     return Counter(sentence.rstrip(".").split())
 
 
@@ -31,7 +31,7 @@ def test_shuffled_words_change_each_epoch():
         assert first._replace(premise="", hypothesis="") == example._replace(premise="", hypothesis="")
         for side in ("premise", "hypothesis"):
             tokens = getattr(first, side).split()
-            assert Counter(token for token in tokens if token != ".") == words(getattr(example, side))
+            assert Counter(token for token in tokens if token != ".") == count_words(getattr(example, side))
     assert shuffle(EXAMPLES[0], 0) != next_epoch
     assert any(shuffle(example, 0) != shuffle(example, 1) for example in EXAMPLES)
     assert WordShuffler("en", seed=4)(EXAMPLES[0], 0) != shuffle(EXAMPLES[0], 0)
@@ -39,25 +39,29 @@ def test_shuffled_words_change_each_epoch():
 
 def test_permuted_moves_every_word_and_drops_short_pairs():
     pytest.importorskip("spacy")
-    found = permute_words(part(), seed=13)
+    found = permute_words(build_part(), seed=13)
     assert [example.source_id for example in found.examples] == ["a", "b", "d"]
     assert found.record["excluded"] == {TOO_SHORT: 1}
     for example, original in zip(found.examples, [EXAMPLES[0], EXAMPLES[1], EXAMPLES[3]], strict=True):
         before, after = original.premise.rstrip(".").split(), example.premise.rstrip(" .").split()
-        assert words(original.premise) == Counter(after)
+        assert count_words(original.premise) == Counter(after)
         assert not any(one == other for one, other in zip(before, after, strict=True))
         assert example.label == original.label
 
 
 def test_hypothesis_only_removes_premise():
-    found = drop_premises(part())
+    found = drop_premises(build_part())
     assert {example.premise for example in found.examples} == {""}
     assert [example.hypothesis for example in found.examples] == [example.hypothesis for example in EXAMPLES]
 
 
 def test_weights_set_frequency_of_pairs():
     other = [replaced._replace(source_id=f"o{replaced.source_id}") for replaced in EXAMPLES]
-    parts = [part(weight=2.5), part("other", 0.5, other), part("once", 1.0, [EXAMPLES[1]._replace(source_id="z")])]
+    parts = [
+        build_part(weight=2.5),
+        build_part("other", 0.5, other),
+        build_part("once", 1.0, [EXAMPLES[1]._replace(source_id="z")]),
+    ]
     epochs = [[example.source_id for example in mix_parts(parts, seed=1, epoch=epoch)] for epoch in range(20)]
     for ids in epochs:
         assert len(ids) == len(set(ids)) == 2 * 4 + 2 + 2 + 1

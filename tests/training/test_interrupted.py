@@ -14,13 +14,13 @@ from tests.fake_hub.accounts import ALICE
 from tests.fork_server import PYTHON
 from tests.test_fake_hub.plain_http import get
 from tests.timeouts import wait_until
-from tests.training.test_finetune import close
+from tests.training.test_finetune import has_close_weights
 
 RECIPE = Path(__file__).parents[2] / "trainers/finetune.py"
 ALONE, TWO = 1, 2
 
 
-def arguments_of(pairs_path):
+def build_arguments(pairs_path):
     """Return the arguments that all runs share."""
     # With five steps per epoch, every second checkpoint is in the middle of an epoch.
     told = {"corpus": pairs_path, "validation": pairs_path, "batch-size": 15, "max-steps": 30}
@@ -30,16 +30,16 @@ def arguments_of(pairs_path):
 
 @pytest.fixture
 def arguments(pairs_path):
-    return arguments_of(pairs_path)
+    return build_arguments(pairs_path)
 
 
-def start(processes, arguments, model, out, hub=None):
+def start_training(processes, arguments, model, out, hub=None):
     offline = {"HF_HUB_OFFLINE": "1"} if hub is None else hub
     told = (RECIPE, *arguments, "--model", model, "--output-dir", out, "--json")
     return PYTHON.start_group(processes, *told, env={**os.environ, **offline})
 
 
-def end(processes):
+def wait_for_training(processes):
     """Wait for a run. Return the output of the first process, with its log as `said`."""
     for process in processes:
         assert process.wait() == 0, process.communicate()
@@ -47,13 +47,13 @@ def end(processes):
     return {**json.loads(printed), "said": said}
 
 
-def first_step(done):
+def find_first_step(done):
     """Return the step after which a run resumed."""
     found = re.search(r"resuming after step (\d+) of 30", done["said"])
     return int(found[1]) if found else 0
 
 
-def kill(processes, out, step):
+def kill_after_checkpoint(processes, out, step):
     """Kill a run once it has written the checkpoint of a step."""
     wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"step-{step:08d}"
     wait_until(wanted.exists, *processes, every=0.001)
@@ -66,11 +66,13 @@ def kill(processes, out, step):
 
 
 def test_killed_run_resumes_to_same_weights(tmp_path, dropout_model, arguments):
-    unbroken = start(ALONE, arguments, dropout_model, tmp_path / "unbroken")
-    kill(start(ALONE, arguments, dropout_model, tmp_path / "out"), tmp_path / "out", 12)  # two steps into an epoch
-    end(unbroken)
-    done = end(start(ALONE, arguments, dropout_model, tmp_path / "out"))
-    assert 12 <= first_step(done), "it began anew"
+    unbroken = start_training(ALONE, arguments, dropout_model, tmp_path / "unbroken")
+    kill_after_checkpoint(
+        start_training(ALONE, arguments, dropout_model, tmp_path / "out"), tmp_path / "out", 12
+    )  # two steps into an epoch
+    wait_for_training(unbroken)
+    done = wait_for_training(start_training(ALONE, arguments, dropout_model, tmp_path / "out"))
+    assert 12 <= find_first_step(done), "it began anew"
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "unbroken" / name).read_bytes(), name
     records = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("out", "unbroken")]
@@ -81,31 +83,37 @@ def test_killed_run_resumes_to_same_weights(tmp_path, dropout_model, arguments):
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory, pretrained, pairs_path):
+def single_process_run(tmp_path_factory, pretrained, pairs_path):
     """Train in one process; return the folder and the output."""
     out = tmp_path_factory.mktemp("alone") / "out"
-    return out, end(start(ALONE, arguments_of(pairs_path), pretrained, out))
+    return out, wait_for_training(start_training(ALONE, build_arguments(pairs_path), pretrained, out))
 
 
 @pytest.mark.nightly
-def test_two_processes_equal_one_with_joint_batch(tmp_path, pretrained, arguments, alone):
-    two = end(start(TWO, arguments, pretrained, tmp_path / "two"))
+def test_two_processes_equal_one_with_joint_batch(tmp_path, pretrained, arguments, single_process_run):
+    two = wait_for_training(start_training(TWO, arguments, pretrained, tmp_path / "two"))
     assert two["runs"][0]["processes"] == 2
-    assert close(load_file(alone[0] / "model.safetensors"), load_file(tmp_path / "two/model.safetensors"), 1e-3)
-    losses = [[found["all"]["loss"] for found in done["runs"][0]["evaluations"]] for done in (alone[1], two)]
+    assert has_close_weights(
+        load_file(single_process_run[0] / "model.safetensors"), load_file(tmp_path / "two/model.safetensors"), 1e-3
+    )
+    losses = [
+        [found["all"]["loss"] for found in done["runs"][0]["evaluations"]] for done in (single_process_run[1], two)
+    ]
     assert len(losses[0]) == 5
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
 @pytest.mark.nightly
-def test_run_resumes_with_other_number_of_processes(tmp_path, pretrained, arguments, alone):
-    kill(start(TWO, arguments, pretrained, tmp_path / "out"), tmp_path / "out", 8)
-    done = end(start(ALONE, arguments, pretrained, tmp_path / "out"))
-    assert 8 <= first_step(done), "it began anew"
-    assert close(load_file(alone[0] / "model.safetensors"), load_file(tmp_path / "out/model.safetensors"), 1e-3)
+def test_run_resumes_with_other_number_of_processes(tmp_path, pretrained, arguments, single_process_run):
+    kill_after_checkpoint(start_training(TWO, arguments, pretrained, tmp_path / "out"), tmp_path / "out", 8)
+    done = wait_for_training(start_training(ALONE, arguments, pretrained, tmp_path / "out"))
+    assert 8 <= find_first_step(done), "it began anew"
+    assert has_close_weights(
+        load_file(single_process_run[0] / "model.safetensors"), load_file(tmp_path / "out/model.safetensors"), 1e-3
+    )
 
 
-def hub_files(hub, repo_id):
+def list_hub_files(hub, repo_id):
     """List the files of a repository's checkpoint on the Hub."""
     address = f"{hub.endpoint}/api/models/{repo_id}/tree/main/checkpoint"
     answer = get(address, {"Authorization": f"Bearer {ALICE}"})
@@ -113,16 +121,22 @@ def hub_files(hub, repo_id):
 
 
 @pytest.mark.nightly
-def test_other_machine_resumes_from_hub(tmp_path, pretrained, arguments, alone, hub, repo_id):
+def test_other_machine_resumes_from_hub(tmp_path, pretrained, arguments, single_process_run, hub, repo_id):
     """One run pushes its checkpoints and is killed. Another run in another folder downloads the last one."""
     environment = hub.env(tmp_path / "home", token=ALICE)
-    [first] = start(ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment)
-    pushed = wait_until(lambda: hub_files(hub, repo_id), first, every=0.05)
+    [first] = start_training(
+        ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment
+    )
+    pushed = wait_until(lambda: list_hub_files(hub, repo_id), first, every=0.05)
     first.kill()
     first.wait()
     assert {"checkpoint/state.json", "checkpoint/model.safetensors", "checkpoint/optimizer.bin"} <= set(pushed)
-    second = end(
-        start(ALONE, [*arguments, "--resume-from-checkpoint", repo_id], pretrained, tmp_path / "second", environment)
+    second = wait_for_training(
+        start_training(
+            ALONE, [*arguments, "--resume-from-checkpoint", repo_id], pretrained, tmp_path / "second", environment
+        )
     )
-    assert 2 <= first_step(second), "it began anew"
-    assert (tmp_path / "second/model.safetensors").read_bytes() == (alone[0] / "model.safetensors").read_bytes()
+    assert 2 <= find_first_step(second), "it began anew"
+    assert (tmp_path / "second/model.safetensors").read_bytes() == (
+        single_process_run[0] / "model.safetensors"
+    ).read_bytes()

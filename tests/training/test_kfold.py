@@ -51,7 +51,7 @@ FOLDS = 3
 
 
 @pytest.fixture(scope="module")
-def built():
+def cross_validation_rows():
     """Return 72 pairs in both directions and three folds."""
     pairs = [
         sicck_rows.SicckPair(
@@ -73,7 +73,7 @@ def built():
 
 
 @pytest.fixture
-def validate(built, tiny_bert, tmp_path):
+def validate(cross_validation_rows, tiny_bert, tmp_path):
     """Return a function that cross-validates with given options and seeds, and returns the record."""
 
     def validate(*seeds, out_name="out", on_step=None, **changed):
@@ -90,22 +90,22 @@ def validate(built, tiny_bert, tmp_path):
                 **changed,
             },
         )
-        return cross_validate(RECIPE, config, seeds, built=built, on_step=on_step)
+        return cross_validate(RECIPE, config, seeds, built=cross_validation_rows, on_step=on_step)
 
     AcceleratorState._reset_state(reset_partial_state=True)
     yield validate
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def texts(rows):
+def get_texts(rows):
     return list(rows["premise"]), list(rows["hypothesis"])
 
 
 @pytest.mark.parametrize("protocol", ["spread", "whole_seeds"])
-def test_fold_trains_on_both_directions_of_other_folds(built, protocol):
+def test_fold_trains_on_both_directions_of_other_folds(cross_validation_rows, protocol):
     met = []
     for fold in range(FOLDS):
-        data = select_fold_data(built, fold, protocol=protocol, seed=1)
+        data = select_fold_data(cross_validation_rows, fold, protocol=protocol, seed=1)
         (training,), (held_out,) = data.training, data.held_out
         names = {example.source_id for example in training.examples}
         out = {example.source_id for example in held_out.examples}
@@ -116,36 +116,44 @@ def test_fold_trains_on_both_directions_of_other_folds(built, protocol):
         }
         assert training.record["excluded"] == {"held out": 48}
         met += out
-    assert sorted(met) == sorted(built.rows["id"]), "each row is predicted once"
+    assert sorted(met) == sorted(cross_validation_rows.rows["id"]), "each row is predicted once"
     examples = {
-        each.source_id: each for each in select_fold_data(built, 1, protocol=protocol, seed=2).training[0].examples
+        each.source_id: each
+        for each in select_fold_data(cross_validation_rows, 1, protocol=protocol, seed=2).training[0].examples
     }
     assert examples["pair-0"][1:4] == PAIRS[0]
     # The data has no equivalences, so the reverse of an entailment is neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in other folds, got 0 of 144 rows in fold 3"):
-        select_fold_data(built, 3, protocol=protocol, seed=1)
+        select_fold_data(cross_validation_rows, 3, protocol=protocol, seed=1)
 
 
-def test_authors_protocol_trains_on_original_pairs_except_a_tenth(built):
+def test_authors_protocol_trains_on_original_pairs_except_a_tenth(cross_validation_rows):
     tenths = {}
     for fold in range(FOLDS):
-        (training,), (held_out,) = (data := select_fold_data(built, fold, seed=1)).training, data.held_out
+        (training,), (held_out,) = (
+            (data := select_fold_data(cross_validation_rows, fold, seed=1)).training,
+            data.held_out,
+        )
         learnt, out = ({example.source_id for example in part.examples} for part in (training, held_out))
-        in_fold = {row["pair"] for row in built.rows if row["fold"] == fold}
+        in_fold = {row["pair"] for row in cross_validation_rows.rows if row["fold"] == fold}
         assert not learnt & out
-        assert learnt | out == set(built.rows["pair"]) - in_fold, "no exchanged row, and none of the fold"
+        assert learnt | out == set(cross_validation_rows.rows["pair"]) - in_fold, (
+            "no exchanged row, and none of the fold"
+        )
         assert (len(learnt), len(out)) == (43, 5), "of 48 pairs a tenth, rounded up"
         assert training.record["excluded"] == {"exchanged": 72, "predicted": 24, "held out": 5}
         assert held_out.record["excluded"] == {"exchanged": 72, "predicted": 24, "trained on": 43}
         tenths[fold] = out
-    assert select_fold_data(built, 0, seed=1) == select_fold_data(built, 0, seed=1)
-    assert {each.source_id for each in select_fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
+    assert select_fold_data(cross_validation_rows, 0, seed=1) == select_fold_data(cross_validation_rows, 0, seed=1)
+    assert {
+        each.source_id for each in select_fold_data(cross_validation_rows, 0, seed=2).held_out[0].examples
+    } != tenths[0]
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in other folds, got 0 of 144 rows in fold 3"):
-        select_fold_data(built, 3, seed=1)
+        select_fold_data(cross_validation_rows, 3, seed=1)
 
 
-def test_authors_protocol_keeps_reverse_entailment_label(built):
+def test_authors_protocol_keeps_reverse_entailment_label(cross_validation_rows):
     def of(relation, number):
         return sicck_rows.SicckPair(
             *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
@@ -155,7 +163,7 @@ def test_authors_protocol_keeps_reverse_entailment_label(built):
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
     rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
-    two = BuiltSet(built.request, rows, "en", {}, built.data)
+    two = BuiltSet(cross_validation_rows.request, rows, "en", {}, cross_validation_rows.data)
     data = select_fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)
     assert [(each.premise, each.label) for each in examples] == [
@@ -167,19 +175,21 @@ def test_authors_protocol_keeps_reverse_entailment_label(built):
     assert (ours["pair-3"], ours["pair-3-reverse"]) == ("neutral", "entailment")
 
 
-def test_rows_with_seed_in_other_folds_are_marked(built):
-    assert find_seed_leaks(built).all(), "each of five seeds is in all folds"
-    alone = built.rows.map(lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"})
-    rows = find_seed_leaks(BuiltSet(built.request, alone, "en", {}, built.data))
-    assert rows.tolist() == [fold < 2 for fold in built.rows["fold"]]
+def test_rows_with_seed_in_other_folds_are_marked(cross_validation_rows):
+    assert find_seed_leaks(cross_validation_rows).all(), "each of five seeds is in all folds"
+    alone = cross_validation_rows.rows.map(
+        lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"}
+    )
+    rows = find_seed_leaks(BuiltSet(cross_validation_rows.request, alone, "en", {}, cross_validation_rows.data))
+    assert rows.tolist() == [fold < 2 for fold in cross_validation_rows.rows["fold"]]
 
 
-def test_fold_predictions_follow_row_order(built):
-    names = built.rows["id"]
+def test_fold_predictions_follow_row_order(cross_validation_rows):
+    names = cross_validation_rows.rows["id"]
     folds = [
         {"probabilities": {name: [n, fold, 0.0] for n, name in enumerate(names) if n % 3 == fold}} for fold in (2, 0, 1)
     ]
-    found = collect_out_of_fold_probabilities(built, folds)
+    found = collect_out_of_fold_probabilities(cross_validation_rows, folds)
     assert found[:, 0].tolist() == list(range(len(names)))
     assert found[:4, 1].tolist() == [0, 1, 2, 0]
 
@@ -207,18 +217,20 @@ def test_summary_is_mean_and_sample_standard_deviation():
 @pytest.mark.parametrize(
     ("protocol", "pairs"), [("authors", 43), pytest.param("spread", 96, marks=pytest.mark.nightly)]
 )
-def test_each_pair_is_scored_by_model_of_other_folds(validate, built, tmp_path, tiny_bert, protocol, pairs):
+def test_each_pair_is_scored_by_model_of_other_folds(
+    validate, cross_validation_rows, tmp_path, tiny_bert, protocol, pairs
+):
     steps = 3 * math.ceil(pairs / 24)
     done = validate(1, keep_models=True, protocol=protocol)
-    rows, out = built.rows, tmp_path / "out"
+    rows, out = cross_validation_rows.rows, tmp_path / "out"
     by_hand = np.zeros((len(rows), 3), np.float32)
     for fold in range(FOLDS):
         here = np.array(rows["fold"]) == fold
         predictor = TransformerPredictor.load(out / f"seed-1/fold-{fold}")
-        by_hand[here] = predictor.predict(*texts(rows.select(np.flatnonzero(here))))
+        by_hand[here] = predictor.predict(*get_texts(rows.select(np.flatnonzero(here))))
     scores = challenge_sets.get_challenge_set("sicck").score_rows(rows, SetPredictions(by_hand, LABELS, True))
     assert done["runs"][0]["scores"]["f1"]["value"] == scores["f1"].value
-    as_it_is = TransformerPredictor.load(tiny_bert).predict(*texts(rows))
+    as_it_is = TransformerPredictor.load(tiny_bert).predict(*get_texts(rows))
     before = challenge_sets.get_challenge_set("sicck").score_rows(rows, SetPredictions(as_it_is, LABELS, True))
     assert done["zero_shot"]["accuracy"]["value"] == before["accuracy"].value
     assert done["summary"]["all"]["accuracy"]["values"] == [scores["accuracy"].value]
@@ -330,8 +342,8 @@ def test_fixed_protocol_options_are_not_exposed(tmp_path):
 
 
 def test_default_seeds_are_those_of_authors(validate, monkeypatch, tiny_bert):
-    def untrained(recipe, config, built, fold, on_step):
-        rows = [row["id"] for row in built.rows if row["fold"] == fold]
+    def untrained(recipe, config, cross_validation_rows, fold, on_step):
+        rows = [row["id"] for row in cross_validation_rows.rows if row["fold"] == fold]
         training = {"steps": 0, "model": {"revision": compute_folder_revision(tiny_bert)}}
         probabilities = {name: [1.0, 0.0, 0.0] for name in rows}
         return {

@@ -16,7 +16,7 @@ from unbag.training.max_entropy import MaxEntropyObjective, compute_entropies
 EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
 
 
-class Constant(torch.nn.Module):
+class ConstantNetwork(torch.nn.Module):
     """Network with constant logits."""
 
     def __init__(self, logits):
@@ -27,8 +27,8 @@ class Constant(torch.nn.Module):
         return self
 
 
-def constant(logits, **options):
-    return MaxEntropyObjective(Constant(logits), MaxEntropyOptions(**options))
+def build_objective(logits, **options):
+    return MaxEntropyObjective(ConstantNetwork(logits), MaxEntropyOptions(**options))
 
 
 NOTHING = {"input_ids": torch.zeros(1)}
@@ -36,7 +36,7 @@ NOTHING = {"input_ids": torch.zeros(1)}
 
 def test_loss_equals_hand_computed_value():
     """With p = (3/4, 1/4) for the pair and (1/2, 1/2) for its permutation, the loss is -ln 3/4 - 2 ln 2."""
-    loss = constant([[math.log(3), 0.0], [5.0, 5.0]], alpha=2.0)(torch.tensor([0]), **NOTHING)
+    loss = build_objective([[math.log(3), 0.0], [5.0, 5.0]], alpha=2.0)(torch.tensor([0]), **NOTHING)
     assert loss.loss.item() == pytest.approx(-math.log(3 / 4) - 2 * math.log(2))
     assert loss.parts["entropy"].item() == pytest.approx(math.log(2))
     assert loss.logits.shape == (1, 2)
@@ -44,14 +44,14 @@ def test_loss_equals_hand_computed_value():
 
 def test_two_permutations_are_averaged():
     h = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
-    loss = constant([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], permutations=2)(torch.tensor([1]), **NOTHING)
+    loss = build_objective([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], permutations=2)(torch.tensor([1]), **NOTHING)
     assert loss.loss.item() == pytest.approx(math.log(2) - (math.log(2) + h) / 2)
 
 
 def test_pair_without_permutations_has_no_entropy_term():
-    loss = constant([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]])(torch.tensor([0, 1]), **NOTHING)
+    loss = build_objective([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]])(torch.tensor([0, 1]), **NOTHING)
     assert loss.parts["entropy"].item() == pytest.approx(math.log(2) / 2)
-    none = constant([[0.0, 0.0]])(torch.tensor([0]), **NOTHING)
+    none = build_objective([[0.0, 0.0]])(torch.tensor([0]), **NOTHING)
     none.loss.backward()
     assert none.loss.item() == pytest.approx(math.log(2))
 

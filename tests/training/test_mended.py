@@ -13,7 +13,7 @@ from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
-from tests.training.test_finetune import same
+from tests.training.test_finetune import has_equal_weights
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.selection import OptionError
@@ -100,11 +100,11 @@ def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_ber
     out = options["output_dir"]
     assert "--distill 1.0" in (out / "README.md").read_text(), "the command reproduces it"
     weights = load_file(out / "model.safetensors")
-    assert not same(weights, load_file(tiny_bert / "model.safetensors"))
+    assert not has_equal_weights(weights, load_file(tiny_bert / "model.safetensors"))
     shutil.rmtree(out)
     AcceleratorState._reset_state(reset_partial_state=True)
     mend(**config, corpus=(str(changed),))
-    assert same(load_file(out / "model.safetensors"), weights)
+    assert has_equal_weights(load_file(out / "model.safetensors"), weights)
 
 
 @pytest.mark.slow
@@ -115,31 +115,31 @@ def test_mend_with_distillation_needs_classifier(mend, options):
 
 
 @pytest.fixture
-def held(mend, options, tiny_bert):
+def compare_with_original(mend, options, tiny_bert):
     """Return a function that compares a model with a tiny BERT as its original, and returns the failure reason."""
     shutil.copytree(tiny_bert, options["output_dir"])
 
-    def held(**changed):
+    def compare_with_original(**changed):
         config = MendConfig(**{**options, "model": str(tiny_bert), "augment": (), **changed})
         return mended._evaluate(config, mended._sets(config)[:1], {}, None)
 
-    return held
+    return compare_with_original
 
 
-def test_label_options_apply_to_original_model(held, options):
-    assert held(label_map="entailment,contradiction,neutral") is None
+def test_label_options_apply_to_original_model(compare_with_original, options):
+    assert compare_with_original(label_map="entailment,contradiction,neutral") is None
     [before] = results.read_results(options["output_dir"] / "before/results.json")
     assert before.model["options"]["label_map"] == "entailment,contradiction,neutral"
     assert mended.compare_before_after(options["output_dir"]).differences
 
 
 @pytest.mark.parametrize("label_map", [None, ",".join(LABELS)])
-def test_mislabelled_original_is_compared_only_with_label_map(held, monkeypatch, label_map):
+def test_mislabelled_original_is_compared_only_with_label_map(compare_with_original, monkeypatch, label_map):
     fine = ProbeReport(LABELS, 12, LABELS, 12, 12, mislabelled=False)
     wrong = replace(fine, right_declared=0, best=LABELS[::-1], mislabelled=True)
     reports = iter([fine, wrong])
     monkeypatch.setattr(label_check, "run_label_probe", lambda predictor, language: next(reports))
-    reason = held(label_map=label_map)
+    reason = compare_with_original(label_map=label_map)
     if label_map:
         assert reason is None
     else:
@@ -177,13 +177,16 @@ def test_mend_without_bias_strength_runs_no_biased_model(mend, options):
         options["output_dir"].with_name("undecided"),
         {"batch_size": 24, "max_steps": 3, "num_train_epochs": 1},
     )
-    undecided = find_recipe("max_entropy")
-    run(undecided, undecided.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}))
-    assert same(mended, load_file(out / "model.safetensors"))
+    save_undecided_model = find_recipe("max_entropy")
+    run(
+        save_undecided_model,
+        save_undecided_model.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}),
+    )
+    assert has_equal_weights(mended, load_file(out / "model.safetensors"))
 
 
 @pytest.fixture
-def plain(finetune, options):
+def trained_classifier(finetune, options):
     """Train a classifier briefly, and return its folder."""
     finetune(max_steps=6, batch_size=24)
     AcceleratorState._reset_state(reset_partial_state=True)
@@ -195,8 +198,8 @@ class Stopped(Exception):
 
 
 @pytest.mark.slow
-def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, plain, monkeypatch):
-    common = {"model": str(plain), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
+def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trained_classifier, monkeypatch):
+    common = {"model": str(trained_classifier), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
     monkeypatch.setattr(interpolation, "choose_alpha", lambda curve: 0.3)
@@ -204,9 +207,11 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, plai
     record = mend(**common, interpolate=True)
     [run_record] = record["runs"]
     out = options["output_dir"]
-    theta_a, theta_b, published = (load_file(folder / "model.safetensors") for folder in (plain, whole, out))
-    assert not same(published, theta_b)
-    assert same(published, interpolate_weights(theta_a, theta_b, 0.3))
+    theta_a, theta_b, published = (
+        load_file(folder / "model.safetensors") for folder in (trained_classifier, whole, out)
+    )
+    assert not has_equal_weights(published, theta_b)
+    assert has_equal_weights(published, interpolate_weights(theta_a, theta_b, 0.3))
     found = run_record["interpolation"]
     assert json.loads((out / "training.json").read_text())["interpolation"] == found
     assert [row["alpha"] for row in found["curve"]] == [step / 10 for step in range(11)]
@@ -233,7 +238,7 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, plai
         )
     AcceleratorState._reset_state(reset_partial_state=True)
     [resumed] = mend(**common, interpolate=True)["runs"]
-    assert same(load_file(out / "model.safetensors"), published)
+    assert has_equal_weights(load_file(out / "model.safetensors"), published)
     assert resumed["interpolation"] == found
 
 

@@ -22,7 +22,7 @@ DEGENERATE = {
 }
 
 
-def outputs(seed=0, b=16, k=3, dtype=torch.float64):
+def sample_outputs(seed=0, b=16, k=3, dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
     return [torch.randn(b, k, generator=generator, dtype=dtype) for _ in range(2)]
 
@@ -37,7 +37,7 @@ def test_constant_column_removes_mean():
 @given(seed=st.integers(0, 10_000), b=st.integers(8, 64), scale=st.sampled_from([1e-3, 1.0, 1e4]))
 @settings(max_examples=30)
 def test_residual_is_orthogonal_to_removed_part(seed, b, scale):
-    f_b, f_g = outputs(seed, b)
+    f_b, f_g = sample_outputs(seed, b)
     left = project_out(f_b, scale * f_g)
     assert left.norm() > 0.1, "nothing is left, so this test would show nothing"
     cosines = (f_g.T @ left) / (f_g.norm(dim=0)[:, None] * f_b.norm(dim=0))
@@ -47,7 +47,7 @@ def test_residual_is_orthogonal_to_removed_part(seed, b, scale):
 @given(seed=st.integers(0, 10_000), weak=st.floats(0, 1))
 @settings(max_examples=30)
 def test_projection_equals_ridge_rule_by_svd(seed, weak):
-    f_b, f_g = outputs(seed)
+    f_b, f_g = sample_outputs(seed)
     f_g[:, 2] = f_g[:, 0] + weak**4 * f_g[:, 2]  # from independent to collinear
     u, s, _ = np.linalg.svd(f_g.numpy(), full_matrices=False)
     ridge = 1e-6 * (s**2).mean() + 1e-12
@@ -57,19 +57,19 @@ def test_projection_equals_ridge_rule_by_svd(seed, weak):
 
 def test_adding_removed_part_has_no_effect():
     """F_L = (I - P_G) F_B = (I - P_G) (F_B - F_G)."""
-    f_b, f_g = outputs()
+    f_b, f_g = sample_outputs()
     torch.testing.assert_close(project_out(f_b + f_g, f_g), project_out(f_b, f_g), atol=1e-5, rtol=0)
 
 
 def test_gradients_equal_finite_differences():
-    f_b, f_g = (value.requires_grad_() for value in outputs(b=7))
+    f_b, f_g = (value.requires_grad_() for value in sample_outputs(b=7))
     assert torch.autograd.gradcheck(project_out, (f_b, f_g))
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_values_and_gradients_are_finite(kind, dtype):
-    f_b, f_g = outputs(dtype=torch.float32)
+    f_b, f_g = sample_outputs(dtype=torch.float32)
     f_g = DEGENERATE[kind](f_g).to(dtype).requires_grad_()
     f_b = f_b[: len(f_g)].to(dtype).requires_grad_()
     left = project_out(f_b, f_g)

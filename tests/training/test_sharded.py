@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
-from tests.training.test_finetune import close, same, stopped_after
+from tests.training.test_finetune import has_close_weights, has_equal_weights, train_and_stop_after
 from unbag import scripts
 from unbag.training import sharding
 from unbag.training.run import run
@@ -65,7 +65,7 @@ STEPS, STOP = 6, 2
 
 
 @pytest.fixture(scope="module")
-def told(pretrained, pairs_path):
+def run_options(pretrained, pairs_path):
     """Return the options of all runs. The 13 pairs are divided unequally among the processes."""
     return {
         "model": str(pretrained),
@@ -81,27 +81,27 @@ def told(pretrained, pairs_path):
 
 
 @pytest.fixture(scope="module")
-def alone(told, tmp_path_factory):
+def single_process_runs(run_options, tmp_path_factory):
     """Train each recipe in one process. Return the folder of all runs."""
     folder = tmp_path_factory.mktemp("alone")
     for name, options in RECIPES.items():
         recipe = scripts.file("trainers", name).RECIPE
-        lists = {key: tuple(told[key]) for key in ("corpus", "validation")}
+        lists = {key: tuple(run_options[key]) for key in ("corpus", "validation")}
         AcceleratorState._reset_state(reset_partial_state=True)
-        run(recipe, recipe.config(**told | lists | options | {"output_dir": folder / name}))
+        run(recipe, recipe.config(**run_options | lists | options | {"output_dir": folder / name}))
     AcceleratorState._reset_state(reset_partial_state=True)
     return folder
 
 
 @pytest.fixture(scope="module")
-def started(told, dropout_model, tmp_path_factory):
+def sharded_processes(run_options, dropout_model, tmp_path_factory):
     """Start all sharded runs. Yield their processes and folders."""
     launched = {}
     for kind in CONFIGS:
         folder = tmp_path_factory.mktemp("sharded")
         offline = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
-        told_by_accelerate = environment(configured(kind, folder), folder, offline)
-        asked = json.dumps(jobs(kind, folder, told, str(dropout_model)))
+        told_by_accelerate = build_environment(write_accelerate_config(kind, folder), folder, offline)
+        asked = json.dumps(build_jobs(kind, folder, run_options, str(dropout_model)))
         launched[kind] = PYTHON.start_group(2, CHILD, asked, env=told_by_accelerate), folder
     yield launched
     for processes, _ in launched.values():
@@ -110,24 +110,24 @@ def started(told, dropout_model, tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=CONFIGS)
-def sharded(request, started, alone):
+def sharded_run(request, sharded_processes, single_process_runs):
     """Train in several processes. Return the kind of sharding and the folder."""
-    processes, folder = started[request.param]
+    processes, folder = sharded_processes[request.param]
     for process in processes:
         assert process.wait() == 0, process.communicate()
     return request.param, folder
 
 
-def environment(config, folder, around):
+def build_environment(config, folder, around):
     """Return the environment that `accelerate launch` sets for a process."""
     script = folder / "tell.py"
     script.write_text(TELL)
-    told = json.loads(PYTHON.run(*LAUNCH, config, script, env=around, check=True).stdout)
+    run_options = json.loads(PYTHON.run(*LAUNCH, config, script, env=around, check=True).stdout)
     # The launcher sets the variables for communication separately.
-    return {name: value for name, value in told.items() if not name.startswith("TORCHELASTIC_")}
+    return {name: value for name, value in run_options.items() if not name.startswith("TORCHELASTIC_")}
 
 
-def configured(kind, folder):
+def write_accelerate_config(kind, folder):
     """Write accelerate's config, and return the file."""
     config = json.loads(json.dumps({**COMMON, **CONFIGS[kind]}))
     if "deepspeed_config" in config:
@@ -139,42 +139,42 @@ def configured(kind, folder):
     return file
 
 
-def jobs(kind, folder, told, dropout_model):
+def build_jobs(kind, folder, run_options, dropout_model):
     """Return the jobs of the processes: recipe, options, and the step of an interruption."""
     # Accumulation is not tested with HEX, which projects in each pass, and DeepSpeed, which has one value for all runs.
     parts = {} if "DeepSpeed" in kind else {"finetune": {"gradient_accumulation_steps": 2}}
     plain = [
-        (name, {**told, **options, **parts.get(name, {}), "output_dir": str(folder / name)}, None)
+        (name, {**run_options, **options, **parts.get(name, {}), "output_dir": str(folder / name)}, None)
         for name, options in RECIPES.items()
     ]
-    dropping = {**told, **HEX, "model": dropout_model}
+    dropping = {**run_options, **HEX, "model": dropout_model}
     return plain + [
         ("hex", {**dropping, "output_dir": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))
     ]
 
 
-def test_sharded_model_equals_single_process_model(sharded, alone):
-    kind, folder = sharded
+def test_sharded_model_equals_single_process_model(sharded_run, single_process_runs):
+    kind, folder = sharded_run
     for name in RECIPES:
         record = json.loads((folder / name / "training.json").read_text())
         assert (record["sharding"], record["processes"]) == (kind, 2)
         weights = load_file(folder / name / "model.safetensors")
-        assert close(weights, load_file(alone / name / "model.safetensors"), 1e-5)
+        assert has_close_weights(weights, load_file(single_process_runs / name / "model.safetensors"), 1e-5)
         losses = [
             json.loads((path / name / "training.json").read_text())["best_evaluation"]["all"]["loss"]
-            for path in (folder, alone)
+            for path in (folder, single_process_runs)
         ]
         assert losses[0] == pytest.approx(losses[1], abs=1e-5)
         network, found = AutoModelForSequenceClassification.from_pretrained(folder / name, output_loading_info=True)
         assert not any(found.values()), found
-        assert same(network.state_dict(), weights)
-    beside = [load_file(path / "hex/hex.safetensors") for path in (folder, alone)]
-    assert close(*({name: each[name] for name in ("phi", "w_g")} for each in beside), 1e-5)
-    assert close(*({"omega": each["omega"]} for each in beside), 1e-4)
+        assert has_equal_weights(network.state_dict(), weights)
+    beside = [load_file(path / "hex/hex.safetensors") for path in (folder, single_process_runs)]
+    assert has_close_weights(*({name: each[name] for name in ("phi", "w_g")} for each in beside), 1e-5)
+    assert has_close_weights(*({"omega": each["omega"]} for each in beside), 1e-4)
 
 
-def test_each_process_has_part_of_weights(sharded):
-    _, folder = sharded
+def test_each_process_has_part_of_weights(sharded_run):
+    _, folder = sharded_run
     for name in RECIPES:
         files = [load_file(path) for path in (folder / name).glob("*.safetensors")]
         never_sharded = {"omega", "embeddings", "is_word"}  # fitted at the end, or constant
@@ -184,9 +184,9 @@ def test_each_process_has_part_of_weights(sharded):
         assert max(held) < 0.7 * numbers
 
 
-def test_stopped_run_resumes_to_same_weights(sharded):
+def test_stopped_run_resumes_to_same_weights(sharded_run):
     """The run is stopped in the warm start of HEX and uses dropout."""
-    _, folder = sharded
+    _, folder = sharded_run
     for name in ("model.safetensors", "hex.safetensors"):
         assert (folder / "two" / name).read_bytes() == (folder / "whole" / name).read_bytes()
     losses = [json.loads((folder / name / "training.json").read_text())["evaluations"] for name in ("two", "whole")]
@@ -200,8 +200,8 @@ def fsdp(**plugin):
     return SimpleNamespace(distributed_type=DistributedType.FSDP, state=state)
 
 
-def deepspeed(told):
-    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(deepspeed_config=told, zero_stage=3))
+def deepspeed(run_options):
+    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(deepspeed_config=run_options, zero_stage=3))
     return SimpleNamespace(distributed_type=DistributedType.DEEPSPEED, state=state, num_processes=2)
 
 
@@ -219,19 +219,19 @@ def test_unsupported_fsdp_config_is_rejected():
 
 def test_deepspeed_config_must_match_run_options():
     options = {"batch_size": 13, "gradient_accumulation_steps": 3, "max_grad_norm": 0.5}
-    told = dict.fromkeys(AUTO, "auto")
-    sharding.configure_sharding(deepspeed(told), **options)
-    assert told == {
+    run_options = dict.fromkeys(AUTO, "auto")
+    sharding.configure_sharding(deepspeed(run_options), **options)
+    assert run_options == {
         "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 passes
         "train_batch_size": "auto",
         "gradient_accumulation_steps": 3,
         "gradient_clipping": 0.5,
     }
-    sharding.configure_sharding(deepspeed(told), **options)
+    sharding.configure_sharding(deepspeed(run_options), **options)
     with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* got 1.0"):
-        sharding.configure_sharding(deepspeed({**told, "gradient_clipping": 1.0}), **options)
+        sharding.configure_sharding(deepspeed({**run_options, "gradient_clipping": 1.0}), **options)
     with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* got 1"):
-        sharding.configure_sharding(deepspeed({**told, "gradient_accumulation_steps": 1}), **options)
+        sharding.configure_sharding(deepspeed({**run_options, "gradient_accumulation_steps": 1}), **options)
 
 
 def test_unavailable_sharding_adds_warning(monkeypatch, caplog):
@@ -259,7 +259,7 @@ def test_fsdp_defaults_without_gpu_train_unsharded(finetune, options, monkeypatc
 
 
 def test_sharded_checkpoint_is_rejected_for_whole_weights(finetune, options):
-    stopped_after(2, finetune, save_steps=2)
+    train_and_stop_after(2, finetune, save_steps=2)
     [state] = options["output_dir"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
     checksums.seal_folder(state.parent)  # keep the checksums valid

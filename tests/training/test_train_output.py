@@ -66,7 +66,7 @@ def test_single_run_has_wilson_interval():
 
 
 @pytest.fixture
-def evaluated(tmp_path, monkeypatch):
+def stub_training(tmp_path, monkeypatch):
     """Replace training and evaluation: the model is evaluated on `plain` and `swapped`, and `sicck` fails."""
     made = [factories.build_result(set_name=name) for name in ("plain", "swapped")]
 
@@ -84,8 +84,8 @@ def evaluated(tmp_path, monkeypatch):
     return TrainConfig(model="org/base", output_dir=tmp_path / "model"), format_verdict(compute_model_verdict(made))
 
 
-def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
-    config, verdict = evaluated
+def test_evaluate_shows_score_of_each_set_and_verdict(stub_training, capsys):
+    config, verdict = stub_training
     assert train._run(PLAIN, config, (), ("plain", "swapped"), as_json=False) == []
     lines = capsys.readouterr().out.splitlines()
     shown = " ".join(" ".join(lines).split())
@@ -95,8 +95,8 @@ def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
         assert row.split()[-1] == "better", "of 300 pairs, 240 right"
 
 
-def test_failed_set_is_named_and_others_are_shown(evaluated, capsys):
-    config, verdict = evaluated
+def test_failed_set_is_named_and_others_are_shown(stub_training, capsys):
+    config, verdict = stub_training
     [failure] = train._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
     shown = capsys.readouterr()
     assert failure.set == "sicck"
@@ -104,8 +104,8 @@ def test_failed_set_is_named_and_others_are_shown(evaluated, capsys):
     assert f"Verdict: {verdict}" in " ".join(shown.out.split())
 
 
-def test_json_contains_verdict_of_each_seed(evaluated, capsys):
-    config, verdict = evaluated
+def test_json_contains_verdict_of_each_seed(stub_training, capsys):
+    config, verdict = stub_training
     train._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [run["verdict"] for run in runs] == [verdict, verdict]

@@ -28,7 +28,7 @@ from unbag.training.weight_averaging import average_models, average_tensors, ave
 ALPHAS = [step / 10 for step in range(11)]
 
 
-def random_floats(seed, n=2_000):
+def sample_floats(seed, n=2_000):
     """Return float32 values of all magnitudes: random bits, excluding infinities and NaN."""
     bits = torch.randint(-(2**31), 2**31, (n,), generator=torch.Generator().manual_seed(seed), dtype=torch.int64)
     values = bits.to(torch.int32).view(torch.float32)
@@ -36,23 +36,23 @@ def random_floats(seed, n=2_000):
     return torch.cat([values[values.isfinite()], special])
 
 
-def bits(tensor):
+def get_bits(tensor):
     return tensor.view(torch.int32)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_interpolation_with_itself_is_exact(alpha):
-    values = random_floats(1)
+    values = sample_floats(1)
     [mixed] = interpolate_weights({"w": values}, {"w": values.clone()}, alpha).values()
     assert len(values) > 1_000
-    assert torch.equal(bits(mixed), bits(values))
+    assert torch.equal(get_bits(mixed), get_bits(values))
 
 
 def test_interpolation_endpoints_are_exact():
-    a, b = random_floats(1)[:1_900], random_floats(2)[:1_900]
+    a, b = sample_floats(1)[:1_900], sample_floats(2)[:1_900]
     a[0], b[1] = float("-inf"), float("inf")  # zero times infinity would be NaN
-    assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 0.0)["w"]), bits(a))
-    assert torch.equal(bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), bits(b))
+    assert torch.equal(get_bits(interpolate_weights({"w": a}, {"w": b}, 0.0)["w"]), get_bits(a))
+    assert torch.equal(get_bits(interpolate_weights({"w": a}, {"w": b}, 1.0)["w"]), get_bits(b))
 
 
 def test_interpolation_equals_hand_computed_value():
@@ -78,20 +78,20 @@ def test_interpolation_is_exact_value_rounded_once():
 
 
 def test_average_of_equal_tensors_is_same_tensor():
-    values = random_floats(4)
+    values = sample_floats(4)
     for n in (2, 3, 5, 7):
-        assert torch.equal(bits(average_tensors([values] * n, [1 / n] * n)), bits(values))
+        assert torch.equal(get_bits(average_tensors([values] * n, [1 / n] * n)), get_bits(values))
 
 
 def test_average_tensors_order_has_no_influence():
-    tensors = [random_floats(seed)[:1_900] for seed in range(6)]
+    tensors = [sample_floats(seed)[:1_900] for seed in range(6)]
     weights = [0.05, 0.1, 0.15, 0.2, 0.25, 0.25]
     expected = average_tensors(tensors, weights)
     order = list(range(6))
     for seed in range(5):
         random.Random(seed).shuffle(order)
         shuffled = average_tensors([tensors[i] for i in order], [weights[i] for i in order])
-        assert torch.equal(bits(shuffled), bits(expected))
+        assert torch.equal(get_bits(shuffled), get_bits(expected))
 
 
 def test_average_tensors_half_precision_is_averaged_in_float32():
@@ -112,60 +112,60 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
 
 
 @pytest.fixture(scope="module")
-def pair(make_model):  # noqa: F811
+def model_pair(make_model):  # noqa: F811
     """Return the folders of two tiny classifiers that differ only in their weights."""
     return make_model(seed=1), make_model(seed=2)
 
 
-def weights_of(folder):
+def load_weights(folder):
     return {name: tensor for file in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(file).items()}
 
 
-def same(a, b):
+def has_equal_weights(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a) and len(a) > 10
 
 
-def command(*arguments):
+def run_command(*arguments):
     return run(app, ["models", "interpolate", *map(str, arguments)])
 
 
-def test_average_models_writes_loadable_folders_for_every_alpha(pair, tmp_path, capsys):
+def test_average_models_writes_loadable_folders_for_every_alpha(model_pair, tmp_path, capsys):
     out = tmp_path / "line"
-    assert command(*pair, "--alpha", "0,.25", "--alpha", "1", "--output-dir", out, "--json") == 0
+    assert run_command(*model_pair, "--alpha", "0,.25", "--alpha", "1", "--output-dir", out, "--json") == 0
     record = json.loads(capsys.readouterr().out)
     folders = [out / f"alpha-{alpha}" for alpha in ("0", "0.25", "1")]
     assert [each["folder"] for each in record["models"]] == [str(folder) for folder in folders]
     assert [each["weights"] for each in record["models"]] == [[1, 0], [0.75, 0.25], [0, 1]]
-    a, b = map(weights_of, pair)
-    assert same(weights_of(folders[0]), a)
-    assert same(weights_of(folders[2]), b)
-    assert same(
-        weights_of(folders[1]), {name: (0.75 * a[name].double() + 0.25 * b[name].double()).float() for name in a}
+    a, b = map(load_weights, model_pair)
+    assert has_equal_weights(load_weights(folders[0]), a)
+    assert has_equal_weights(load_weights(folders[2]), b)
+    assert has_equal_weights(
+        load_weights(folders[1]), {name: (0.75 * a[name].double() + 0.25 * b[name].double()).float() for name in a}
     )
     loaded = AutoModelForSequenceClassification.from_pretrained(folders[1])
-    assert loaded.config.id2label == AutoModelForSequenceClassification.from_pretrained(pair[0]).config.id2label
+    assert loaded.config.id2label == AutoModelForSequenceClassification.from_pretrained(model_pair[0]).config.id2label
     pairs = ("a man runs", "a man is in")
-    assert AutoTokenizer.from_pretrained(folders[1])(*pairs) == AutoTokenizer.from_pretrained(pair[0])(*pairs)
+    assert AutoTokenizer.from_pretrained(folders[1])(*pairs) == AutoTokenizer.from_pretrained(model_pair[0])(*pairs)
 
 
-def test_average_models_records_sources_without_paths(pair, tmp_path, capsys):
-    assert command(*pair, "--output-dir", tmp_path / "half") == 0
+def test_average_models_records_sources_without_paths(model_pair, tmp_path, capsys):
+    assert run_command(*model_pair, "--output-dir", tmp_path / "half") == 0
     printed = capsys.readouterr().out
-    assert f"0.5 × {pair[0].name} + 0.5 × {pair[1].name}" in printed
+    assert f"0.5 × {model_pair[0].name} + 0.5 × {model_pair[1].name}" in printed
     record = json.loads((tmp_path / "half" / weight_averaging.FILE).read_text())
     card = (tmp_path / "half" / "README.md").read_text()
     assert record["alpha"] == 0.5
-    for source, folder in zip(record["sources"], pair, strict=True):
+    for source, folder in zip(record["sources"], model_pair, strict=True):
         assert (source["name"], source["weight"]) == (folder.name, 0.5)
         assert f"| `{folder.name}` | `{source['revision']}` | 0.5 |" in card
     assert "α = 0.5" in card
     assert "https://arxiv.org/abs/2109.01903" in card
-    assert str(pair[0].parent) not in card + json.dumps(record)
+    assert str(model_pair[0].parent) not in card + json.dumps(record)
 
 
-def test_averaged_model_is_published_with_results(pair, tmp_path):
+def test_averaged_model_is_published_with_results(model_pair, tmp_path):
     folder = tmp_path / "half"
-    average_models(pair, folder, alphas=[0.5])
+    average_models(model_pair, folder, alphas=[0.5])
     own = build_plain_result(build_model_record(str(folder), compute_folder_revision(folder)))
     published = build_averaged_publication(folder, "org/soup", results=[own])
     files = {name for name in published.files if not name.startswith(".eval_results")}
@@ -182,26 +182,26 @@ def test_averaged_model_is_published_with_results(pair, tmp_path):
         build_averaged_publication(folder, "org/soup", results=[build_plain_result()])
 
 
-def test_averaged_models_are_uniform_soup_in_any_order(make_model, pair, tmp_path):  # noqa: F811
-    models = [*pair, make_model(seed=3)]
+def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, tmp_path):  # noqa: F811
+    models = [*model_pair, make_model(seed=3)]
     record = average_models(models, tmp_path / "soup")
     average_models(models[::-1], tmp_path / "reversed")
     average_models([models[0]] * 3, tmp_path / "one")
     assert [each["weights"] for each in record["models"]] == [[1 / 3] * 3]
-    assert same(weights_of(tmp_path / "soup"), weights_of(tmp_path / "reversed"))
-    assert same(weights_of(tmp_path / "one"), weights_of(models[0]))
+    assert has_equal_weights(load_weights(tmp_path / "soup"), load_weights(tmp_path / "reversed"))
+    assert has_equal_weights(load_weights(tmp_path / "one"), load_weights(models[0]))
     assert "model soup" in (tmp_path / "soup" / "README.md").read_text()
 
 
-def test_average_models_does_not_depend_on_shards(pair, tmp_path):
+def test_average_models_does_not_depend_on_shards(model_pair, tmp_path):
     sharded = tmp_path / "sharded"
-    shutil.copytree(pair[1], sharded)
+    shutil.copytree(model_pair[1], sharded)
     (sharded / "model.safetensors").unlink()
-    network = AutoModelForSequenceClassification.from_pretrained(pair[1])
+    network = AutoModelForSequenceClassification.from_pretrained(model_pair[1])
     network.save_pretrained(sharded, max_shard_size="20KB")
     assert len(list(sharded.glob("model-*.safetensors"))) > 2
-    average_models(pair, tmp_path / "of-one-file", alphas=[0.4])
-    average_models([pair[0], sharded], tmp_path / "of-shards", alphas=[0.4])
+    average_models(model_pair, tmp_path / "of-one-file", alphas=[0.4])
+    average_models([model_pair[0], sharded], tmp_path / "of-shards", alphas=[0.4])
     files = [tmp_path / name / "model.safetensors" for name in ("of-one-file", "of-shards")]
     assert files[0].read_bytes() == files[1].read_bytes()
 
@@ -213,7 +213,7 @@ def test_average_models_of_unbag_architectures_keeps_integer_tables(name, tmp_pa
         tiny_model(name, seed=seed).save_pretrained(folder)
         words().save_pretrained(folder)
     average_models(folders, tmp_path / "half")
-    a, b, mean = map(weights_of, (*folders, tmp_path / "half"))
+    a, b, mean = map(load_weights, (*folders, tmp_path / "half"))
     assert mean.keys() == a.keys()
     for key, tensor in mean.items():
         kept = not tensor.is_floating_point()
@@ -221,7 +221,7 @@ def test_average_models_of_unbag_architectures_keeps_integer_tables(name, tmp_pa
     assert any(not tensor.is_floating_point() for tensor in mean.values()) == (name != "dan")
 
 
-def changed(folder, to, name, **fields):
+def copy_with_changes(folder, to, name, **fields):
     """Copy a model and change fields in one of its JSON files."""
     shutil.copytree(folder, to)
     config = json.loads((to / name).read_text())
@@ -229,12 +229,12 @@ def changed(folder, to, name, **fields):
     return to
 
 
-def test_average_models_rejects_incompatible_models(make_model, pair, tmp_path, capsys):  # noqa: F811
-    deeper = changed(pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
+def test_average_models_rejects_incompatible_models(make_model, model_pair, tmp_path, capsys):  # noqa: F811
+    deeper = copy_with_changes(model_pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
     reordered = make_model(order=("entailment", "neutral", "contradiction"), seed=2)
-    vocabulary = json.loads((pair[1] / "tokenizer.json").read_text())["model"]
+    vocabulary = json.loads((model_pair[1] / "tokenizer.json").read_text())["model"]
     vocabulary["vocab"]["man"], vocabulary["vocab"]["woman"] = vocabulary["vocab"]["woman"], vocabulary["vocab"]["man"]
-    other_words = changed(pair[1], tmp_path / "words", "tokenizer.json", model=vocabulary)
+    other_words = copy_with_changes(model_pair[1], tmp_path / "words", "tokenizer.json", model=vocabulary)
     for other, where in (
         (deeper, r"config\.layer_norm_eps = 1e-12 as in .*, got 1e-06"),
         (make_model("distilbert"), "architecture = "),
@@ -244,46 +244,46 @@ def test_average_models_rejects_incompatible_models(make_model, pair, tmp_path, 
         with pytest.raises(
             ValueError, match=f"expected {where}.*; average models that were fine-tuned from one checkpoint"
         ):
-            average_models([pair[0], other], tmp_path / "out")
+            average_models([model_pair[0], other], tmp_path / "out")
         assert not (tmp_path / "out").exists()
-    assert command(pair[0], deeper, "--output-dir", tmp_path / "out") != 0
+    assert run_command(model_pair[0], deeper, "--output-dir", tmp_path / "out") != 0
     assert "expected config.layer_norm_eps = 1e-12" in capsys.readouterr().err
 
 
-def test_average_models_rejects_invalid_requests(pair, tmp_path, capsys):
+def test_average_models_rejects_invalid_requests(model_pair, tmp_path, capsys):
     (tmp_path / "there").mkdir()
     for models, options, message in (
-        (pair[:1], {}, "expected at least two models, got 1"),
-        ((*pair, pair[0]), {"alphas": [0.5]}, "--alpha: expected no α for 3 models, got 0.5"),
-        (pair, {"alphas": [1.5]}, "--alpha: expected a number from 0 to 1, got 1.5"),
-        (pair, {"alphas": [float("nan")]}, "--alpha: expected a number from 0 to 1, got nan"),
-        (pair, {"alphas": [0.5, 0.5]}, "--alpha: expected different numbers, got 0.5, 0.5"),
+        (model_pair[:1], {}, "expected at least two models, got 1"),
+        ((*model_pair, model_pair[0]), {"alphas": [0.5]}, "--alpha: expected no α for 3 models, got 0.5"),
+        (model_pair, {"alphas": [1.5]}, "--alpha: expected a number from 0 to 1, got 1.5"),
+        (model_pair, {"alphas": [float("nan")]}, "--alpha: expected a number from 0 to 1, got nan"),
+        (model_pair, {"alphas": [0.5, 0.5]}, "--alpha: expected different numbers, got 0.5, 0.5"),
     ):
         with pytest.raises(ValueError, match=message):
             average_models(models, tmp_path / "out", **options)
     with pytest.raises(ValueError, match="--output-dir: expected a new folder"):
-        average_models(pair, tmp_path / "there")
+        average_models(model_pair, tmp_path / "there")
     with pytest.raises(ModelError, match="which does not exist"):
-        average_models([pair[0], tmp_path / "nowhere"], tmp_path / "out")
-    assert command(*pair, "--alpha", "x", "--output-dir", tmp_path / "out") == 2
+        average_models([model_pair[0], tmp_path / "nowhere"], tmp_path / "out")
+    assert run_command(*model_pair, "--alpha", "x", "--output-dir", tmp_path / "out") == 2
     assert "--alpha: expected numbers from 0 to 1" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_average_models_without_head_are_rejected(pair, tmp_path):
+def test_average_models_without_head_are_rejected(model_pair, tmp_path):
     headless = tmp_path / "headless"
-    shutil.copytree(pair[1], headless)
+    shutil.copytree(model_pair[1], headless)
     kept = {name: each for name, each in load_file(headless / "model.safetensors").items() if "classifier" not in name}
     save_file(kept, headless / "model.safetensors", {"format": "pt"})
     with pytest.raises(ModelError, match=r"contain no weights for .*classifier.*; expected a fine-tuned classifier"):
-        average_models([pair[0], headless], tmp_path / "out")
+        average_models([model_pair[0], headless], tmp_path / "out")
 
 
-def test_average_models_failure_leaves_no_folder(pair, tmp_path, monkeypatch):
+def test_average_models_failure_leaves_no_folder(model_pair, tmp_path, monkeypatch):
     def fail(*arguments):
         raise OSError("disk full")
 
     monkeypatch.setattr(weight_averaging, "save_tokenizer", fail)
     with pytest.raises(OSError, match="disk full"):
-        average_models(pair, tmp_path / "out", alphas=[0.1, 0.2])
+        average_models(model_pair, tmp_path / "out", alphas=[0.1, 0.2])
     assert not [path.name for path in tmp_path.iterdir() if path.is_dir()]

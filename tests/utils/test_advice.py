@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from tests.cli.test_options import commands
+from tests.cli.test_options import iter_commands
 from unbag import cli
 from unbag.evaluation.model_loading import validate_model_options
 from unbag.utils import advice
@@ -27,7 +27,7 @@ OF_OTHERS = frozenset(  # options of other programs that appear in messages
 def options_of():
     return {
         path: {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
-        for path, command in commands()
+        for path, command in iter_commands()
     }
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("s3fs", reason="needs s3fs")
 pytest.importorskip("moto.server", reason="needs moto[server]")
 
 import unbag
-from tests.cli.test_options import unbag as command
+from tests.cli.test_options import run_unbag as command
 from tests.evaluation.test_evaluator import predict_from_order, set_request  # noqa: F401  a few pairs of ours
 from tests.inference.test_runner import ROWS, CountingPredictor
 from tests.inference.test_shards import CHUNK, read_chunks

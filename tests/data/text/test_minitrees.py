@@ -9,7 +9,7 @@ CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old"
 DOG = (("A", "DET"), ("dog", "NOUN"), ("sleeps", "VERB"))
 
 
-def _made(definition):
+def _build_trees(definition):
     made = MiniTrees(definition=definition)
     for tagged in (CAT, DOG, ()):
         made.add(tagged)
@@ -17,53 +17,55 @@ def _made(definition):
 
 
 @pytest.fixture
-def trees():
-    return _made("code")
+def trees_of_code():
+    return _build_trees("code")
 
 
 @pytest.fixture
-def by_text():
-    return _made("text")
+def trees_of_text():
+    return _build_trees("text")
 
 
-def test_word_profile_pools_neighbors_of_occurrences(trees):
+def test_word_profile_pools_neighbors_of_occurrences(trees_of_code):
     # neighbors of dog: the, old | a, sleeps, with the tags ADJ, DET, DET, VERB
     expected = np.zeros(17)
     expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
-    assert trees.compute_tag_distributions(["dog"])[0] == pytest.approx(expected)
+    assert trees_of_code.compute_tag_distributions(["dog"])[0] == pytest.approx(expected)
     # neighbors of the: cat, sees | cat, sees, old, dog; NOUN or VERB in all but one
-    assert trees.compute_tag_distributions(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
-    assert trees.compute_tag_distributions(["the"]).sum() == pytest.approx(1)
+    assert trees_of_code.compute_tag_distributions(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
+    assert trees_of_code.compute_tag_distributions(["the"]).sum() == pytest.approx(1)
 
 
-def test_text_profile_is_mean_over_occurrences(by_text):
-    trees = by_text
+def test_text_profile_is_mean_over_occurrences(trees_of_text):
+    trees_of_code = trees_of_text
     in_cat, in_dog = (compute_neighbor_distributions(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
-    assert trees.compute_tag_distributions(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
+    assert trees_of_code.compute_tag_distributions(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
     # "The" and "the" are one word
-    assert trees.compute_tag_distributions(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)
-    assert trees.compute_tag_distributions(["unheard-of"]).sum() == 0
-    assert "THE" in trees
-    assert "unheard-of" not in trees
+    assert trees_of_code.compute_tag_distributions(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)
+    assert trees_of_code.compute_tag_distributions(["unheard-of"]).sum() == 0
+    assert "THE" in trees_of_code
+    assert "unheard-of" not in trees_of_code
 
 
-def test_many_words_are_counted(trees):
+def test_many_words_are_counted(trees_of_code):
     for i in range(3000):
-        trees.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
-    assert trees.compute_tag_distributions(["w2999"])[0, TAGS.index("VERB")] == 1
-    assert trees.compute_tag_distributions(["sleeps"])[0, TAGS.index("DET")] == 0.5
+        trees_of_code.add(((f"w{i}", "NOUN"), (f"v{i}", "VERB")))
+    assert trees_of_code.compute_tag_distributions(["w2999"])[0, TAGS.index("VERB")] == 1
+    assert trees_of_code.compute_tag_distributions(["sleeps"])[0, TAGS.index("DET")] == 0.5
 
 
-def test_vectorized_permutations_equal_single_ones(by_text):
-    trees = by_text
+def test_vectorized_permutations_equal_single_ones(trees_of_text):
+    trees_of_code = trees_of_text
     rng = np.random.default_rng(0)
     orders = np.stack([rng.permutation(len(CAT)) for _ in range(20)])
-    found = trees.compute_permuted_signatures(CAT, orders)
-    table = trees.compute_table()
+    found = trees_of_code.compute_permuted_signatures(CAT, orders)
+    table = trees_of_code.compute_table()
     for order, signature in zip(orders, found, strict=True):
         words, tags = zip(*(CAT[place] for place in order), strict=True)
         assert signature == compute_sentence_signature(words, tags, table, definition="text")
-    assert trees.compute_signature(CAT) == compute_sentence_signature(*zip(*CAT, strict=True), table, definition="text")
+    assert trees_of_code.compute_signature(CAT) == compute_sentence_signature(
+        *zip(*CAT, strict=True), table, definition="text"
+    )
     assert len(set(found)) > 1
 
 
@@ -76,37 +78,40 @@ class _Tagger:
         return {sentence: known[sentence] for sentence in sentences}
 
 
-def test_signature_equals_standalone_module(trees):
+def test_signature_equals_standalone_module(trees_of_code):
     for tagged in (CAT, DOG, _Tagger().tag(["tac"])["tac"]):
-        signature = compute_sentence_signature(*zip(*tagged, strict=True), trees.compute_table())
-        assert trees.compute_signature(tagged) == signature
-    assert trees.compute_signature(DOG, k=2) != trees.compute_signature(DOG, k=4)
+        signature = compute_sentence_signature(*zip(*tagged, strict=True), trees_of_code.compute_table())
+        assert trees_of_code.compute_signature(tagged) == signature
+    assert trees_of_code.compute_signature(DOG, k=2) != trees_of_code.compute_signature(DOG, k=4)
 
 
-def test_permuted_sentence_is_tagged_again(trees):
+def test_permuted_sentence_is_tagged_again(trees_of_code):
     orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
-    cat, dog = MiniTreeRatios(trees, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
+    cat, dog = MiniTreeRatios(trees_of_code, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
     again = _Tagger().tag(["tac"])["tac"]
-    assert cat.tolist() == [trees.compute_signature(CAT), trees.compute_signature(again)]
+    assert cat.tolist() == [trees_of_code.compute_signature(CAT), trees_of_code.compute_signature(again)]
     in_its_own_tags = tuple(CAT[place] for place in orders[0][0])
-    assert trees.compute_signature(again) != trees.compute_signature(in_its_own_tags)
-    assert dog.tolist() == [trees.compute_signature(DOG)]
-    [odd] = MiniTreeRatios(trees, _Tagger()).compute_terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
+    assert trees_of_code.compute_signature(again) != trees_of_code.compute_signature(in_its_own_tags)
+    assert dog.tolist() == [trees_of_code.compute_signature(DOG)]
+    [odd] = MiniTreeRatios(trees_of_code, _Tagger()).compute_terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
     assert odd.tolist() == [0.0]  # unknown words have an overlap of 0
 
 
-def test_text_definition_moves_tags_with_words(by_text):
+def test_text_definition_moves_tags_with_words(trees_of_text):
     orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
-    cat, dog, odd = MiniTreeRatios(by_text, _Tagger()).compute_terms(
+    cat, dog, odd = MiniTreeRatios(trees_of_text, _Tagger()).compute_terms(
         ["cat", "dog", "odd"], [["", ""], [""], [""]], orders
     )
-    assert cat.tolist() == [by_text.compute_signature(CAT), *by_text.compute_permuted_signatures(CAT, orders[0])]
-    assert dog.tolist() == [by_text.compute_signature(DOG)] * 2
+    assert cat.tolist() == [
+        trees_of_text.compute_signature(CAT),
+        *trees_of_text.compute_permuted_signatures(CAT, orders[0]),
+    ]
+    assert dog.tolist() == [trees_of_text.compute_signature(DOG)] * 2
     assert np.isnan(odd).all()  # all its words are unknown
 
 
-def test_text_definition_requires_same_tokens(by_text):
-    [found] = MiniTreeRatios(by_text, _Tagger()).compute_terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
+def test_text_definition_requires_same_tokens(trees_of_text):
+    [found] = MiniTreeRatios(trees_of_text, _Tagger()).compute_terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
     assert np.isnan(found).all()
 
 
@@ -115,20 +120,20 @@ def test_unknown_definition_raises():
         MiniTrees(definition="both")
 
 
-def test_orders_of_wrong_length_raise(trees):
+def test_orders_of_wrong_length_raise(trees_of_code):
     with pytest.raises(ValueError, match=r"orders: expected shape \(q, 6\), got \(1, 3\)"):
-        trees.compute_permuted_signatures(CAT, np.zeros((1, 3), dtype=np.int64))
+        trees_of_code.compute_permuted_signatures(CAT, np.zeros((1, 3), dtype=np.int64))
 
 
 def test_corpus_can_be_streamed(shared, tmp_path):
     tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
     sentences = ["A man sleeps.", "Two dogs chase a red ball.", "A man sleeps."]
-    trees = MiniTrees.from_sentences(iter(sentences), tagger)
+    trees_of_code = MiniTrees.from_sentences(iter(sentences), tagger)
     by_hand = MiniTrees()
     for sentence in sentences:
         by_hand.add(tagger.tag([sentence])[sentence])
-    assert trees.compute_table() == by_hand.compute_table()
-    assert trees.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
+    assert trees_of_code.compute_table() == by_hand.compute_table()
+    assert trees_of_code.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)
 
 
 def test_permuted_texts_have_signatures(shared, tmp_path):

@@ -90,11 +90,11 @@ def test_model_fitted_by_several_processes_has_same_bits(pipeline, tmp_path, mon
     assert json.loads(models[0]["config.json"])["record"]["pairs"] == 150
 
 
-def _dies():
+def _build_exiting_reader():
     return lambda sentences: os._exit(1)
 
 
-def _refuses():
+def _build_failing_reader():
     def read(sentences):
         raise ValueError("no such pipeline")
 
@@ -106,9 +106,9 @@ def test_killed_annotation_process_error_names_num_proc():
         parallel.set_num_proc(2),
         pytest.raises(ValueError, match=r"--num-proc: expected all annotation processes to finish"),
     ):
-        tagging.precompute_annotations(_dies, ["A dog."] * 9)
+        tagging.precompute_annotations(_build_exiting_reader, ["A dog."] * 9)
 
 
 def test_annotation_process_error_is_raised():
     with parallel.set_num_proc(2), pytest.raises(ValueError, match="no such pipeline"):
-        tagging.precompute_annotations(_refuses, ["A dog."] * 9)
+        tagging.precompute_annotations(_build_failing_reader, ["A dog."] * 9)

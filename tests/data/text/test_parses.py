@@ -65,7 +65,7 @@ def test_parses_with_parses_only_tagged_sentences(pipeline, tmp_path, monkeypatc
     red, man, old = sentences = ["A red dog runs.", "A man sleeps.", "Two old men see a man."]
     full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parse(sentences), strict=True))
     parser = Parser(pipeline, cache=tmp_path / "tagged")
-    tagged, parsed = _seen(parser, monkeypatch)
+    tagged, parsed = _record_pipeline_calls(parser, monkeypatch)
     again = [red, man, old, "", red, man]
     assert list(parser.parse_with_tag("JJ", again)) == [full[red], full[old], full[red]]
     assert (tagged, parsed) == ([red, man, old, ""], [red, old])
@@ -82,13 +82,13 @@ def test_parses_with_parses_only_tagged_sentences(pipeline, tmp_path, monkeypatc
 def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, monkeypatch):
     parser = Parser(pipeline, cache=tmp_path)
     parser._nlp.rename_pipe("tagger", "fine_tags")
-    _, parsed = _seen(parser, monkeypatch)
+    _, parsed = _record_pipeline_calls(parser, monkeypatch)
     sentences = ["A red dog runs.", "A man sleeps."]
     assert [str(parse) for parse in parser.parse_with_tag("JJ", sentences)] == ["A red dog runs."]
     assert set(parsed) == set(sentences)
 
 
-def _seen(parser, monkeypatch):
+def _record_pipeline_calls(parser, monkeypatch):
     """Record the sentences that a pipeline only tags, and those that it parses, in two lists."""
     tagged, parsed = [], []
     pipe = parser._nlp.pipe

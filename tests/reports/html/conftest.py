@@ -20,7 +20,7 @@ HOSTILE = (
 HOSTILE_NAME = "org/<b onclick=alert(1)>model</b>"
 
 
-class OfWords:
+class LetterPredictor:
     """Predicts labels by a checksum of the letters of both sentences, or of their beginnings if `ordered`."""
 
     label_space = LABELS
@@ -61,8 +61,8 @@ def run(tmp_path_factory):
             SetRequest("swapped", options=data),
             SetRequest("plain", options=data),
         ]
-        models = [OfWords(HOSTILE_NAME), OfWords("reads-order", ordered=True)]
-        for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report combines both
+        models = [LetterPredictor(HOSTILE_NAME), LetterPredictor("reads-order", ordered=True)]
+        for name, some in (("a", models), ("b", [LetterPredictor("lexical")])):  # the report combines both
             evaluate_all(some, requests, output_dir=folder / name)
     return folder
 

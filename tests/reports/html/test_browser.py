@@ -33,11 +33,11 @@ CONTRASTS = """() => {
 
 
 @pytest.fixture
-def opened(browser, report):
+def open_report(browser, report):
     """Return a function that opens the report, and a record of errors and requests."""
     contexts = []
 
-    def opening(viewport=WIDE, **options):
+    def open_page(viewport=WIDE, **options):
         context = browser.new_context(viewport=viewport, **options)
         contexts.append(context)
         page = context.new_page()
@@ -50,13 +50,13 @@ def opened(browser, report):
         page.goto(report.as_uri())
         return page
 
-    yield opening
+    yield open_page
     for context in contexts:
         context.close()
 
 
-def test_report_opens_without_errors_or_requests(opened, report):
-    page = opened()
+def test_report_opens_without_errors_or_requests(open_report, report):
+    page = open_report()
     page.wait_for_timeout(200)
     assert page.heard == []
     assert page.asked == [report.as_uri()]
@@ -65,8 +65,8 @@ def test_report_opens_without_errors_or_requests(opened, report):
     assert report.stat().st_size < 5_000_000
 
 
-def test_sentences_and_names_are_escaped(opened):
-    page = opened()
+def test_sentences_and_names_are_escaped(open_report):
+    page = open_report()
     assert page.locator("img, b[onclick], main script").count() == 0
     assert "<b onclick=alert(1)>model</b>" in page.locator("h1").inner_text()
     page.fill("#f-text", "onerror=")
@@ -74,8 +74,8 @@ def test_sentences_and_names_are_escaped(opened):
     assert page.heard == []
 
 
-def test_filters_combine(opened):
-    page = opened()
+def test_filters_combine(open_report):
+    page = open_report()
     everything = page.locator(".example").count()
     assert page.locator("#count").inner_text().startswith(f"{everything} of {everything} examples")
     page.select_option("#f-outcome", "wrong")
@@ -96,22 +96,22 @@ def test_filters_combine(opened):
     expect(page.locator("#count")).to_contain_text(f"{everything} of {everything} examples")
 
 
-def test_more_examples_are_shown_on_request(opened):
-    page = opened()
+def test_more_examples_are_shown_on_request(open_report):
+    page = open_report()
     first = page.locator(".example:visible").count()
     page.click("#more")
     assert page.locator(".example:visible").count() == min(2 * first, page.locator(".example").count()) > first
 
 
-def test_without_scripts_all_examples_are_visible(opened):
-    page = opened(java_script_enabled=False)
+def test_without_scripts_all_examples_are_visible(open_report):
+    page = open_report(java_script_enabled=False)
     assert page.locator(".example:visible").count() == page.locator(".example").count() > 0
     assert page.locator("#filters:visible").count() == 0
 
 
 @pytest.mark.parametrize("width", [390, 800, 1280])
-def test_all_table_columns_are_visible(opened, width):
-    page = opened({"width": width, "height": 844})
+def test_all_table_columns_are_visible(open_report, width):
+    page = open_report({"width": width, "height": 844})
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     beyond = page.evaluate(
         "[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth + 1)"
@@ -121,17 +121,17 @@ def test_all_table_columns_are_visible(opened, width):
     assert beyond == []
 
 
-def test_phone_needs_no_horizontal_scrolling(opened):
-    page = opened(PHONE)
-    for opening in (False, True):
-        if opening:
+def test_phone_needs_no_horizontal_scrolling(open_report):
+    page = open_report(PHONE)
+    for open_page in (False, True):
+        if open_page:
             page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_sufficient_contrast(opened, scheme):
-    page = opened(color_scheme=scheme)
+def test_text_has_sufficient_contrast(open_report, scheme):
+    page = open_report(color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     found = page.evaluate(CONTRASTS)
     assert len(found) > 300
@@ -140,16 +140,16 @@ def test_text_has_sufficient_contrast(opened, scheme):
     assert (max(map(int, behind[4:-1].split(","))) < 60) == (scheme == "dark")
 
 
-def test_printed_page_is_light_without_controls(opened):
-    page = opened(color_scheme="dark")
+def test_printed_page_is_light_without_controls(open_report):
+    page = open_report(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("nav:visible, #filters:visible, #more:visible").count() == 0
     assert page.pdf()[:4] == b"%PDF"
 
 
-def test_filters_and_tables_are_reachable_by_keyboard(opened):
-    page = opened()
+def test_filters_and_tables_are_reachable_by_keyboard(open_report):
+    page = open_report()
     page.focus("#f-set")
     reached = []
     for _ in range(6):
@@ -159,8 +159,8 @@ def test_filters_and_tables_are_reachable_by_keyboard(opened):
     assert page.locator(".scroll:not([tabindex='0'])").count() == 0
 
 
-def test_screen_reader_labels_are_present(opened):
-    page = opened()
+def test_screen_reader_labels_are_present(open_report):
+    page = open_report()
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => Number(each.tagName[1]))")
     assert levels[0] == 1
     assert levels.count(1) == 1

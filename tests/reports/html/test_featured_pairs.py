@@ -14,12 +14,12 @@ from unbag.reports.html.examples import _shorten_lines, select_featured_pairs
 SHORT, LONG = "A boat navigates a man", "A boat that is very long navigates a man who is very old and does not mind"
 
 
-def _pair(number, answer, probability=0.9, text=SHORT, **more):
+def _build_pair(number, answer, probability=0.9, text=SHORT, **more):
     lines = (ExampleLine("premise", f"{text} {number}"), ExampleLine("hypothesis", text))
     return ReportExample("kind", f"r{number}", lines, "contradiction", answer, probability, **more)
 
 
-def _gathered(*groups):
+def _build_report_data(*groups):
     """Return report data of groups, each with a set name and the candidates by model name."""
     models = {name: FigureModel(name, {}, False) for _, of in groups for name in of}
     made = []
@@ -37,70 +37,78 @@ def _gathered(*groups):
     return ReportData(tuple(models.values()), tuple(made))
 
 
-def _picked(*groups):
-    return {key: pair.example.id for key, pair in select_featured_pairs(_gathered(*groups)).items()}
+def _select_ids(*groups):
+    return {key: pair.example.id for key, pair in select_featured_pairs(_build_report_data(*groups)).items()}
 
 
 def test_most_confident_mistake_is_featured_shortest_first():
-    wrong = [_pair(0, "entailment", 0.6), _pair(1, "entailment", 0.95, LONG), _pair(2, "entailment", 0.95)]
-    right = [_pair(3, "contradiction", 0.99)]
-    assert _picked(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2"}
-    assert _picked(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2"}
+    wrong = [
+        _build_pair(0, "entailment", 0.6),
+        _build_pair(1, "entailment", 0.95, LONG),
+        _build_pair(2, "entailment", 0.95),
+    ]
+    right = [_build_pair(3, "contradiction", 0.99)]
+    assert _select_ids(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2"}
+    assert _select_ids(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2"}
     longer, shorter = replace(wrong[1], probability=1.0), replace(wrong[2], probability=0.8)
-    assert _picked(("plain", {"m": [longer, shorter]})) == {"set-0": "r2"}, "22 words more, for .2"
+    assert _select_ids(("plain", {"m": [longer, shorter]})) == {"set-0": "r2"}, "22 words more, for .2"
 
 
 def test_short_pair_is_preferred_and_document_is_truncated():
-    document = _pair(0, "entailment", 1.0, "A man reads. " * 2_000)
-    assert _picked(("plain", {"m": [document, _pair(1, "contradiction", 0.5)]})) == {"set-0": "r1"}
-    assert _picked(("plain", {"m": [document]})) == {"set-0": "r0"}
+    document = _build_pair(0, "entailment", 1.0, "A man reads. " * 2_000)
+    assert _select_ids(("plain", {"m": [document, _build_pair(1, "contradiction", 0.5)]})) == {"set-0": "r1"}
+    assert _select_ids(("plain", {"m": [document]})) == {"set-0": "r0"}
     shown = _shorten_lines(document).lines
     assert [len(line.text) for line in shown] == [SHORT_PAIR + 1, SHORT_PAIR + 1]
     assert all(line.text.startswith("A man reads. A man") and line.text.endswith("…") for line in shown)
 
 
 def test_subject_without_mistakes_features_mistake_of_other_model():
-    mine = [_pair(0, "contradiction", 0.99), _pair(1, "contradiction", 0.7)]
-    other = [_pair(0, "contradiction"), _pair(1, "entailment")]
-    assert _picked(("plain", {"m": mine, "other": other})) == {"set-0": "r1"}
+    mine = [_build_pair(0, "contradiction", 0.99), _build_pair(1, "contradiction", 0.7)]
+    other = [_build_pair(0, "contradiction"), _build_pair(1, "entailment")]
+    assert _select_ids(("plain", {"m": mine, "other": other})) == {"set-0": "r1"}
 
 
 def test_all_models_are_shown_on_same_pair():
-    other = [_pair(0, "neutral"), _pair(1, "neutral")]
-    [pair] = select_featured_pairs(_gathered(("plain", {"m": [_pair(0, "entailment")], "other": other}))).values()
+    other = [_build_pair(0, "neutral"), _build_pair(1, "neutral")]
+    [pair] = select_featured_pairs(
+        _build_report_data(("plain", {"m": [_build_pair(0, "entailment")], "other": other}))
+    ).values()
     assert {name: each.answer for name, each in pair.predictions.items()} == {"m": "entailment", "other": "neutral"}
     assert {each.id for each in pair.predictions.values()} == {"r0"}
 
 
 def test_originally_correct_pairs_are_preferred():
     def changed(number, before, probability):
-        return _pair(
+        return _build_pair(
             number, "entailment", probability, before=OriginalPrediction("as given", before, 0.5), where="exchanged"
         )
 
     pairs = [changed(0, "neutral", 0.99), changed(1, "contradiction", 0.6)]
-    assert _picked(("swapped", {"m": pairs})) == {"set-0": "r1"}
+    assert _select_ids(("swapped", {"m": pairs})) == {"set-0": "r1"}
 
 
 def test_accepted_permutation_is_mistake():
     def permuted(number, answer, before):
-        return _pair(
+        return _build_pair(
             number, answer, before=OriginalPrediction("in order", before, 0.9), where="permuted", has_order=False
         )
 
     pairs = [permuted(0, "neutral", "contradiction"), permuted(1, "contradiction", "contradiction")]
-    assert _picked(("permuted", {"m": pairs})) == {"set-0": "r1"}
+    assert _select_ids(("permuted", {"m": pairs})) == {"set-0": "r1"}
 
 
 def test_same_sentences_are_featured_once():
-    pairs = [_pair(0, "entailment", 0.9), _pair(1, "entailment", 0.8)]
-    assert _picked(("plain", {"m": pairs}), ("cs_lambda", {"m": pairs})) == {"set-0": "r1", "set-1": "r0"}
+    pairs = [_build_pair(0, "entailment", 0.9), _build_pair(1, "entailment", 0.8)]
+    assert _select_ids(("plain", {"m": pairs}), ("cs_lambda", {"m": pairs})) == {"set-0": "r1", "set-1": "r0"}
 
 
-@pytest.mark.parametrize("kept", [{"m": []}, {"m": [], "other": [_pair(0, "neutral")]}])
+@pytest.mark.parametrize("kept", [{"m": []}, {"m": [], "other": [_build_pair(0, "neutral")]}])
 def test_subject_without_candidates_has_no_featured_pairs(kept):
-    assert _picked(("plain", kept)) == {}
+    assert _select_ids(("plain", kept)) == {}
 
 
 def test_predictions_without_probability_are_ordered_by_length():
-    assert _picked(("plain", {"m": [_pair(0, "neutral", None, LONG), _pair(1, "neutral", None)]})) == {"set-0": "r1"}
+    assert _select_ids(("plain", {"m": [_build_pair(0, "neutral", None, LONG), _build_pair(1, "neutral", None)]})) == {
+        "set-0": "r1"
+    }

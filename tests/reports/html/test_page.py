@@ -22,7 +22,7 @@ page = pytest.importorskip("unbag.reports.html.page")
 iter_paper_figures = page.iter_paper_figures
 
 
-def _plain(name, value, *, low=None, high=None, sha="1", **model):
+def _build_result(name, value, *, low=None, high=None, sha="1", **model):
     estimate = Estimate(value, value - 0.02 if low is None else low, value + 0.02 if high is None else high, 100)
     return Result(
         set="plain",
@@ -58,7 +58,7 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
 
 
 @pytest.fixture
-def written(tmp_path):
+def written_report(tmp_path):
     def writing(*found):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         results.write_results(found, folder / results.FILE)
@@ -67,9 +67,9 @@ def written(tmp_path):
     return writing
 
 
-def test_models_on_same_rows_are_grouped_with_baselines_last(written):
-    first = written(_plain("lexical", 0.6), _plain("org/a", 0.8))
-    second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
+def test_models_on_same_rows_are_grouped_with_baselines_last(written_report):
+    first = written_report(_build_result("lexical", 0.6), _build_result("org/a", 0.8))
+    second = written_report(_build_result("org/b", 0.7), _build_result("org/c", 0.9, sha="2"))
     report_data = load_report_data([first, second])
     assert [model.name for model in report_data.models] == ["org/a", "org/b", "org/c", "lexical"]
     assert [[each.model.name for each in group.scored_models] for group in report_data.groups] == [
@@ -79,31 +79,34 @@ def test_models_on_same_rows_are_grouped_with_baselines_last(written):
     assert [group.title for group in report_data.groups] == ["snli test", "snli test (2)"]
 
 
-def test_model_in_two_folders_counts_once(written):
-    once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
-    other = _plain("org/a", 0.6, head="residual")
-    report_data = load_report_data([written(once), written(again, other)])
+def test_model_in_two_folders_counts_once(written_report):
+    once, again = (
+        _build_result("org/a", 0.8, head="plain"),
+        _build_result("org/a", 0.7, head="plain", truncated_pairs=3),
+    )
+    other = _build_result("org/a", 0.6, head="residual")
+    report_data = load_report_data([written_report(once), written_report(again, other)])
     assert [model.name for model in report_data.models] == ["org/a", "org/a (2)"]
     [group] = report_data.groups
     assert [each.result.scores["accuracy"].value for each in group.scored_models] == [0.7, 0.6]
 
 
-def test_abstentions_do_not_make_another_model(written):
-    counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, n_abstained=n) for n in (0, 5)]
-    assert [model.name for model in load_report_data([written(*counts)]).models] == ["endpoint:a"]
+def test_abstentions_do_not_make_another_model(written_report):
+    counts = [_build_result("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, n_abstained=n) for n in (0, 5)]
+    assert [model.name for model in load_report_data([written_report(*counts)]).models] == ["endpoint:a"]
 
 
-def test_folder_without_results_is_rejected(tmp_path, written):
+def test_folder_without_results_is_rejected(tmp_path, written_report):
     with pytest.raises(ValueError, match=r"expected a results.json, got none; pass a folder written"):
         load_report_data([tmp_path])
     with pytest.raises(ValueError, match="expected at least one folder"):
         load_report_data([])
     with pytest.raises(ValueError, match="expected results, got none; run `unbag evaluate` first"):
-        load_report_data([written()])
+        load_report_data([written_report()])
 
 
-def test_profile_contains_skill_score_of_every_model(written):
-    report_data = load_report_data([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
+def test_profile_contains_skill_score_of_every_model(written_report):
+    report_data = load_report_data([written_report(_build_result("org/a", 0.8), _build_result("lexical", 0.6))])
     verdicts = profile.compute_verdicts_by_group(report_data)
     drawn = page.build_skill_figure(verdicts, report_data)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
@@ -111,18 +114,18 @@ def test_profile_contains_skill_score_of_every_model(written):
     assert page.format_lead(report_data, verdicts) == "No challenge set was evaluated."
 
 
-def test_prompt_table_contains_mean_deviation_and_extremes(written):
+def test_prompt_table_contains_mean_deviation_and_extremes(written_report):
     """Accuracies 0.6 and 0.8 have mean 0.7 and standard deviation 0.2 / √2."""
     options = {"options": {"prompt": "p.jinja"}}
-    judge = [_plain("causal:m · short", 0.6, **options), _plain("causal:m · long", 0.8, **options)]
-    table = page.build_prompt_table(load_report_data([written(*judge, _plain("lexical", 0.5))]))
+    judge = [_build_result("causal:m · short", 0.6, **options), _build_result("causal:m · long", 0.8, **options)]
+    table = page.build_prompt_table(load_report_data([written_report(*judge, _build_result("lexical", 0.5))]))
     [row] = [row for row in table.rows if row[0] == "Corpus: accuracy"]
     assert row[1:] == ("0.700", "0.141", "0.600 (short)", "0.800 (long)")
-    assert page.build_prompt_table(load_report_data([written(judge[0])])) is None
+    assert page.build_prompt_table(load_report_data([written_report(judge[0])])) is None
 
 
-def test_published_scores_have_model_names(written):
-    report_data = load_report_data([written(_plain("org/a", 0.8))])
+def test_published_scores_have_model_names(written_report):
+    report_data = load_report_data([written_report(_build_result("org/a", 0.8))])
     [drawn] = iter_paper_figures(report_data.groups[0], challenge_sets.get_challenge_set("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
@@ -130,7 +133,7 @@ def test_published_scores_have_model_names(written):
     assert drawn.positions[:2] == ["org/a", "InferSent, MultiNLI"]
 
 
-def _on_breaking_nli(**config):
+def _build_breaking_nli_result(**config):
     accuracy = Estimate(0.5, 0.45, 0.55, 8193)
     data = {"name": "official", "split": "", "sha256": "1"}
     result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
@@ -140,11 +143,11 @@ def _on_breaking_nli(**config):
 
 
 def test_published_scores_are_hollow_unless_comparable():
-    hollow, about = _on_breaking_nli()
+    hollow, about = _build_breaking_nli_result()
     assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
     assert hollow["KIM, SNLI"]
     assert "Hollow bars: other rows, or a model whose training data differ or may differ." in about
-    drawn_from, _ = _on_breaking_nli(max_examples=600)
+    drawn_from, _ = _build_breaking_nli_result(max_examples=600)
     assert all(drawn_from.values())
     assert len(drawn_from) == len(hollow) == 11
 
@@ -155,11 +158,11 @@ def test_annotators_on_rebuilt_set_are_hollow():
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
-def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written):
+def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written_report):
     results.write_results(
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
-    report_data = load_report_data([tmp_path, written(_plain("org/a", 0.8))])
+    report_data = load_report_data([tmp_path, written_report(_build_result("org/a", 0.8))])
     assert [each.set for each in report_data.skipped] == ["sicck"]
 
 
@@ -181,9 +184,10 @@ def test_table_of_long_curve_is_short_and_keeps_ends():
     assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
 
 
-def test_each_result_has_reproduce_command(written, tmp_path):
+def test_each_result_has_reproduce_command(written_report, tmp_path):
     html.write_report(
-        [written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html"
+        [written_report(_build_result("org/a b", 0.8, options={}), _build_result("a function", 0.7))],
+        tmp_path / "report.html",
     )
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"
@@ -229,24 +233,24 @@ def test_permuted_and_swapped_examples_show_original_prediction(report):
     assert all(re.search("<small>as given</small>.*<small>exchanged</small>", card) for card in swapped)
 
 
-def test_run_without_examples_has_report(written, tmp_path):
-    html.write_report([written(_plain("org/a", 0.8))], tmp_path / "report.html")
+def test_run_without_examples_has_report(written_report, tmp_path):
+    html.write_report([written_report(_build_result("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
     assert "Correct on 80.0 % [" in text
 
 
-def test_results_without_scores_have_no_score_figures(written, tmp_path):
+def test_results_without_scores_have_no_score_figures(written_report, tmp_path):
     def unscored(name):
-        result = _plain(name, 0.8)
+        result = _build_result(name, 0.8)
         nothing = result.scores[SKILL] | {"score": Estimate(None, None, None, 0), "p": None}
         return replace(result, scores={**result.scores, SKILL: nothing})
 
-    html.write_report([written(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
+    html.write_report([written_report(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
     text = (tmp_path / "none.html").read_text(encoding="utf-8")
     assert 'id="profile-box"' not in text
     assert "<small>b –</small>" in text, "nothing stands before the other models"
-    html.write_report([written(_plain("org/a", 0.8))], tmp_path / "some.html")
+    html.write_report([written_report(_build_result("org/a", 0.8))], tmp_path / "some.html")
     assert 'id="profile-box"' in (tmp_path / "some.html").read_text(encoding="utf-8")
 
 
