@@ -86,5 +86,5 @@ def format_difference(one, two):
     ],
 )
 def test_numbers_are_compared_up_to_last_digits(one, two, where_rounded, anywhere):
-    assert is_equal_up_to_rounding(one, two, for_people=True) == where_rounded
-    assert is_equal_up_to_rounding(one, two, for_people=False) == anywhere
+    assert is_equal_up_to_rounding(one, two, is_prose=True) == where_rounded
+    assert is_equal_up_to_rounding(one, two, is_prose=False) == anywhere
