@@ -75,7 +75,7 @@ class Classifier:
         )
 
     def _predict(self, pairs: Sequence[tuple[str, str]]) -> JSONResponse:
-        if refusal := self._too_many(len(pairs)):
+        if refusal := self._build_limit_error(len(pairs)):
             return refusal
         rows = []
         for pair in pairs:
@@ -84,7 +84,7 @@ class Classifier:
         return JSONResponse(rows)
 
     def _rerank(self, query: str, texts: Sequence[str]) -> JSONResponse:
-        if refusal := self._too_many(len(texts)):
+        if refusal := self._build_limit_error(len(texts)):
             return refusal
         scores = [{"index": index, "score": self.outputs(query, text)[0]} for index, text in enumerate(texts)]
         return JSONResponse(sorted(scores, key=lambda each: -each["score"]))

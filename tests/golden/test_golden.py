@@ -33,7 +33,7 @@ def test_output_equals_golden_file(name, request):
             f"other versions than those that wrote the files: {parse_versions(found)}, not {parse_versions(expected)}"
         )
     is_prose = name.endswith((".txt", "shown.json"))
-    if found != expected and not is_equal_up_to_rounding(expected, found, for_people=is_prose):
+    if found != expected and not is_equal_up_to_rounding(expected, found, is_prose=is_prose):
         pytest.fail(f"{name} has moved; {WRITE}\n{format_difference(expected, found)}", pytrace=False)
 
 
