@@ -60,5 +60,5 @@ def shared_hub_client(shared_hub: RunningHub, tmp_path_factory: pytest.TempPathF
 @pytest.fixture
 def repo_id(request: pytest.FixtureRequest) -> str:
     """Return the id of a repository for this test only, in an organization with Alice as a member."""
-    get_readable_repo = re.sub(r"\W+", "_", request.node.name.removeprefix("test_"))[:40].strip("_")
-    return f"org/{get_readable_repo}_{uuid4().hex[:8]}"
+    name = re.sub(r"\W+", "_", request.node.name.removeprefix("test_"))[:40].strip("_")
+    return f"org/{name}_{uuid4().hex[:8]}"

@@ -33,7 +33,7 @@ def test_output_equals_golden_file(name, request):
             f"other versions than those that wrote the files: {parse_versions(found)}, not {parse_versions(expected)}"
         )
     is_prose = name.endswith((".txt", "shown.json"))
-    if found != expected and not is_equal_up_to_rounding(expected, found, for_people=is_prose):
+    if found != expected and not is_equal_up_to_rounding(expected, found, is_prose=is_prose):
         pytest.fail(f"{name} has moved; {WRITE}\n{format_difference(expected, found)}", pytrace=False)
 
 
@@ -86,5 +86,5 @@ def format_difference(one, two):
     ],
 )
 def test_numbers_are_compared_up_to_last_digits(one, two, where_rounded, anywhere):
-    assert is_equal_up_to_rounding(one, two, for_people=True) == where_rounded
-    assert is_equal_up_to_rounding(one, two, for_people=False) == anywhere
+    assert is_equal_up_to_rounding(one, two, is_prose=True) == where_rounded
+    assert is_equal_up_to_rounding(one, two, is_prose=False) == anywhere

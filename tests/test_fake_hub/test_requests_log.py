@@ -37,7 +37,7 @@ def test_token_in_header_is_detected_and_redacted(hub: RunningHub, repo_id: str)
 
 
 @pytest.mark.parametrize("token", [ALICE, "hf_unknown"])
-def test_token_in_url_is_detected_and_redacted(hub: RunningHub, repo_id: str, token: str) -> None:
+def test_token_in_url_and_query_is_detected_and_redacted(hub: RunningHub, repo_id: str, token: str) -> None:
     get(f"{_url(hub, repo_id)}/{token}?token={token}&b=2")
     [entry] = hub.requests(repo_id)
     assert entry.token_in_url
