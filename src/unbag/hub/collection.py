@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 TITLE: Final = "unbag: NLI challenge sets and metrics"
 _DESCRIPTION: Final = (
-    "Challenge sets that a bag of words cannot solve, their metrics, and results of models."  # at most 150
+    # At most 150 characters.
+    "Challenge sets that test whether models use sentence structure, their metrics, and results of models."
 )
 _KIND: Final = "collection"
 

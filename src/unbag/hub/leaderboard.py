@@ -26,8 +26,9 @@ short_description: Do NLI models read sentences, or count words?
 
 # unbag leaderboard
 
-Results of natural language inference models on challenge sets that a bag of words cannot solve. The page loads
-[{results}](https://huggingface.co/datasets/{results}) each time it is opened. Each value is one row of the dataset.
+Results of natural language inference models on challenge sets that test whether models use sentence structure. The
+page loads [{results}](https://huggingface.co/datasets/{results}) each time it is opened. Each value is one row of the
+dataset.
 
 ## Load
 

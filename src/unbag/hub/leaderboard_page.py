@@ -245,8 +245,8 @@ def build_page(repo: str) -> gr.Blocks:
     with demo:
         gr.Markdown(
             "# Does an NLI model read sentences, or count words?\n"
-            "Results of NLI models on challenge sets that a bag of words cannot solve. Intervals come from resampling "
-            "the examples of one corpus. ↑: higher is better. ↓: lower is better."
+            "Results of NLI models on challenge sets that test whether models use sentence structure. Intervals come "
+            "from resampling the examples of one corpus. ↑: higher is better. ↓: lower is better."
         )
         results = gr.State()
         count = gr.Markdown()

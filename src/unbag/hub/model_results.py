@@ -9,7 +9,7 @@ from unbag.hub.cards import split_card
 from unbag.hub.ownership import is_standard_head, select_model_results
 from unbag.hub.push import Publication
 
-MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
+MESSAGE: Final = "Add results on challenge sets that test whether models use sentence structure"
 """Commit message, and title that identifies the user's open pull request."""
 
 _INDEX: Final = "model-index"

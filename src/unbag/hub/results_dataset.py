@@ -54,7 +54,7 @@ KEY: Final = (
 
 _CONFIGS: Final = [{"config_name": "default", "data_files": [{"split": "train", "path": FILE}]}]
 _CARD: Final = f"""---
-pretty_name: Results on NLI challenge sets that a bag of words cannot solve
+pretty_name: Results on NLI challenge sets that test whether models use sentence structure
 license: cc0-1.0
 language:
 - en
@@ -71,7 +71,7 @@ configs:
     path: {FILE}
 ---
 
-# Results on NLI challenge sets that a bag of words cannot solve
+# Results on NLI challenge sets that test whether models use sentence structure
 
 ## Load
 
