@@ -220,7 +220,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.open_sources)
 
     def get_exclusion_counts(self) -> dict[str, int]:
-        """Count the labelled examples that were excluded, by reason. The reason `EXCLUSION_REASON` is omitted."""
+        """Count the labelled examples that were excluded, by reason, except pairs that the set cannot use."""
         return {}
 
     def list_creators(self) -> dict[PairPart, list[str]]:

@@ -69,7 +69,7 @@ class PublishingOptions:
         typer.Option(
             "--pull-request",
             rich_help_panel=_PANEL,
-            help="Create a pull request instead of committing; updates your open pull request.",
+            help="Open a pull request, or update your open one, instead of committing.",
         ),
     ] = False
     yes: Annotated[

@@ -59,7 +59,7 @@ _STYLE: Final = """<style>
 
 @dataclass(frozen=True)
 class MetricCard:
-    """README of a metric, split into sections for the page.
+    """README of a metric, split into sections for the page of the metric.
 
     Attributes:
         title: Heading.

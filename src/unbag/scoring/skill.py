@@ -121,7 +121,7 @@ def skill_score(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SkillScores | None:
-    """Compute the skill score of a model from its credits and those of the baselines.
+    """Compute the skill score of a model from the scores of its predictions and of the baselines, per example.
 
     Args:
         model: Credits of the model.

@@ -182,7 +182,7 @@ class Whitening:
         self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # regression of each rare column on the bias
 
     def to_weights(self, variables: Vector) -> Vector:
-        """Convert variables to weights. Both have shape (contrasts, columns)."""
+        """Convert the optimization variables to weights. Both have shape (contrasts, columns)."""
         weights = variables.copy()
         weights[:, : self._size] = (self._transposed @ variables[:, : self._size].T).T
         weights[:, 0] -= variables[:, self._size :] @ self._shares

@@ -67,7 +67,7 @@ class MeanEmbeddingModel:
 
 
 class SeparablePairsError(ValueError):
-    """Error for pairs whose labels a bag of words predicts without error, as with fewer pairs than dimensions."""
+    """Raised if a bag of words predicts all labels correctly, for example if there are fewer pairs than dimensions."""
 
 
 def fit_mean_embedding_model(

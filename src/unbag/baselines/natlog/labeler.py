@@ -190,7 +190,7 @@ _MOST_NAMED: Final = 3
 
 
 def format_explanation(verdict: NatlogVerdict) -> list[str]:
-    """Format the proof of a verdict, one line per step, or the unsupported construction if there is no label."""
+    """Format the proof of a label, one line per step, or the unsupported construction if there is no label."""
     if verdict.label is None or verdict.relation is None:
         return [f"not covered by the rules: {verdict.unsupported}"]
     if not verdict.steps:

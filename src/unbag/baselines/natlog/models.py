@@ -313,7 +313,7 @@ class _Rows:
         self._cache: dict[tuple[int, tuple[ModelEntity, ...], int], dict[_State, EventRow]] = {}
 
     def by_truth(self, objects: _Domain) -> dict[Region, EventRow]:
-        """List the possible truth values of the unmodified verb phrases, each with an example row of events."""
+        """List the possible truth values of the unmodified verb phrases, each with one example assignment."""
         rows: dict[Region, EventRow] = {}
         for choice in range(len(self._choices)):
             for (*counts, any1, any2), row in self._states(choice, objects.entities, objects.named).items():

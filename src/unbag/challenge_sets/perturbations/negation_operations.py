@@ -126,7 +126,7 @@ class ClaimSampler:
         return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
 
     def join_premise(self, claim: str, companion: str, name: str) -> str:
-        """Join the claim and the companion into a premise, in random order."""
+        """Join the claim and the added sentence into a premise, in random order."""
         # A pronoun must not refer to the companion.
         is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
         return f"{claim} {companion}" if is_first else f"{companion} {claim}"

@@ -38,7 +38,7 @@ def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportEx
 
 
 def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
-    """Select the shortest documents that are paired with an exchanged claim."""
+    """Iterate over the shortest documents that have a claim with an exchanged phrase."""
     pairs = PredictedPairs(rows, predictions)
     operations = np.array(read_column(rows, "operation").to_pylist(), dtype=np.str_)
     for index in pairs.select_shortest(np.flatnonzero(np.isin(operations, EXCHANGED))):

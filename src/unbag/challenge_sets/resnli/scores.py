@@ -61,7 +61,7 @@ def compute_resnli_credits(columns: Columns, predictions: SetPredictions) -> Pre
 
 
 def select_resnli_decisive_rows(columns: Columns) -> NDArray[np.bool_]:
-    """Compute a mask of the rows that are not from a training split, shape (n,). If there are none, select all rows."""
+    """Compute a mask of the rows outside the training splits, shape (n,). If there are none, select all rows."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
