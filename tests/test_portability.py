@@ -29,8 +29,8 @@ def test_environments_include_each_kernel_and_two_threads():
 
 def test_main_with_difference_names_it_and_returns_1(monkeypatch, capsys):
     found = iter([{"demo plain": "a", "demo swapped": "b"}, {"demo plain": "a", "demo swapped": "c"}])
-    monkeypatch.setattr("tools.portability.start", lambda name, folder, *arguments: None)
-    monkeypatch.setattr("tools.portability.finish", lambda process: next(found))
+    monkeypatch.setattr("tools.portability.start_build", lambda name, folder, *arguments: None)
+    monkeypatch.setattr("tools.portability.finish_build", lambda process: next(found))
     monkeypatch.setattr("sys.argv", ["portability", "--only", "this processor", "no AVX2"])
     assert main() == 1
     assert "differ: demo swapped" in capsys.readouterr().out

@@ -38,9 +38,8 @@ class Home(MetadataHookInterface):
 def make_links_absolute(text: str, home: str, version: str) -> str:
     """Replace relative links in Markdown with absolute URLs at the tag of a version.
 
-    >>> make_links_absolute("[speed](docs/studies/speed.md) ![it](docs/a.png) [x](https://x.org)",
-    "https://host/o/unbag", "1.2") '[speed](https://host/o/unbag/blob/v1.2/docs/studies/speed.md)
-    ![it](https://host/o/unbag/raw/v1.2/docs/a.png) [x](https://x.org)'
+    >>> make_links_absolute("[speed](docs/speed.md) ![it](docs/a.png) [x](https://x.org)", "https://host/o/u", "1.2")
+    '[speed](https://host/o/u/blob/v1.2/docs/speed.md) ![it](https://host/o/u/raw/v1.2/docs/a.png) [x](https://x.org)'
     >>> make_links_absolute("[speed](docs/studies/speed.md)", "", "1.2")
     '[speed](docs/studies/speed.md)'
     """

@@ -67,7 +67,7 @@ def test_run_folder_name_lists_non_default_options(folder, command, expected):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    "iter_commands",
+    "commands",
     [
         [f"org/model {more}" for more in (
             "", "--head residual", "--dtype float16", "--revision main", "--revision refs/pr/1", "--max-examples 9",

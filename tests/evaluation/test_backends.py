@@ -7,7 +7,7 @@ from tests.cli.test_options import run_unbag as command
 
 REFUSED = [
     ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),
-    ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got none"),
+    ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got no engine"),
     ({"engine": "ray", "shard": "0/2"}, "--engine: expected no --shard, which also distributes the run, got both"),
 ]
 

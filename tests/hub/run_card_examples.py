@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from load_metrics import WithoutSome
+from load_metrics import PackageHider
 
 
 def main():
-    sys.meta_path[:] = [WithoutSome if finder is PathFinder else finder for finder in sys.meta_path]
+    sys.meta_path[:] = [PackageHider if finder is PathFinder else finder for finder in sys.meta_path]
     assert find_spec("unbag") is None
     from huggingface_hub import hf_hub_download
 

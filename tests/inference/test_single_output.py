@@ -194,4 +194,4 @@ def test_config_file_cannot_trust_code(tmp_path):
     (tmp_path / "run.yaml").write_text("models: [org/model]\ntrust-remote-code: true\n")
     done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--config", str(tmp_path / "run.yaml")])
     assert done.exit_code == 2
-    assert "add --trust-remote-code" in " ".join(done.output.replace("│", " ").split())
+    assert "expected --trust-remote-code on the command line too" in " ".join(done.output.replace("│", " ").split())

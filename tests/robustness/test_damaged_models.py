@@ -144,7 +144,7 @@ def test_training_with_oversized_tokenizer_is_rejected_at_start(model):
     tokenizer["model"]["vocab"]["a word of no pair"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
     with pytest.raises(
-        ModelError, match=r"expected an embedding for every token, got \d+ vectors .* 5,000 \('a word of no"
+        ModelError, match=r"expected an embedding for every token, got \d+ embeddings .* 5,000 \('a word of no"
     ):
         load_for_training(model, revision=None, label_map=None, seed=0)
     assert run_rejected(model) is None, "pairs without that token can be asked"
@@ -208,7 +208,7 @@ def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # no
         tiny_bert, [SetRequest("plain", options={"data": str(data)})], output_dir=tmp_path, lexical_baseline=False
     )
     assert right <= 4
-    said = f"gets {right} of 12 obvious pairs correctly, no more than a constant prediction: its scores may be"
+    said = f"predicts {right} of 12 obvious pairs correctly, no more than a constant prediction: its scores may be"
     assert said in caplog.text
     assert said in result.model["label_probe_warning"]
     assert said in (tmp_path / "results.json").read_text()

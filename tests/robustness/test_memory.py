@@ -110,7 +110,7 @@ def test_oversized_training_step_error_names_option(finetune, options, monkeypat
         return limited(self, *args, **kwargs) if self.training else forward(self, *args, **kwargs)
 
     monkeypatch.setattr(BertForSequenceClassification, "forward", in_training)
-    with pytest.raises(OutOfMemoryError, match=r"--gradient-accumulation-steps 2.*--batch-size than 12") as refused:
+    with pytest.raises(OutOfMemoryError, match=r"--gradient-accumulation-steps 2.*--batch-size below 12") as refused:
         finetune()
     assert "\n" not in str(refused.value)
     record, _ = finetune(gradient_accumulation_steps=2)  # the advice of the message

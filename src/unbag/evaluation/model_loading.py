@@ -13,7 +13,7 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
 from unbag.inference.long_premises import LongPremisePredictor
 from unbag.inference.predictor import Predictor
-from unbag.utils.advice import name_option
+from unbag.utils.advice import name_available_options, name_option
 from unbag.utils.hub_names import is_model_name
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.safe_io import validate_file
@@ -172,7 +172,8 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         takers = [kind.name_form for kind in KINDS if option in kind.options]
         whose = f"{name_option(option)} is for {' or '.join(takers)}" if takers else f"no model has an option {option}"
         model, kind = next(iter(kinds.items()))
-        own = f"only {', '.join(map(name_option, sorted(kind.options)))}" if kind.options else "no options"
+        available = name_available_options(sorted(kind.options))
+        own = f"only {', '.join(available)}" if available else "no options"
         raise ValueError(f"{whose}; {model} is {kind.description}, which takes {own}")
 
 

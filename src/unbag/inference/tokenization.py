@@ -38,7 +38,7 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
     Yields:
         Positions of a batch's rows; every row is in exactly one batch.
 
-    >>> [batch.tolist() for batch in build_token_batches([3, 9, 3, 4], budget=9)]
+    >>> [batch.tolist() for batch in build_token_batches([3, 9, 3, 4], max_tokens=9)]
     [[1], [3, 0], [2]]
     """
     if max_tokens < 1:

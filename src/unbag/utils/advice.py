@@ -50,6 +50,19 @@ def name_option(name: str) -> str:
     return flag if _offered is not None and flag in _offered else name
 
 
+def name_available_options(names: Iterable[str]) -> list[str]:
+    """Name the options that the running command has, or all options in Python.
+
+    >>> with register_options(["--label-map"]):
+    ...     name_available_options(["batch_tokens", "label_map"])
+    ['--label-map']
+    >>> name_available_options(["batch_tokens", "label_map"])
+    ['batch_tokens', 'label_map']
+    """
+    named = [name_option(name) for name in names]
+    return named if _offered is None else [name for name in named if name.startswith("--")]
+
+
 def choose_advice(*choices: str) -> str:
     """Choose the first text whose options the running command supports. Return "" if there is none.
 

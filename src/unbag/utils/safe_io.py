@@ -177,7 +177,7 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
     >>> parse_json("[" * 101 + "]" * 101)
     Traceback (most recent call last):
         ...
-    ValueError: expected at most 100 levels of nested brackets, got more
+    ValueError: expected at most 100 levels of nested brackets, got more; flatten the file
     """
     too_deep = ValueError(f"expected at most {DEEPEST_JSON} levels of nested brackets, got more; flatten the file")
     try:

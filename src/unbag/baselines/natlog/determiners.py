@@ -355,7 +355,7 @@ class QuantifiedSentence(NamedTuple):
 
     Attributes:
         text: Sentence for the parser.
-        determiners: Determiners and their original words, by character offset of the replacement in `join_tokens`.
+        determiners: Determiners and their original words, by character offset of the replacement in `text`.
     """
 
     text: str
@@ -365,7 +365,7 @@ class QuantifiedSentence(NamedTuple):
 def replace_determiners(sentence: str) -> QuantifiedSentence:
     """Replace each determiner of a sentence with a single word.
 
-    >>> replace_determiners("At most three of the boys saw nobody.").join_tokens
+    >>> replace_determiners("At most three of the boys saw nobody.").text
     'Some boys saw no person.'
     """
     pieces: list[str] = []

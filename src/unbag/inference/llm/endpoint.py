@@ -112,7 +112,7 @@ class EndpointUsage:
     >>> spending = EndpointUsage(price_in=2.0, price_out=8.0)
     >>> spending.add(EndpointResponse("Yes", (), "stop", tokens_in=1_000_000, tokens_out=500_000))
     >>> spending.cost, str(spending)
-    (6.0, '1 request answered (0 more kept from earlier runs), 1,000,000 tokens in, 500,000 out: 6.0000')
+    (6.0, '1 request answered (0 more reused from earlier runs), 1,000,000 tokens in, 500,000 out: 6.0000')
     """
 
     price_in: float | None = None
