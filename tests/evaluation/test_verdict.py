@@ -160,6 +160,15 @@ def test_models_that_read_are_better_on_every_set(results, kind):
     )
 
 
+def test_oracle_is_better_and_coin_is_not_on_sixty_corpora(results):
+    for kind, is_better in (("oracle", True), ("coin", False)):
+        [swapped] = [result for result in results[kind] if result.set == "swapped"]
+        copies = [replace(swapped, data={**swapped.data, "name": f"corpus {i}"}) for i in range(60)]
+        verdicts = verdict.compute_model_verdict(copies)
+        assert len(verdicts) == 60
+        assert {each.standing == "better" for each in verdicts} == {is_better}
+
+
 def test_oracle_has_score_1_except_for_random_labels(results):
     for each in verdict.compute_model_verdict(results["oracle"]):
         if each.result.set == "permuted":  # out of order the oracle guesses, with an accuracy of one third
