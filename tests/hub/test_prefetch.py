@@ -31,7 +31,7 @@ def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_comma
     for name in ("split validation", "split train", "the spaCy pipeline"):
         assert name in publish_and_get_error
     assert len(unbag.hub.requests()) == n, "a request was made offline"
-    assert "the corpus snli, split validation (stanfordnlp/snli): here" in unbag("prefetch", *_PLAIN)
+    assert "the corpus snli, split validation (stanfordnlp/snli): available" in unbag("prefetch", *_PLAIN)
     n = len(unbag.hub.requests())
     assert "89 examples" in unbag(
         "build", "plain", "--corpus", "snli", "--offline", "--output", tmp_path / "plain.parquet"
@@ -43,7 +43,7 @@ def test_offline_run_names_missing_files_and_prefetch_downloads_them(fresh_comma
 def test_full_disk_gives_one_line_error_and_allows_retry(fresh_commands):
     publish_and_get_error = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
     assert "1 of 1 files are missing: the corpus snli, split validation" in publish_and_get_error
-    assert ": here" in fresh_commands("prefetch", *_PLAIN)
+    assert ": available" in fresh_commands("prefetch", *_PLAIN)
 
 
 @pytest.mark.nightly
@@ -82,7 +82,7 @@ def test_temporary_hub_errors_are_retried(fresh_commands):
         Fault(method="GET", path="/stanfordnlp/snli/resolve/", status=503),
         Fault(method="GET", path="/_lfs/|/resolve/.*parquet", cut=100),
     ):
-        assert ": here" in fresh_commands("prefetch", *_PLAIN)
+        assert ": available" in fresh_commands("prefetch", *_PLAIN)
 
 
 @pytest.mark.nightly
@@ -101,7 +101,7 @@ def test_language_model_is_prefetched_completely(fresh_commands, tmp_path):
         "expected all files to be available offline, got 1 missing: the model alice/lm; download"
         in publish_and_get_error
     )
-    assert "the model alice/lm: here" in unbag("prefetch", *asked)
+    assert "the model alice/lm: available" in unbag("prefetch", *asked)
     n = len(unbag.hub.requests())
     unbag("evaluate", *asked, "--apply-chat-template", "--offline", "--output-dir", tmp_path / "a")
     assert len(unbag.hub.requests()) == n, "a request was made offline"
@@ -138,7 +138,7 @@ def test_model_code_is_prefetched_but_runs_only_if_trusted(fresh_commands, tmp_p
         tmp_path / "pairs.csv",
         "--no-lexical-baseline",
     ]
-    assert ": here" in unbag("prefetch", *asked)
+    assert ": available" in unbag("prefetch", *asked)
     assert not ran.exists()
     trusting = ["--offline", "--trust-remote-code", "--trust-labels", "--output-dir", tmp_path / "a"]
     unbag("evaluate", *asked, *trusting)

@@ -321,7 +321,7 @@ def test_prefetched_exported_model_is_evaluated_offline(exported_models, tmp_pat
         refused = PYTHON.run("-m", "unbag", "evaluate", *options, "--offline", "--output-dir", out, env=env)
         assert "the model org/exported, onnx/model.onnx" in refused.stderr
         fetched = PYTHON.run("-m", "unbag", "prefetch", *options, env=env)
-        assert "the model org/exported, onnx/model.onnx: here" in fetched.stdout, fetched.stderr
+        assert "the model org/exported, onnx/model.onnx: available" in fetched.stdout, fetched.stderr
         n = len(hub.requests())
         done = PYTHON.run("-m", "unbag", "evaluate", *options, "--offline", "--output-dir", out, env=env)
         assert done.returncode == 0, done.stderr

@@ -46,7 +46,8 @@ def _predict_with_sharded_model(folder: Path) -> list[list[float]]:
             fully_shard(layer, mesh=mesh)
     classifier = LiveClassifier(model, ORDER, AutoTokenizer.from_pretrained(folder), "cpu", batch_tokens=30)
     premises, hypotheses = zip(*PAIRS, strict=True)
-    probabilities: list[list[float]] = classifier.ask(classifier.encode(premises, hypotheses)).probabilities.tolist()
+    predictions = classifier.predict(classifier.encode(premises, hypotheses))
+    probabilities: list[list[float]] = predictions.probabilities.tolist()
     return probabilities
 
 

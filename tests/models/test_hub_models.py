@@ -27,7 +27,7 @@ for name in ARCHITECTURES:
     folder = Path(sys.argv[1]).parent / name
     network.save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
-    config, code = model_code.with_code(json.loads((folder / "config.json").read_text()))
+    config, code = model_code.add_code(json.loads((folder / "config.json").read_text()))
     (folder / "config.json").write_text(json.dumps(config))
     (folder / model_code.FILE).write_text(code)
     create_repo(f"alice/tiny-{name}", private=False)

@@ -9,8 +9,7 @@ import pytest
 import typer
 
 from tests.robustness.command import read_files_below, run_command
-from unbag.cli import app as running
-from unbag.cli.app import run
+from unbag.cli.app import _sigterm_as_interrupt, run
 
 
 def stopped_by(number):
@@ -86,7 +85,7 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsy
 @pytest.mark.nightly
 def test_new_worker_ends_on_sigterm():
     """A pool's last worker, forked while the others did all the work, once made its command wait forever."""
-    with running._sigterm_as_interrupt() as received:
+    with _sigterm_as_interrupt() as received:
         for _ in range(100):
             worker = os.fork()
             if worker == 0:

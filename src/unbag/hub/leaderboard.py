@@ -9,7 +9,7 @@ from unbag.hub.vendoring import build_source_notice
 
 NAME: Final = "unbag-leaderboard"
 _PAGE: Final = "leaderboard_page"
-_APP: Final = """from {page} import page
+_APP: Final = """from {page} import build_page
 
 demo = build_page("{results}")
 

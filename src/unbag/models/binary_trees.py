@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from unbag.data.text.parses import compute_dependents
+from unbag.data.text.dependencies import compute_dependents
 
 
 def binarize_parse(heads: Sequence[int]) -> list[tuple[int, int]]:

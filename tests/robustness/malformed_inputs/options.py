@@ -127,7 +127,7 @@ _WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("a folder", (*_TRAIN, "--max-steps", "1"), "--output-dir"),
     ("a folder", _MAKE, "--output-dir"),
     ("a folder", (*_FIT, "--l2", "1"), "--output-dir"),
-    ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--output-dir"),
+    ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--output"),
     ("a folder", ("export", "lm-eval", "--sets", "plain", *_PAIRS, "--output-dir", "out"), "--output-dir"),
     ("a folder", ("score", "answers.csv", "--set", "set.parquet", "--output-dir", "out"), "--output-dir"),
     ("a file", ("build", "plain", *_PAIRS, "--output", "out"), "--output"),

@@ -49,8 +49,9 @@ from typing import Final
 from unbag.baselines.natlog import relations
 from unbag.baselines.natlog.determiners import FEW, NUMBERS, A, Determiner, DeterminerKind, replace_determiners
 from unbag.baselines.natlog.relations import Relation
+from unbag.data.text.dependencies import compute_dependents
 from unbag.data.text.grammar import ARTICLES
-from unbag.data.text.parses import Parse, Parser, compute_dependents
+from unbag.data.text.parses import Parse, Parser
 
 NOUNS: Final = ("NOUN", "PROPN", "PRON", "NUM")
 VERBS: Final = ("VERB", "AUX")

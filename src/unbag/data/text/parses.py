@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.data.text import tagging as pipelines
+from unbag.data.text.dependencies import compute_dependents
 from unbag.data.text.tagging import PIPELINE, Reader, open_annotation_cache, precompute_annotations
 
 
@@ -82,15 +83,6 @@ def build_third_singular(base: str) -> str:
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
         return base + "es"
     return base + "s"
-
-
-def compute_dependents(heads: Sequence[int]) -> list[list[int]]:
-    """Compute the ordered children of each token from the heads of all tokens. A root is its own head."""
-    children: list[list[int]] = [[] for _ in heads]
-    for i, head in enumerate(heads):
-        if i != head:
-            children[head].append(i)
-    return children
 
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
