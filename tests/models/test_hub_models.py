@@ -20,7 +20,7 @@ from unbag.hub import model_code
 from unbag.models import ARCHITECTURES
 from tests.models.tiny_models import RightBranchingParser, encode, tiny_model, tiny_tokenizer
 import unbag.models.s_tlstm as s_tlstm
-s_tlstm.tree_parser = lambda pipeline: RightBranchingParser()
+s_tlstm.load_tree_parser = lambda pipeline: RightBranchingParser()
 logits = {}
 for name in ARCHITECTURES:
     network = tiny_model(name)
@@ -41,7 +41,7 @@ import unbag.models
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from tests.models.tiny_models import PAIRS, RightBranchingParser
 import unbag.models.s_tlstm as s_tlstm
-s_tlstm.tree_parser = lambda pipeline: RightBranchingParser()
+s_tlstm.load_tree_parser = lambda pipeline: RightBranchingParser()
 logits = {}
 for name in unbag.models.ARCHITECTURES:
     repository = f"alice/tiny-{name}"
@@ -75,7 +75,7 @@ for name, repository in sources.items():
     network = AutoModelForSequenceClassification.from_pretrained(repository, trust_remote_code=True)
     module = sys.modules[type(network).__module__]
     assert module.__name__.startswith("transformers_modules."), module
-    module.tree_parser = lambda pipeline: RightBranchingParser()
+    module.load_tree_parser = lambda pipeline: RightBranchingParser()
     premises, hypotheses = map(list, zip(*pairs))
     encoded = tokenizer(premises, hypotheses, padding=True, return_tensors="pt")
     logits[name] = network(**encoded).logits.detach()
