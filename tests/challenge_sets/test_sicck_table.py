@@ -79,6 +79,6 @@ def test_table_shows_neutral_predictions_if_present():
 
 def test_reading_states_macro_f1_and_extreme_types():
     assert sicck.summarize_result(RESULT) == (
-        "macro F1 0.520 [0.420, 0.620] on 1,304 pairs (a constant prediction: 0.19); highest for universal "
+        "macro F1 0.520 [0.420, 0.620] on 1,304 pairs (the best constant prediction: 0.19); highest for universal "
         "quantifiers (0.52 on 217), lowest for negation (0.30 on 167)."
     )

@@ -27,4 +27,4 @@ def summarize_result(result: Result) -> str:
     """Summarize the accuracy and compare it with the best constant prediction."""
     accuracy = result.scores["accuracy"]
     constant = format_points(result.scores["majority"])
-    return f"correct on {format_share(accuracy)} of {accuracy.n:,} pairs (a constant prediction: {constant} %)."
+    return f"correct on {format_share(accuracy)} of {accuracy.n:,} pairs (the best constant prediction: {constant} %)."

@@ -94,7 +94,7 @@ def _constant_f1(by_label: Mapping[str, Any]) -> float:
 def summarize_result(result: Result) -> str:
     """Summarize macro F1, the macro F1 of the best constant prediction, and the best and worst type of modifier."""
     scores = result.scores
-    pairs = f"{scores['n_examples']:,} pairs (a constant prediction: {_constant_f1(scores['by_label']):.2f})"
+    pairs = f"{scores['n_examples']:,} pairs (the best constant prediction: {_constant_f1(scores['by_label']):.2f})"
     f1 = f"macro F1 {format_interval(scores['f1'])} on {pairs}"
     groups = {name: scores["by"]["modifier_type"].get(name) for name in _TYPES}
     large = {name: group["f1"] for name, group in groups.items() if group is not None and group["f1"].n >= _MIN_PAIRS}
