@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.build_stats import LABELLED
+from unbag.challenge_sets.build_stats import LABELLED, format_top_reasons
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
@@ -19,7 +19,6 @@ from unbag.utils import parallel
 from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
-_MOST_REASONS: Final = 3  # reasons in the error for a set without rows
 
 
 def create_builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -253,16 +252,18 @@ def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
         counts = {reason: read[reason] for reason in EXCLUSION_REASONS} | other
         counts[dataset_builder.EXCLUSION_REASON] = read[LABELLED] - sum(other.values())
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
-        details = {key.partition(": ")[2]: n for key, n in dataset_builder.load_build_counts().items()}
-        rejected = Counter({reason: n for reason, n in details.items() if reason and reason not in counts})
-        reasons = ", ".join(f"{reason} ({n:,})" for reason, n in rejected.most_common(_MOST_REASONS))
+        rejected: Counter[str] = Counter()
+        for key, n in dataset_builder.load_build_counts().items():
+            reason = key.partition(": ")[2]
+            if reason and reason not in counts:
+                rejected |= Counter({reason: n})  # several kinds of pairs may reject a sentence for the same reason
+        reasons = format_top_reasons(rejected)
         own_data = dataset_builder.config.data and not dataset_builder.config.text
         name = dataset_builder.dataset_name.removeprefix("unbag_")
         needs_text = own_data and challenge_sets.get_challenge_set(name).from_text
         raise UnsuitablePairsError(
             f"none of the {'sentences' if dataset_builder.config.text else 'pairs'} are suitable for this set, "
-            "with "
-            f"{options or 'no options'}"
+            f"with {options or 'no options'}"
             + (f"; excluded {excluded}" if excluded else "")
             + (f"; most frequent reasons: {reasons}" if reasons else "")
             + ("; pass your documents with --text to use their sentences" if needs_text else "")

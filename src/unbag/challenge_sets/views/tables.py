@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
+from unbag.challenge_sets.build_stats import format_top_reasons
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -88,9 +89,6 @@ def summarize_exclusions(data: Mapping[str, Any]) -> str:
     return f"{rows}. One annotator gives the gold label of {format_interval(human)} of the {human.n:,} unchanged pairs"
 
 
-_MOST_REASONS: Final = 3
-
-
 def summarize_rejections(result: Result, prefix: str) -> str:
     """Summarize the most frequent reasons why sentences of a text yield no pair, with their numbers.
 
@@ -104,8 +102,7 @@ def summarize_rejections(result: Result, prefix: str) -> str:
     if "text" not in result.data.get("load_options", {}):
         return ""
     counts: Mapping[str, int] = result.config.get("counts", {})
-    reasons = sorted((-n, name.removeprefix(prefix)) for name, n in counts.items() if name.startswith(prefix))
-    return ", ".join(f"{reason} ({-n:,})" for n, reason in reasons[:_MOST_REASONS])
+    return format_top_reasons({name.removeprefix(prefix): n for name, n in counts.items() if name.startswith(prefix)})
 
 
 MARGIN: Final = 0.05
