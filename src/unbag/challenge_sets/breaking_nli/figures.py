@@ -19,7 +19,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (
         "majority",
-        "accuracy of a constant prediction",
+        "accuracy of the best constant prediction",
         build_point_estimate(scores["majority"], scores["n_examples"]),
     )
     for row in scores["by_label"]:

@@ -12,7 +12,7 @@ def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     yield "accuracy", "share of correct pairs", scores["accuracy"]
     yield (
         "majority",
-        "accuracy of a constant prediction",
+        "accuracy of the best constant prediction",
         build_point_estimate(scores["majority"], scores["accuracy"].n),
     )
 
