@@ -134,7 +134,9 @@ def metrics(rng: random.Random) -> Input:
         "[cls] = [v for v in vars(metric).values() if inspect.isclass(v) and issubclass(v, evaluate.Metric)"
         " and v.__module__ == metric.__name__]\n"
         "metric = cls()\n"
-        f"given = {{key: {one} for key in metric.info.features}}\n"
+        "features = metric.info.features\n"
+        "names = features[0] if isinstance(features, list) else features  # some metrics accept ids or names\n"
+        f"given = {{key: {one} for key in names}}\n"
         f"given['predictions'] = {two}\n"
         "metric.compute(**given)"
     )
