@@ -17,7 +17,7 @@ COUNTS = [
     ("anli", "dev_r1", 753, 756),
     ("anli", "dev_r2", 705, 709),
     ("anli", "dev_r3", 742, 754),
-    ("ocnli", "validation", 749, None),  # no published count
+    ("ocnli", "validation", 748, None),  # no published count
 ]
 
 
