@@ -2,8 +2,7 @@ import io
 
 from rich.console import Console
 
-from unbag.challenge_sets.breaking_nli.figures import iter_set_metrics
-from unbag.challenge_sets.breaking_nli.table import build_table, summarize_result
+from unbag.challenge_sets.breaking_nli.report import build_table, iter_set_metrics, summarize_result
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from unbag.challenge_sets.cs_lambda.report import summarize_result
 from unbag.challenge_sets.cs_lambda.scores import MISLED, select_cs_lambda_decisive_rows
-from unbag.challenge_sets.cs_lambda.table import summarize_result
 from unbag.data.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 

@@ -4,15 +4,15 @@ import datasets
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.breaking_nli import examples as breaking_nli
-from unbag.challenge_sets.cs_lambda import examples as cs_lambda
-from unbag.challenge_sets.permuted import examples as permuted
-from unbag.challenge_sets.plain import examples as plain
-from unbag.challenge_sets.resnli import examples as resnli
+from unbag.challenge_sets.breaking_nli import report as breaking_nli
+from unbag.challenge_sets.cs_lambda import report as cs_lambda
+from unbag.challenge_sets.permuted import report as permuted
+from unbag.challenge_sets.plain import report as plain
+from unbag.challenge_sets.resnli import report as resnli
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck import examples as sicck
-from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
-from unbag.challenge_sets.swapped import examples as swapped
+from unbag.challenge_sets.sicck import report as sicck
+from unbag.challenge_sets.soswap_addamod import report as soswap_addamod
+from unbag.challenge_sets.swapped import report as swapped
 from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, OriginalPrediction
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import SetPredictions

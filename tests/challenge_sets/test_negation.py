@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets
-from unbag.challenge_sets.negation import OPERATIONS, SET, examples, figures
-from unbag.challenge_sets.negation import table as negation
+from unbag.challenge_sets.negation import OPERATIONS, SET, report
+from unbag.challenge_sets.negation import report as negation
 from unbag.challenge_sets.negation.scores import compute_negation_credits, compute_negation_scores
 from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.perturbations.negation_rows import SCHEMA
@@ -134,7 +134,7 @@ def test_reading_of_tie_or_few_sources_names_no_operation(predict, sources):
 
 def test_measures_and_figures_include_every_operation():
     scores = _build_result(_predict_without_double).scores
-    names = [name for name, *_ in figures.iter_set_metrics(scores)]
+    names = [name for name, *_ in report.iter_set_metrics(scores)]
     assert names == [
         "accuracy",
         "false-entailment rate",
@@ -158,13 +158,13 @@ def test_examples_are_mistakes_by_operation_with_marked_negations():
     rows = _build_rows(sources=2)
     probabilities = np.where(np.arange(2) == 0, 0.8, 0.2) * np.ones((len(rows), 1))
     answers = SetPredictions(probabilities, TWO_WAY, has_probabilities=True)
-    shown = list(examples.select_examples(_render_table(rows), answers))
+    shown = list(report.select_examples(_render_table(rows), answers))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("sentence", "double") for _ in range(2)
     ]
     assert {each.outcome for each in shown} == {"wrong"}
     assert {line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks} == {"not"}
-    candidates = list(examples.iter_candidates(_render_table(rows), answers))
+    candidates = list(report.iter_candidates(_render_table(rows), answers))
     assert {each.gold for each in candidates} == {"not_entailment"}
 
 

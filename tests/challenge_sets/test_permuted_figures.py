@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.permuted.figures import build_figures
+from unbag.challenge_sets.permuted.report import build_figures
 from unbag.challenge_sets.permuted.scores import compute_permuted_scores
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import FigureModel, ResultGroup, ScoredModel
@@ -71,7 +71,7 @@ def test_uniform_model_has_maximum_entropy():
 
 
 def test_clumped_mode_has_figures_of_longer_ngrams(monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.permuted.figures._MIN_EXAMPLES", 1)
+    monkeypatch.setattr("unbag.challenge_sets.permuted.report._MIN_EXAMPLES", 1)
     assert "Acceptance by BLEU-2" in (both := _list_titles("both", _build_columns()))
     assert not {"Acceptance by BLEU-3", "Acceptance by BLEU-4"} & set(both)
     clumped = _list_titles("clumped_50", _build_columns())

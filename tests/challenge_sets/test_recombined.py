@@ -9,8 +9,8 @@ from rich.console import Console
 
 from unbag import challenge_sets
 from unbag.challenge_sets.perturbations.recombined import EXCHANGES, OPERATIONS, SCHEMA
-from unbag.challenge_sets.recombined import EXCHANGED, SET, examples, figures
-from unbag.challenge_sets.recombined import table as recombined
+from unbag.challenge_sets.recombined import EXCHANGED, SET, report
+from unbag.challenge_sets.recombined import report as recombined
 from unbag.challenge_sets.recombined.scores import (
     compute_recombined_credits,
     compute_recombined_scores,
@@ -209,7 +209,7 @@ def test_reading_of_few_claims_names_no_operation():
 
 def test_measures_and_figures_include_every_operation():
     scores = _build_result(_predict_from_words).scores
-    names = [name for name, *_ in figures.iter_set_metrics(scores)]
+    names = [name for name, *_ in report.iter_set_metrics(scores)]
     assert names[:3] == ["balanced accuracy", "false-entailment rate", "paired accuracy"]
     assert {f"paired accuracy, {operation}" for operation in ("subject", "object", "removed")} <= set(names)
     assert challenge_sets.get_challenge_set("recombined").get_skill_score(scores) is None, (
@@ -226,7 +226,7 @@ def _build_predictions(rows, predicted):
 def test_examples_are_mistakes_by_operation_with_marked_words():
     rows = _build_rows(claims=2)
     features = datasets.Dataset.from_list(rows)
-    shown = list(examples.select_examples(features, _build_predictions(rows, [0] * len(rows))))
+    shown = list(report.select_examples(features, _build_predictions(rows, [0] * len(rows))))
     assert [each.kind for each in shown] == [
         f"{name}, surest wrong" for name in ("subject", "object", "removed") for _ in range(2)
     ]
@@ -234,13 +234,13 @@ def test_examples_are_mistakes_by_operation_with_marked_words():
     assert (first.gold, first.answer, first.outcome) == ("not_entailment", "entailment", "wrong")
     assert [line.text[start:end] for line in first.lines for start, end, _ in line.marks] == ["A girl", "A girl"]
     assert first.note == "4 sentences, evidence in number 1"
-    candidates = list(examples.iter_candidates(features, _build_predictions(rows, [0] * len(rows))))
+    candidates = list(report.iter_candidates(features, _build_predictions(rows, [0] * len(rows))))
     assert {each.kind for each in candidates} == {"another subject", "another object"}
 
 
 def test_missed_support_examples_come_last():
     rows = _build_rows(claims=1)
-    shown = list(examples.select_examples(datasets.Dataset.from_list(rows), _build_predictions(rows, [1] * len(rows))))
+    shown = list(report.select_examples(datasets.Dataset.from_list(rows), _build_predictions(rows, [1] * len(rows))))
     assert [each.kind for each in shown] == ["supported, surest wrong"]
     assert "not_entailment" in {each.answer for each in shown}
 

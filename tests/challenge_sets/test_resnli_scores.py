@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from unbag import challenge_sets
-from unbag.challenge_sets.resnli import table as resnli
+from unbag.challenge_sets.resnli import report as resnli
 from unbag.challenge_sets.resnli.scores import join_partitions
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY

@@ -3,7 +3,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.sicck import table as sicck
+from unbag.challenge_sets.sicck import report as sicck
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES

@@ -3,7 +3,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.soswap_addamod import table as soswap_addamod
+from unbag.challenge_sets.soswap_addamod import report as soswap_addamod
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.challenge_sets.breaking_nli.table import summarize_result
+from unbag.challenge_sets.breaking_nli.report import summarize_result
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck.scores import map_gold_label
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY

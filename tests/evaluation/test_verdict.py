@@ -211,6 +211,6 @@ def test_all_outputs_state_the_same_verdict(results, kind, tmp_path):
         assert number in shown
         assert number in page
         reading = (
-            challenge_sets.get_challenge_set(each.result.set).import_set_module("table").summarize_result(each.result)
+            challenge_sets.get_challenge_set(each.result.set).import_set_module("report").summarize_result(each.result)
         )
         assert reading[1:] in shown

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from unbag.challenge_sets.permuted import table as permuted
+from unbag.challenge_sets.permuted import report as permuted
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate

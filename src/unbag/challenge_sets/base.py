@@ -104,17 +104,16 @@ class MeasuredMetric(NamedTuple):
 class ChallengeSet:
     """Description of a challenge set: name, metrics, columns, builder and default sample.
 
-    The package of the set has four more modules, which are imported on first use:
+    The package of the set has two more modules, which are imported on first use:
 
     - `scores.py`: `compute_<name>_scores(columns, predictions, *, resamples, partial)`, and
       `compute_<name>_credits(columns, predictions)`, the input of the skill score. The optional
       `select_<name>_decisive_rows(columns)` selects the rows that the skill score uses. This module needs only numpy.
-    - `table.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
-      with the main scores.
-    - `figures.py`: `iter_set_metrics(scores)`, tuples of name, meaning and estimate, and `build_figures(group)`.
-    - `examples.py`: `RULE`, the selection rule as text; `MARKS`, the meanings of highlighted words;
-      `select_examples(rows, predictions)`; `iter_candidates(rows, predictions)`, which depends only on the rows and
-      provides the first example of the report.
+    - `report.py`: `build_table(result)`, a table with at most 80 columns, and `summarize_result(result)`, one sentence
+      with the main scores; `iter_set_metrics(scores)`, tuples of name, meaning and estimate, and
+      `build_figures(group)`; `EXAMPLE_RULE`, the selection rule of the examples as text; `MARK_MEANINGS`, the meanings
+      of highlighted words; `select_examples(rows, predictions)`; and `iter_candidates(rows, predictions)`, which
+      depends only on the rows and provides the first example of the report.
 
     Attributes:
         name: Name in commands.
@@ -273,7 +272,7 @@ class ChallengeSet:
         mask: NDArray[np.bool_] = decisive(columns)
         return mask
 
-    def import_set_module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
+    def import_set_module(self, part: Literal["scores", "report"]) -> Any:
         """Import a module of the set's package."""
         return import_module(f"{self.package}.{part}")
 

@@ -32,14 +32,14 @@ def select_examples(result: Result, rows: Any, predictions: SetPredictions) -> E
         rows: Predicted rows of the set.
         predictions: Predictions of the model, in the order of the rows.
     """
-    chooser = challenge_sets.get_challenge_set(result.set).import_set_module("examples")
+    chooser = challenge_sets.get_challenge_set(result.set).import_set_module("report")
     examples = tuple(chooser.select_examples(rows, predictions))
     candidates = getattr(chooser, "iter_candidates", None)  # optional for sets of other packages
     return ExampleSelection(
         set=result.set,
         model=result.model["name"],
         sha256=result.data["sha256"],
-        rule=chooser.RULE,
+        rule=chooser.EXAMPLE_RULE,
         examples=examples,
         candidates=tuple(candidates(rows, predictions)) if candidates else (),
     )

@@ -401,7 +401,7 @@ def build_results_section(
             if (evaluated := by_column.get(name)) is not None:
                 reading = (
                     challenge_sets.get_challenge_set(evaluated.set)
-                    .import_set_module("table")
+                    .import_set_module("report")
                     .summarize_result(evaluated)
                 )
                 readings.append(f"- {_set_name(evaluated)}, {name}: {reading}")

@@ -128,7 +128,7 @@ FILE: Final = "table.txt"
 
 def build_result_view(result: Result) -> RenderableType:
     """Build the terminal view of one result: its table, a summary sentence, and warnings."""
-    tables = challenge_sets.get_challenge_set(result.set).import_set_module("table")
+    tables = challenge_sets.get_challenge_set(result.set).import_set_module("report")
     reading = tables.summarize_result(result)
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []

@@ -249,7 +249,7 @@ def _asset(name: str) -> str:
 
 
 def _reading(result: Result) -> str:
-    reading: str = challenge_sets.get_challenge_set(result.set).import_set_module("table").summarize_result(result)
+    reading: str = challenge_sets.get_challenge_set(result.set).import_set_module("report").summarize_result(result)
     return reading
 
 
@@ -276,7 +276,7 @@ def _drawn(figure: Figure, report_data: ReportData, *, wide: bool = False) -> Re
 def _section(group: ResultGroup, report_data: ReportData) -> ReportSection:
     described = challenge_sets.get_challenge_set(group.set)
     first = group.scored_models[0].result
-    every = (*described.import_set_module("figures").build_figures(group), *iter_paper_figures(group, described))
+    every = (*described.import_set_module("report").build_figures(group), *iter_paper_figures(group, described))
     figures: list[Figure] = [each for each in every if each]
     paper = next((each for each in papers.load_papers() if each.short == described.reference_paper), None)
     beside = len(group.scored_models) <= _BESIDE
@@ -324,7 +324,7 @@ def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
     columns = {
         scored.model.name: {
             (name, meaning): format_interval(estimate)
-            for name, meaning, estimate in described.import_set_module("figures").iter_set_metrics(scored.result.scores)
+            for name, meaning, estimate in described.import_set_module("report").iter_set_metrics(scored.result.scores)
         }
         for scored in group.scored_models
     }

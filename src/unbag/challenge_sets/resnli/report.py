@@ -1,14 +1,18 @@
-"""Terminal table of uncertainty partitions."""
+"""Report of ReSNLI: terminal table, metrics, figures and examples."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
+from unbag.challenge_sets.resnli.scores import select_unseen_pairs
 from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.examples import PER_KIND, ExampleLine, PredictedPairs, ReportExample, select_top_rows
+from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure, iter_metrics
 from unbag.challenge_sets.views.tables import (
     create_result_table,
     describe_change,
@@ -18,6 +22,8 @@ from unbag.challenge_sets.views.tables import (
     format_value,
     summarize_exclusions,
 )
+from unbag.data.columns import read_column, read_numbers
+from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 
 _UNKNOWN: Final = "The model's training data are unknown and may include any of these pairs."
@@ -84,3 +90,64 @@ def _has_training_data(result: Result) -> bool:
 
 def _bar(accuracy: Estimate) -> str:
     return "█" * round((accuracy.value or 0) * _BAR)
+
+
+_MEANINGS: Final = {
+    "accuracy_unseen": "pairs from the corpus's other splits; a model may have been trained on these too",
+    "accuracy": "includes pairs from train, which a model may have been trained on",
+    "accuracy_easiest": "pairs whose words give the label away most",
+    "accuracy_hardest": "pairs whose words give the label away least",
+    "drop": "accuracy on the easiest minus accuracy on the hardest partition",
+}
+
+
+def iter_set_metrics(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Iterate over the metrics of the set: label, meaning and value."""
+    return iter_metrics(SET, _MEANINGS, scores)
+
+
+def build_figures(group: ResultGroup) -> list[Figure | None]:
+    """Build the figure of accuracy by partition."""
+    return [
+        build_group_figure(
+            group,
+            lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
+            title="Accuracy by partition",
+            about="Partitions are numbered by difficulty: in partition 0, the words reveal the label most clearly.",
+            x="partition",
+            y="accuracy",
+            kind="curve",
+        )
+    ]
+
+
+EXAMPLE_RULE: Final = (
+    f"Up to {PER_KIND} examples of each kind, sorted by how little the words give the label away (u')."
+)
+MARK_MEANINGS: Final[Mapping[str, str]] = {}
+"""Meaning of marked words, by the kind of mark."""
+
+
+def select_examples(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
+    pairs = PredictedPairs(rows, predictions)
+    uncertainty = read_numbers(rows, "uncertainty").astype(np.float64)
+    for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
+        for index in select_top_rows(np.flatnonzero(wanted), uncertainty):
+            yield _example(pairs, kind, index)
+
+
+def iter_candidates(rows: Any, predictions: SetPredictions) -> Iterator[ReportExample]:
+    """Select the shortest pairs of the harder half. If the splits are known, pairs of a training split are omitted."""
+    pairs = PredictedPairs(rows, predictions)
+    partition = read_numbers(rows, "partition")
+    harder = 2 * partition >= partition.max()
+    unseen = select_unseen_pairs(read_column(rows, "source_split").to_pylist())
+    for index in pairs.select_shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
+        yield _example(pairs, "words give little away", index)
+
+
+def _example(pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    row = pairs.get_row(index)
+    lines = [ExampleLine(side, row[side]) for side in ("premise", "hypothesis")]
+    return pairs.build_example(kind, index, lines, f"u' {row['uncertainty']:.3f}, partition {row['partition']}")
