@@ -42,7 +42,7 @@ import transformers
 
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
 from unbag import scripts
-from unbag.challenge_sets import results, suite
+from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import read_column
 from unbag.evaluation import evaluator
@@ -231,15 +231,15 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
 def requests(args: argparse.Namespace) -> list[SetRequest]:
     """Build the requests for the sets."""
     corpus, file = args.corpus, {"file": args.files} if args.files else {}
-    lexical = suite.apply_suite_sample(suite.build_suite_request("cs_lambda")).options
+    lexical = selection.apply_suite_sample(selection.build_suite_request("cs_lambda")).options
     training = {"train_data": tuple(args.train_data)} if args.train_data else dict(lexical)
     return [
         SetRequest("cs_lambda", corpus, training),
         SetRequest("permuted", corpus, max_examples=args.permuted),
         SetRequest("swapped", corpus, max_examples=args.evaluated),
         SetRequest("soswap_addamod", corpus, max_examples=args.evaluated),
-        SetRequest("breaking_nli", suite.build_suite_request("breaking_nli").config, file, args.evaluated),
-        SetRequest("sicck", suite.build_suite_request("sicck").config, file),
+        SetRequest("breaking_nli", selection.build_suite_request("breaking_nli").config, file, args.evaluated),
+        SetRequest("sicck", selection.build_suite_request("sicck").config, file),
     ]
 
 

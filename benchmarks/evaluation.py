@@ -63,12 +63,12 @@ _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 def build_requests(sets: Sequence[str] | None) -> list[Any]:
     """Build the requests of the suite, or of some of its sets."""
-    from unbag.challenge_sets import suite
+    from unbag.challenge_sets import selection
     from unbag.challenge_sets.selection import PairSelection
 
     failed: list[Any] = []
-    requests = PairSelection().build_requests(sets or suite.list_suite_sets(), on_failure=failed.append)
-    return [suite.apply_suite_sample(request) for request in requests]
+    requests = PairSelection().build_requests(sets or selection.list_suite_sets(), on_failure=failed.append)
+    return [selection.apply_suite_sample(request) for request in requests]
 
 
 def evaluate(options: argparse.Namespace) -> dict[str, Any]:

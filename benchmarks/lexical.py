@@ -30,8 +30,7 @@ from typing import Any
 import numpy as np
 
 from children import at_once, ended, peak_mb, started
-from unbag.baselines.lexical.bag import Words
-from unbag.baselines.lexical.features import FeatureVocabulary, iter_features
+from unbag.baselines.lexical.features import FeatureVocabulary, Words, iter_features
 from unbag.baselines.lexical.regression import compute_lms, fit_softmax_regression
 from unbag.baselines.lexical.words import select_content_words
 from unbag.data.labels import LABELS, get_label_id

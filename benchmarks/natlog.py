@@ -38,8 +38,7 @@ from unbag.challenge_sets.perturbations.modifiers import (
     modify_seed,
     split_change,
 )
-from unbag.challenge_sets.perturbations.sicck import read_sicck
-from unbag.challenge_sets.perturbations.sicck_rows import build_official_shapes
+from unbag.challenge_sets.perturbations.sicck import build_official_shapes, read_sicck
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),

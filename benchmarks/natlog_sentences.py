@@ -21,8 +21,7 @@ from typing import Any
 from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogVerdict
 from unbag.baselines.natlog.model_checking import compute_relation
 from unbag.baselines.natlog.relations import to_four_way_label
-from unbag.challenge_sets.perturbations.sicck import read_sicck
-from unbag.challenge_sets.perturbations.sicck_rows import build_official_shapes
+from unbag.challenge_sets.perturbations.sicck import build_official_shapes, read_sicck
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import PIPELINE

@@ -12,7 +12,7 @@ from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, PairPart
 from unbag.challenge_sets.config import SourceConfig, build_source_configs
 from unbag.challenge_sets.perturbations import vocabulary_split
-from unbag.challenge_sets.perturbations.negation_rows import DEFAULT_SEED, SCHEMA, iter_negation_tables
+from unbag.challenge_sets.perturbations.negation import DEFAULT_SEED, SCHEMA, iter_negation_tables
 from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.labels import TWO_WAY

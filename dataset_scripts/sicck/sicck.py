@@ -12,19 +12,20 @@ from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import PairPart
 from unbag.challenge_sets.config import build_source_configs
 from unbag.challenge_sets.official import OfficialConfig, OfficialSetBuilder
-from unbag.challenge_sets.perturbations import sicck, sicck_rows
+from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.perturbations.modifiers import NONE
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.perturbations.sicck import (
     CONTIGUOUS,
     FILE,
     FOLDINGS,
+    FOUR_WAY,
     PAIRS,
     SEED_PAIRS,
+    SPACES,
     WHOLE_SEEDS,
     SicckRow,
 )
-from unbag.challenge_sets.perturbations.sicck_rows import FOUR_WAY, SPACES
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import OFFICIAL
 from unbag.data.sources import Example, PairSource
@@ -102,7 +103,7 @@ class Sicck(OfficialSetBuilder):
         "labels": ("expert-generated",),
     }
     MACHINE_MADE: ClassVar[frozenset[PairPart]] = frozenset({"sentences", "labels"})
-    SCHEMA = sicck_rows.SCHEMA
+    SCHEMA = sicck.SCHEMA
     CITATION = _CITATION
     EXCLUSION_REASON = "without the form subject, verb, object"
 
@@ -114,7 +115,7 @@ class Sicck(OfficialSetBuilder):
         lines = [
             json.dumps(
                 {
-                    "id": sicck_rows.build_seed_source_id(row),
+                    "id": sicck.build_seed_source_id(row),
                     "premise": row.premise,
                     "hypothesis": row.hypothesis,
                     "label": row.label,
@@ -136,13 +137,13 @@ class Sicck(OfficialSetBuilder):
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None
-            pairs = sicck_rows.generate_pairs(examples, combinations=config.combinations, tagger=tagger)
-            return sicck_rows.iter_sicck_tables(pairs, config.space)
+            pairs = sicck.generate_pairs(examples, combinations=config.combinations, tagger=tagger)
+            return sicck.iter_sicck_tables(pairs, config.space)
         rows = self._official()
         folds = sicck.assign_folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
         source_ids = {example.source_id for example in examples}
-        pairs = (pair for pair in sicck_rows.build_official_pairs(rows, folds) if pair.source_id in source_ids)
-        return sicck_rows.iter_sicck_tables(pairs, config.space)
+        pairs = (pair for pair in sicck.build_official_pairs(rows, folds) if pair.source_id in source_ids)
+        return sicck.iter_sicck_tables(pairs, config.space)
 
     def _official(self) -> list[SicckRow]:
         rows, _ = sicck.read_sicck(self.find_official_file())

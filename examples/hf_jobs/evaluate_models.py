@@ -332,7 +332,7 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
 
     Returns the reasons of failures, by what was not published. Content that is already published makes no commit.
     """
-    from unbag.hub import leaderboard, results_dataset
+    from unbag.hub import results_dataset, spaces
 
     results = {model: read_results(path) for model, (path, _) in runs.items()}
     rows = f"{options.org}/{results_dataset.NAME}"
@@ -340,7 +340,7 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
     try:
         every = [result for some in results.values() for result in some]
         publish(results_dataset.build_results_publication(rows, every), options)
-        publish(leaderboard.build_leaderboard_space(f"{options.org}/{leaderboard.NAME}", rows), options)
+        publish(spaces.build_leaderboard_space(f"{options.org}/{spaces.LEADERBOARD_SPACE}", rows), options)
     except (ValueError, OSError) as error:
         failures["results and leaderboard"] = str(error)
     for model, some in results.items() if options.pull_requests else ():

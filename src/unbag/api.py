@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unbag.challenge_sets import results, suite
+from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.results import SkippedSet
@@ -93,7 +93,7 @@ def evaluate(
             `endpoint:NAME`, `module:function`, function, `CrossEncoder`, text-classification pipeline, or predictor
             (`unbag.inference.Predictor`).
         sets: Names or requests of challenge sets. A name requests all examples of the set. Default: a sample of each
-            set (`unbag.challenge_sets.suite`), where sets that cannot be built are skipped with a warning.
+            set (`unbag.challenge_sets.selection`), where sets that cannot be built are skipped with a warning.
         corpus: Corpus to build the sets from, as listed by `unbag sets` (default: the default corpus of each set).
         split: Split of the corpus (default: the split used in the papers).
         data: Your own pairs instead of a corpus: a csv, tsv, jsonl or parquet file, or a Hub dataset id.
@@ -307,11 +307,13 @@ def _requests(
 ) -> list[SetRequest]:
     """Build the requests of the suite, in which sets may be skipped, or of the given names and requests."""
     if sets is None:
-        requests = pairs.build_requests(suite.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure)
-        return requests if full else [suite.apply_suite_sample(request) for request in requests]
+        requests = pairs.build_requests(
+            selection.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure
+        )
+        return requests if full else [selection.apply_suite_sample(request) for request in requests]
     if not sets:
         raise ValueError(
-            f"sets: expected one or more of {', '.join(suite.list_suite_sets())}, got none; omit sets to use all"
+            f"sets: expected one or more of {', '.join(selection.list_suite_sets())}, got none; omit sets to use all"
         )
     if full:
         raise ValueError("full: expected no sets, since sets given by name use all examples; omit full")
@@ -321,5 +323,5 @@ def _requests(
             raise ValueError(
                 f"sets: expected no corpus, data or max_examples together with the request for {given[0]}; omit them"
             )
-        return [each if isinstance(each, SetRequest) else suite.build_suite_request(each) for each in names]
+        return [each if isinstance(each, SetRequest) else selection.build_suite_request(each) for each in names]
     return pairs.build_requests([str(each) for each in names])

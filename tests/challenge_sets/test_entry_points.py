@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import unbag
 from unbag import challenge_sets
-from unbag.challenge_sets import results, suite
+from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli import app
 from unbag.data import demo
@@ -79,8 +79,8 @@ def test_external_set_is_listed_and_in_suite(installed_package):
     assert "capitals" in challenge_sets.list_set_names()
     assert "Pairs in capitals." in _run_command("sets")
     assert "exclamation marks after each hypothesis" in " ".join(_run_command("sets", "capitals").split())
-    assert suite.list_suite_sets()[-1] == "capitals", "sets that ask for no place come last"
-    assert suite.apply_suite_sample(suite.build_suite_request("capitals")).max_examples == 5
+    assert selection.list_suite_sets()[-1] == "capitals", "sets that ask for no place come last"
+    assert selection.apply_suite_sample(selection.build_suite_request("capitals")).max_examples == 5
 
 
 def test_external_set_is_evaluated_and_shown(runs):

@@ -10,7 +10,7 @@ from unbag.challenge_sets.negation import OPERATIONS, SET, report
 from unbag.challenge_sets.negation import report as negation
 from unbag.challenge_sets.negation.scores import compute_negation_credits, compute_negation_scores
 from unbag.challenge_sets.perturbations import negation_operations
-from unbag.challenge_sets.perturbations.negation_rows import SCHEMA
+from unbag.challenge_sets.perturbations.negation import SCHEMA
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import NO_ANSWER, SetPredictions, build_predictions_from_labels

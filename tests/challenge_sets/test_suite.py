@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, evaluate
-from unbag.challenge_sets import loading, results, suite
+from unbag.challenge_sets import loading, results, selection
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli.output import print_failures
@@ -60,25 +60,25 @@ def requests(data_path):
 
 
 def test_suite_contains_every_set_ordered_by_cost():
-    names = suite.list_suite_sets()
+    names = selection.list_suite_sets()
     assert sorted(names) == challenge_sets.list_set_names()
     assert (names[0], names[-1]) == ("plain", "permuted")
 
 
 def test_given_options_are_kept_and_others_sampled():
-    asked = suite.build_suite_request("permuted")
-    assert suite.apply_suite_sample(asked) == replace(asked, max_examples=500, options={"q": 10})
-    assert suite.apply_suite_sample(replace(asked, max_examples=7)).max_examples == 7
+    asked = selection.build_suite_request("permuted")
+    assert selection.apply_suite_sample(asked) == replace(asked, max_examples=500, options={"q": 10})
+    assert selection.apply_suite_sample(replace(asked, max_examples=7)).max_examples == 7
     more = replace(asked, options={"q": 100})
-    assert suite.apply_suite_sample(more) == replace(asked, max_examples=500, options={"q": 100})
-    assert suite.apply_suite_sample(SetRequest("permuted", options={"data": "own.csv"})).options["q"] == 10
-    scored = suite.apply_suite_sample(suite.build_suite_request("cs_lambda"))
+    assert selection.apply_suite_sample(more) == replace(asked, max_examples=500, options={"q": 100})
+    assert selection.apply_suite_sample(SetRequest("permuted", options={"data": "own.csv"})).options["q"] == 10
+    scored = selection.apply_suite_sample(selection.build_suite_request("cs_lambda"))
     assert dict(scored.options) == {"train_data": ("snli",), "max_train_pairs": 20_000}
     for options in ({"train_data": ("mnli",)}, {"lexical": "org/model"}, {"max_train_pairs": 5}):
-        own = suite.apply_suite_sample(SetRequest("cs_lambda", "snli-validation", options))
+        own = selection.apply_suite_sample(SetRequest("cs_lambda", "snli-validation", options))
         assert dict(own.options) == options
-    assert not suite.apply_suite_sample(SetRequest("cs_lambda", "ocnli-validation")).options
-    assert not suite.apply_suite_sample(SetRequest("cs_lambda", options={})).options
+    assert not selection.apply_suite_sample(SetRequest("cs_lambda", "ocnli-validation")).options
+    assert not selection.apply_suite_sample(SetRequest("cs_lambda", options={})).options
 
 
 def test_failed_set_does_not_stop_others(tmp_path, requests):
@@ -171,7 +171,7 @@ def test_stopped_suite_resumes(tmp_path, requests):
 
 
 def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data_path, monkeypatch, caplog):
-    monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
+    monkeypatch.setattr(selection, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
     report = evaluate(
         predict_from_letters,
         data=data_path,
@@ -221,7 +221,7 @@ def test_failed_download_exit_code_depends_on_named_sets(tmp_path, data_path, mo
         raise MissingFileError("could not be downloaded")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(suite, "list_suite_sets", lambda **_: ["plain", "swapped"])
+    monkeypatch.setattr(selection, "list_suite_sets", lambda **_: ["plain", "swapped"])
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build_requested_set",
         lambda request: raise_missing_file() if request.name == "swapped" else build_requested_set(request),

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbag.challenge_sets import list_text_set_names, loading, suite
+from unbag.challenge_sets import list_text_set_names, loading, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import OptionError, PairSelection
@@ -141,7 +141,7 @@ def test_set_that_needs_labels_rejects_text(tmp_path):
     assert (
         {"soswap_addamod", "breaking_nli", "recombined", "negation"}
         <= set(list_text_set_names())
-        < set(suite.list_suite_sets())
+        < set(selection.list_suite_sets())
     )
     with pytest.raises(UnsuitablePairsError, match="expected labelled pairs"):
         loading.create_builder("permuted", text=[_write(tmp_path / "a.txt", "x")])

@@ -9,7 +9,7 @@ import pytest
 from tests.fork_server import PYTHON
 from unbag import challenge_sets
 from unbag.baselines.demo_reader import ReaderPredictor
-from unbag.challenge_sets import results, suite
+from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.evaluation import prefetch
@@ -81,7 +81,7 @@ def test_output_folder_contains_data_for_further_runs(demo_output):
 
 
 def test_demo_sets_have_order_of_suite():
-    assert [each.name for each in build_sets(Path("out"))] == suite.list_suite_sets()
+    assert [each.name for each in build_sets(Path("out"))] == selection.list_suite_sets()
 
 
 @pytest.mark.nightly

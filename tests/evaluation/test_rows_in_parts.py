@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.evaluation.ray.rows_in_parts import META, PartitionedRows, read_metadata
+from unbag.evaluation.ray.building import META, PartitionedRows, read_metadata
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
 

@@ -11,9 +11,8 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.sharded import score_sharded_predictions
-from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import StoreError
-from unbag.inference.shards import Shard, predict_shard
+from unbag.inference.shards import LeaseManager, Shard, predict_shard
 from unbag.utils.storage import StorageFolder
 
 LABELS = ["entailment", "neutral", "contradiction"]

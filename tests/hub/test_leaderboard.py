@@ -8,8 +8,8 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
-from unbag.hub.leaderboard import build_leaderboard_space
 from unbag.hub.leaderboard_page import ALL, build_overview, choose_defaults, list_filter_choices, rank_results
+from unbag.hub.spaces import build_leaderboard_space
 
 from ..fork_server import PYTHON
 from .running_app import ask, running_app

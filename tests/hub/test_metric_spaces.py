@@ -20,8 +20,7 @@ from unbag.hub.metric_page import (
     render_scores,
     select_columns,
 )
-from unbag.hub.metric_space import build_metric_space
-from unbag.hub.spaces import GRADIO
+from unbag.hub.spaces import GRADIO, build_metric_space
 from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
 

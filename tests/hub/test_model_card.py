@@ -10,7 +10,7 @@ from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_re
 from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.model import build_checkpoint_publication, find_base_model
-from unbag.hub.model_code import remove_code
+from unbag.hub.vendoring import remove_model_code
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.training.recipes import find_recipe, load_recipes
 
@@ -241,7 +241,9 @@ def test_publication_with_code_includes_architecture(run):
     written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # the format of transformers
     (folder / "config.json").write_text(written)
     published = build_checkpoint_publication(folder, "me/model", with_code=True).files["config.json"]
-    assert remove_code(published) == written.encode(), "by which results of the folder are known as the repository's"
+    assert remove_model_code(published) == written.encode(), (
+        "by which results of the folder are known as the repository's"
+    )
     code = publication.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code

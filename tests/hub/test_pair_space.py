@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from tests.hub.running_app import running_app
-from unbag.baselines.lexical.bag import collect_words
+from unbag.baselines.lexical.features import collect_words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
 from unbag.hub.pair_page import LexicalScorer, ScoredPair, build_variants, render_html, summarize_predictions
-from unbag.hub.pair_space import build_pair_space
-from unbag.hub.spaces import GRADIO
+from unbag.hub.spaces import GRADIO, build_pair_space
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
 RECORD = {

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, scripts
-from unbag.challenge_sets import suite
+from unbag.challenge_sets import selection
 from unbag.cli import publish
 from unbag.data.corpora import PAPER_CORPORA
 
@@ -56,7 +56,7 @@ def _build_publications(monkeypatch, *options, absent=(), benchmarks=None):
         return repo
 
     monkeypatch.setattr("unbag.hub.dataset.build_dataset_publication", publication)
-    monkeypatch.setattr("unbag.hub.metric_space.build_metric_space", lambda name, repo: repo)
+    monkeypatch.setattr("unbag.hub.spaces.build_metric_space", lambda name, repo: repo)
     monkeypatch.setattr(publish, "publish_all", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--repo-id", "org", *options])
 
@@ -97,5 +97,5 @@ def test_corpus_all_selects_corpora_of_papers(monkeypatch):
 def test_default_corpus_depends_on_set(monkeypatch):
     found, code = _build_publications(monkeypatch)
     assert code == 0
-    assert found["org/permuted"] == [suite.build_suite_request("permuted").config]
+    assert found["org/permuted"] == [selection.build_suite_request("permuted").config]
     assert found["org/sicck"] == ["official"]

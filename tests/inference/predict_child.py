@@ -13,8 +13,7 @@ import numpy as np
 from tests.inference.conftest import WORDS
 from unbag.inference import CallablePredictor, Predictor, predict_rows
 from unbag.inference.distributed import destroy_process_group
-from unbag.inference.leases import LEASE
-from unbag.inference.shards import Shard, build_shared_job, predict_shard
+from unbag.inference.shards import LEASE, Shard, build_shared_job, predict_shard
 
 CHUNK_ROWS = 50
 

@@ -8,7 +8,7 @@ import pytest
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError, parse_label_map
 from unbag.inference import CallablePredictor, Predictor
 from unbag.inference.function import OutputCountError
-from unbag.utils.user_code import UserCodeError
+from unbag.utils.errors import UserCodeError
 
 PREMISES = ["A man sleeps.", "A dog runs.", "It rains."]
 HYPOTHESES = ["A man is awake.", "An animal moves.", "The party is cancelled."]

@@ -8,9 +8,8 @@ import pytest
 from tests.inference.test_runner import ROWS, SUBJECTS, CountingPredictor
 from unbag.data.labels import LABELS
 from unbag.inference import CallablePredictor, predict_rows
-from unbag.inference.leases import LeaseManager, describe_lease
 from unbag.inference.runner import PredictionJob
-from unbag.inference.shards import Shard, build_shared_job, predict_shard
+from unbag.inference.shards import LeaseManager, Shard, build_shared_job, describe_lease, predict_shard
 from unbag.utils.storage import StorageFolder
 
 CHUNK = 9  # 12 chunks for 100 rows

@@ -16,7 +16,7 @@ PUSH = """
 import json, sys, torch
 from pathlib import Path
 from huggingface_hub import create_repo, upload_folder
-from unbag.hub import model_code
+from unbag.hub import vendoring
 from unbag.models import ARCHITECTURES
 from tests.models.tiny_models import RightBranchingParser, encode, tiny_model, tiny_tokenizer
 import unbag.models.s_tlstm as s_tlstm
@@ -27,9 +27,9 @@ for name in ARCHITECTURES:
     folder = Path(sys.argv[1]).parent / name
     network.save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
-    config, code = model_code.add_code(json.loads((folder / "config.json").read_text()))
+    config, code = vendoring.add_model_code(json.loads((folder / "config.json").read_text()))
     (folder / "config.json").write_text(json.dumps(config))
-    (folder / model_code.FILE).write_text(code)
+    (folder / vendoring.MODEL_CODE_FILE).write_text(code)
     create_repo(f"alice/tiny-{name}", private=False)
     upload_folder(repo_id=f"alice/tiny-{name}", folder_path=folder)
     logits[name] = network(**encode()).logits.detach()

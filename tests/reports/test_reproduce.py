@@ -92,8 +92,7 @@ def test_trusted_labels_are_reproduced(here, tiny_bert, monkeypatch):  # noqa: F
 def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):  # noqa: F811
     import torch
 
-    from unbag.models.hex.residual import ResidualHead
-    from unbag.models.hex.superficial import SuperficialBranch, WordTable
+    from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
 
     folder = shutil.copytree(tiny_bert, tmp_path / "hex")
     torch.manual_seed(0)

@@ -13,7 +13,7 @@ from unbag.challenge_sets.request import SetRequest
 from unbag.hub import push
 from unbag.hub.dataset import build_dataset_publication
 from unbag.hub.push import Publication, PublicationPlan
-from unbag.utils.hub_names import validate_config_name, validate_repo, validate_repo_path
+from unbag.utils.hub import validate_config_name, validate_repo, validate_repo_path
 
 CONFIGS = (
     "t*",

@@ -18,8 +18,7 @@ from tests.fork_server import PYTHON
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, WORDS, encode, tiny_network, tiny_tokenizer
 from unbag.baselines.lexical.embeddings import load_embeddings
 from unbag.inference import TransformerPredictor
-from unbag.models.hex.residual import ResidualHead
-from unbag.models.hex.superficial import SuperficialBranch, WordTable
+from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
 from unbag.training.config import HexOptions
 from unbag.training.hex import HexObjective, build_embedding_word_table, project_out
 

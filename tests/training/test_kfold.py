@@ -20,7 +20,7 @@ from rich.console import Console
 from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli, scripts
 from unbag.baselines.natlog.relations import Relation
-from unbag.challenge_sets.perturbations import sicck_rows
+from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.request import BuiltSet, SetRequest
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.predictions import SetPredictions
@@ -54,7 +54,7 @@ FOLDS = 3
 def cross_validation_rows():
     """Return 72 pairs in both directions and three folds."""
     pairs = [
-        sicck_rows.SicckPair(
+        sicck.SicckPair(
             id=f"pair-{number}",
             source_id=f"seed-{number % 5}",
             premise=premise,
@@ -68,7 +68,7 @@ def cross_validation_rows():
         )
         for number, (premise, hypothesis, label) in enumerate(PAIRS)
     ]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck.iter_sicck_tables(pairs, sicck.FOUR_WAY)))
     return BuiltSet(SetRequest("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
 
 
@@ -155,14 +155,14 @@ def test_authors_protocol_trains_on_original_pairs_except_a_tenth(cross_validati
 
 def test_authors_protocol_keeps_reverse_entailment_label(cross_validation_rows):
     def of(relation, number):
-        return sicck_rows.SicckPair(
+        return sicck.SicckPair(
             *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
             fold=number % 2,
         )
 
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
-    rows = datasets.Dataset(pa.concat_tables(sicck_rows.iter_sicck_tables(pairs, sicck_rows.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck.iter_sicck_tables(pairs, sicck.FOUR_WAY)))
     two = BuiltSet(cross_validation_rows.request, rows, "en", {}, cross_validation_rows.data)
     data = select_fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)

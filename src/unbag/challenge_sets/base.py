@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.challenge_sets.papers.published_columns import PublishedColumn
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.verifier_scores import compute_verifier_scores
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate

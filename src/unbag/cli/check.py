@@ -241,13 +241,13 @@ def _requests(
     sets: Sequence[str], pairs: PairOptions, run: config_file.EarlierOptions | None, *, full: bool
 ) -> "list[SetRequest]":
     """Build the set requests for the gates: samples, entire sets with `full`, or the sets of an earlier run."""
-    from unbag.challenge_sets import suite
+    from unbag.challenge_sets import selection
 
     if run is None:
         complete = sets if full else ()
     else:
         pairs, complete = run.pairs, sets if run.full else run.sets
     return [
-        request if request.name in complete else suite.apply_suite_sample(request)
+        request if request.name in complete else selection.apply_suite_sample(request)
         for request in pairs.build_requests(sets)
     ]

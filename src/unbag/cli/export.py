@@ -107,7 +107,7 @@ def _export_records(
     """
     from unbag.challenge_sets.results import convert_record_errors
     from unbag.integrations.every_eval_ever import EvaluationAuthor, export_records
-    from unbag.utils.hub_names import validate_push_repo
+    from unbag.utils.hub import validate_push_repo
 
     if not runs:
         raise typer.BadParameter("RUN: expected a results.json file or a results folder, got none; add a path")

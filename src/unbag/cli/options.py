@@ -318,16 +318,18 @@ def build_selected_requests(
         full: Whether the suite uses all examples instead of a sample.
         on_failure: Called with each skipped set of the suite, which does not support the pairs.
     """
-    from unbag.challenge_sets import suite
+    from unbag.challenge_sets import selection
 
     if len(list_requested_corpora(pairs)) > 1:
-        names = list(sets or suite.list_suite_sets())
+        names = list(sets or selection.list_suite_sets())
         requests = build_requests_per_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
     elif sets:
         requests = pairs.build_requests(sets)
     else:
-        requests = pairs.build_requests(suite.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure)
-    return requests if full or sets else [suite.apply_suite_sample(request) for request in requests]
+        requests = pairs.build_requests(
+            selection.list_suite_sets(from_text=pairs.text is not None), on_failure=on_failure
+        )
+    return requests if full or sets else [selection.apply_suite_sample(request) for request in requests]
 
 
 def list_requested_corpora(pairs: PairOptions) -> Sequence[str]:

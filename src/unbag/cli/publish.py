@@ -84,7 +84,7 @@ class PublishingOptions:
 
 def resolve_repo_id(repo_id: str, name: str) -> str:
     """Append a repository name to an organization. A complete repository id is returned unchanged."""
-    from unbag.utils.hub_names import validate_push_repo
+    from unbag.utils.hub import validate_push_repo
 
     return validate_push_repo(repo_id) if "/" in repo_id else f"{validate_push_repo(repo_id)}/{name}"
 
@@ -480,7 +480,7 @@ def metric(
     unbag publish metric swap_consistency --repo-id ORG --yes
     """
     from unbag import scripts
-    from unbag.hub.metric_space import build_metric_space
+    from unbag.hub.spaces import build_metric_space
 
     publish_all(
         [build_metric_space(name, options.resolve_repo(name)) for name in names or scripts.names("metrics")], options
@@ -500,13 +500,12 @@ def leaderboard(
 
     unbag publish leaderboard --repo-id ORG --yes
     """
-    from unbag.hub.leaderboard import NAME, build_leaderboard_space
     from unbag.hub.results_dataset import NAME as DATASET
+    from unbag.hub.spaces import LEADERBOARD_SPACE, build_leaderboard_space
 
     organization = options.repo_id.partition("/")[0]
-    publish_all(
-        [build_leaderboard_space(options.resolve_repo(NAME), results_dataset or f"{organization}/{DATASET}")], options
-    )
+    repo = options.resolve_repo(LEADERBOARD_SPACE)
+    publish_all([build_leaderboard_space(repo, results_dataset or f"{organization}/{DATASET}")], options)
 
 
 @with_shared_options
@@ -527,10 +526,11 @@ def pair(
 
       unbag publish pair --repo-id ORG --model ORG/NAME --yes
     """
-    from unbag.hub.pair_space import NAME, build_pair_space
+    from unbag.hub.spaces import PAIR_SPACE, build_pair_space
 
     publish_all(
-        [build_pair_space(options.resolve_repo(NAME), model, lexical_model or fit_default_lexical_model())], options
+        [build_pair_space(options.resolve_repo(PAIR_SPACE), model, lexical_model or fit_default_lexical_model())],
+        options,
     )
 
 
@@ -578,7 +578,7 @@ def everything(
     from unbag import challenge_sets, scripts
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.results import convert_record_errors
-    from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
+    from unbag.hub import results_dataset, spaces
     from unbag.hub.dataset import build_dataset_publication
 
     if "/" in options.repo_id:
@@ -599,20 +599,20 @@ def everything(
             build = partial(build_dataset_publication, folder=Path(folder) / name, benchmark=benchmark)
             publications += _set_publications(requests, options.resolve_repo(name), build, failures)
         publications += [
-            metric_space.build_metric_space(name, options.resolve_repo(name)) for name in scripts.names("metrics")
+            spaces.build_metric_space(name, options.resolve_repo(name)) for name in scripts.names("metrics")
         ]
         if pair_model:
             try:
-                repo = options.resolve_repo(pair_space.NAME)
-                publications.append(pair_space.build_pair_space(repo, pair_model, fit_default_lexical_model()))
+                repo = options.resolve_repo(spaces.PAIR_SPACE)
+                publications.append(spaces.build_pair_space(repo, pair_model, fit_default_lexical_model()))
             except Exception as error:
-                logger.debug("%s", pair_space.NAME, exc_info=error)
-                failures.append(Failure(pair_space.NAME, error))
+                logger.debug("%s", spaces.PAIR_SPACE, exc_info=error)
+                failures.append(Failure(spaces.PAIR_SPACE, error))
         if results:
             rows = options.resolve_repo(results_dataset.NAME)
             with convert_record_errors(*results):
                 publications.append(results_dataset.build_results_publication(rows, stored))
-            publications.append(leaderboard.build_leaderboard_space(options.resolve_repo(leaderboard.NAME), rows))
+            publications.append(spaces.build_leaderboard_space(options.resolve_repo(spaces.LEADERBOARD_SPACE), rows))
         # A pull request adds no content before it is merged, so the collection is unchanged.
         publish_all(publications, options, None if options.pull_request else options.repo_id)
     for failure in failures:

@@ -31,8 +31,7 @@ def validate_push(repo_id: str, *, offline: bool, option: str = PUSH_OPTION) -> 
 
     from unbag.hub.push import explain_hub_errors
     from unbag.inference.distributed import connect_process_group
-    from unbag.utils.hub import read_from_hub
-    from unbag.utils.hub_names import validate_push_repo
+    from unbag.utils.hub import read_from_hub, validate_push_repo
 
     if offline:
         raise typer.BadParameter(f"{option}: expected network access, got --offline; remove one of them")

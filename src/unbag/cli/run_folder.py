@@ -54,7 +54,7 @@ def build_run_folder(
 
 def _pairs_name(requests: "Sequence[SetRequest]") -> str:
     """Build the component of a folder name that identifies the source pairs."""
-    from unbag.challenge_sets import suite
+    from unbag.challenge_sets import selection
 
     first, *_ = requests
     if texts := first.options.get("text"):
@@ -64,7 +64,7 @@ def _pairs_name(requests: "Sequence[SetRequest]") -> str:
     if "data" in first.options:
         return _build_folder_name(str(first.options["data"]))
     # The config of the first set represents all sets, unless their default configs use other pairs.
-    default = {request.name: suite.build_suite_request(request.name).config for request in requests}
+    default = {request.name: selection.build_suite_request(request.name).config for request in requests}
     others = [
         str(request.config)
         for request in requests
@@ -76,12 +76,12 @@ def _pairs_name(requests: "Sequence[SetRequest]") -> str:
 
 def _non_default_options(request: "SetRequest", *, in_suite: bool) -> dict[str, Any]:
     """Collect the options of a set that affect its rows and differ from the defaults."""
-    from unbag.challenge_sets import loading, suite
+    from unbag.challenge_sets import loading, selection
     from unbag.challenge_sets.request import SetRequest
 
     source = {name: request.options[name] for name in ("data", "text") if name in request.options}
     default = SetRequest(request.name, request.config, source)
-    default = suite.apply_suite_sample(default) if in_suite else default
+    default = selection.apply_suite_sample(default) if in_suite else default
     defaults = {option.name: option.default for option in loading.describe_set_options(request.name)} | {
         "language": "en"
     }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.demo_reader import ReaderPredictor, tokenize_words
 from unbag.baselines.lexical.words import ALL
-from unbag.challenge_sets import suite
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import BuiltSet, SetRequest, read_exported_set
 from unbag.challenge_sets.results import Result
 from unbag.data import demo, readers
@@ -51,7 +51,7 @@ def build_requests(output_dir: Path) -> list[SetRequest]:
     }
     return [
         SetRequest(name, options={"data": data, **own.get(name, {})})
-        for name in suite.list_suite_sets()
+        for name in selection.list_suite_sets()
         if name not in demo.BUILT_SETS
     ]
 
@@ -62,7 +62,7 @@ def build_sets(output_dir: Path) -> list[SetRequest | BuiltSet]:
     Args:
         output_dir: See `requests`.
     """
-    order = suite.list_suite_sets()
+    order = selection.list_suite_sets()
     built = map(read_exported_set, demo.BUILT_SETS.values())
     return sorted([*build_requests(output_dir), *built], key=lambda each: order.index(each.name))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.baselines.lexical.predictors import is_order_blind
-from unbag.challenge_sets import suite
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.loading import is_built
 from unbag.challenge_sets.request import (
@@ -57,10 +57,10 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
 from unbag.inference.single_output import parse_threshold
 from unbag.utils import parallel
+from unbag.utils.errors import UserCodeError
 from unbag.utils.files import get_cache_folder
 from unbag.utils.progress import OnProgress as OnProgress
 from unbag.utils.safe_io import validate_writable
-from unbag.utils.user_code import UserCodeError
 
 _FOR_BASELINES: Final = frozenset({"train_data", "max_train_pairs", "pipeline"})
 _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
@@ -152,7 +152,7 @@ def evaluate_all(
     validate_unsharded(shard, predictions_csv)
     model_loading.validate_model_options(models, model_options)
     validate_writable(Path(output_dir), folder=True)
-    requests = [suite.build_suite_request(item) if isinstance(item, str) else item for item in sets]
+    requests = [selection.build_suite_request(item) if isinstance(item, str) else item for item in sets]
     variants = model_loading.list_variants(models, model_options)
     several = len(variants) > 1
     names = [f"{each.model}{each.suffix}" for each in variants if isinstance(each.model, str | Path)]

@@ -13,11 +13,10 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import build_classifier_predictor, find_model_name, is_classifier
 from unbag.inference.long_premises import LongPremisePredictor
 from unbag.inference.predictor import Predictor
-from unbag.utils.advice import name_available_options, name_option
-from unbag.utils.hub_names import is_model_name
+from unbag.utils.errors import build_user_code_error, name_available_options, name_option
+from unbag.utils.hub import is_model_name
 from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.safe_io import validate_file
-from unbag.utils.user_code import build_user_code_error
 
 
 class ModelType(NamedTuple):
@@ -356,7 +355,7 @@ def _hub(name: str) -> AbstractContextManager[Any]:
 
 def _of_endpoint(name: str, options: dict[str, Any]) -> Predictor:
     """Load a classifier behind one of the classification routes, or a language model behind any other address."""
-    from unbag.inference.classification_routes import ROUTES, find_route
+    from unbag.inference.classification_endpoint import ROUTES, find_route
 
     is_route = find_route(options.get("base_url")) is not None
     if wrong := sorted(set(options) & (_OF_CHAT if is_route else _OF_ROUTES)):
@@ -398,8 +397,7 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:
         raise ImportError(f"expected torch and transformers: pip install 'unbag[models]' ({error})") from error
-    from unbag.inference.exported import ExportedPredictor
-    from unbag.inference.exported_files import has_only_exported
+    from unbag.inference.exported import ExportedPredictor, has_only_exported
 
     if "model_file" in options or has_only_exported(model, options.get("revision")):
         if wrong := sorted(set(options) & _NOT_OF_EXPORTED):

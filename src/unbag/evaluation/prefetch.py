@@ -9,7 +9,7 @@ from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.requirements import MissingResourceError, Requirement
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
-from unbag.utils import hub_files
+from unbag.utils import hub
 from unbag.utils.files import read_json_object
 from unbag.utils.hub import describe_missing_repo
 
@@ -133,7 +133,7 @@ def validate_offline_requirements(requirements: Iterable[Requirement]) -> None:
 
 def _exported_files(model: str, revision: str | None, model_file: str | None) -> Path:
     """Download an exported model with its config and tokenizer. Returns the path of the model."""
-    from unbag.inference.exported_files import fetch_exported_model
+    from unbag.inference.exported import fetch_exported_model
     from unbag.inference.hub_files import resolve_origin
 
     return fetch_exported_model(resolve_origin(model, revision), model_file)[1]
@@ -144,14 +144,14 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     from huggingface_hub.errors import RepositoryNotFoundError
 
     from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
-    from unbag.inference.exported_files import has_only_exported
+    from unbag.inference.exported import has_only_exported
 
     try:
         if not is_causal and has_only_exported(model, revision):
             return _exported_files(model, revision, None)
         if is_lexical_model(model, revision=revision):
             return open_lexical_model(model, revision=revision)
-        folder = hub_files.download_model_files(model, revision, code=True)  # runs only with --trust-remote-code
+        folder = hub.download_model_files(model, revision, code=True)  # runs only with --trust-remote-code
     except RepositoryNotFoundError as error:
         raise ValueError(describe_missing_repo(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):

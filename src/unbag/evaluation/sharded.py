@@ -23,10 +23,9 @@ from unbag.challenge_sets.results import Result
 from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.scoring import ScoredResult, score_predictions, write_results
-from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, PredictionStore, StoredPredictions, StoreError
 from unbag.inference.runner import PredictionJob, compute_chunk_hashes, select_model_columns
-from unbag.inference.shards import CLAIMS, Shard, build_shared_job, predict_shard
+from unbag.inference.shards import CLAIMS, LeaseManager, Shard, build_shared_job, predict_shard
 from unbag.inference.single_output import Threshold
 from unbag.utils.progress import OnProgress
 from unbag.utils.storage import StorageFolder

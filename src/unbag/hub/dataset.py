@@ -21,7 +21,7 @@ from unbag.hub.dataset_card import ConfigCard, SplitStatistics, merge_card
 from unbag.hub.licenses import choose_license
 from unbag.hub.local_paths import strip_folders
 from unbag.hub.push import MergeFunction, Publication
-from unbag.utils.hub_names import validate_config_name, validate_repo
+from unbag.utils.hub import validate_config_name, validate_repo
 
 _ROWS_PER_SHARD: Final = 1_000_000  # about 100 MB of permuted pairs
 _ROWS_PER_GROUP: Final = 100_000  # rows in memory at a time, about 30 MB

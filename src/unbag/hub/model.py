@@ -8,9 +8,9 @@ from typing import Any, Final
 from unbag.challenge_sets import results as schemas
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_output_labels
-from unbag.hub import cards, eval_results, model_code
+from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
-from unbag.hub.ownership import FOLDER, find_result_model_name, is_standard_head
+from unbag.hub.model_results import FOLDER, find_result_model_name, is_standard_head
 from unbag.hub.push import Publication
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
@@ -29,7 +29,7 @@ _OWNS: Final = (
     "evaluation/*",
     "before/*",
     "runs/*",
-    model_code.FILE,
+    vendoring.MODEL_CODE_FILE,
     eval_results.OWNED_PATTERN,
 )
 
@@ -56,7 +56,7 @@ def build_checkpoint_publication(
         compare_with: Results of other models for comparison, such as the base model.
         organization: Organization that publishes the challenge sets (default: the owner of `repo`).
         base_license: License of the base model (`licenses.fetch_model_license`); None if unknown.
-        with_code: Whether to include the code of an unbag architecture (`model_code.add_code`).
+        with_code: Whether to include the code of an unbag architecture (`vendoring.add_model_code`).
         about_results: Context of the results, see `eval_results.build_eval_results`.
 
     Raises:
@@ -81,7 +81,7 @@ def build_checkpoint_publication(
         base_license=base_license,
         separator=_separator(folder),
         training_cost=_training_cost(folder),
-        needs_unbag=model_code.is_unbag_config(config),
+        needs_unbag=vendoring.is_unbag_config(config),
         with_code=with_code,
     )
     files: dict[str, bytes | Path] = dict(_iter_files(folder))
@@ -208,10 +208,10 @@ def _separator(folder: Path) -> str:
 
 def _code_files(config: Mapping[str, Any]) -> dict[str, bytes]:
     """Build the code files of a model: the module, and a config that refers to the module."""
-    config_with_code, module = model_code.add_code(config)
+    config_with_code, module = vendoring.add_model_code(config)
     return {
         _CONFIG: (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode(),
-        model_code.FILE: module.encode(),
+        vendoring.MODEL_CODE_FILE: module.encode(),
     }
 
 

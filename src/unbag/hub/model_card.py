@@ -15,12 +15,12 @@ from unbag.evaluation import verdict
 from unbag.hub import eval_results
 from unbag.hub.cards import collect_arxiv_tags, describe_package
 from unbag.hub.licenses import OTHER, derive_license
-from unbag.hub.ownership import FOLDER
+from unbag.hub.model_results import FOLDER
 from unbag.reports.training import build_interpolation_section
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.config import UNSPLIT_KINDS
+from unbag.training.output import build_train_command
 from unbag.training.recipes import find_recipe
-from unbag.training.reproduce import build_train_command
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -215,7 +215,7 @@ part of the prediction that the words alone do not explain. The files of this re
 ```python
 from huggingface_hub import snapshot_download
 from pathlib import Path
-from unbag.models.hex.residual import ResidualHead
+from unbag.models.hex import ResidualHead
 
 ResidualHead.load(Path(snapshot_download("{content.repo}"))).attach(model)
 ```"""

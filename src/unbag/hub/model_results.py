@@ -1,13 +1,85 @@
-"""Publishing of results in an existing model repository: `.eval_results` files and the card's `model-index`."""
+"""Publishing of results in an existing model repository: `.eval_results` files and the card's `model-index`.
 
-from collections.abc import Sequence
+A result belongs to a model on the Hub if it names the model, or a folder with the same files.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from unbag.challenge_sets.results import Result
-from unbag.hub import cards, eval_results
+from unbag.hub import cards, eval_results, vendoring
 from unbag.hub.cards import split_card
-from unbag.hub.ownership import is_standard_head, select_model_results
-from unbag.hub.push import Publication
+from unbag.hub.push import Publication, explain_hub_errors, fetch_remote
+from unbag.inference.hub_files import combine_hashes, is_model_file
+
+FOLDER: Final = "folder"
+"""Model name in the results of a model loaded from a folder."""
+
+_HEAD: Final = "head"
+
+
+def is_standard_head(result: Result) -> bool:
+    """Check whether predictions come from the model's standard head, as loaded with transformers."""
+    return _HEAD not in result.model
+
+
+def find_result_model_name(result: Result) -> str | None:
+    """Look up the model name of a result: Hub id, built-in model or predictions; None for a local folder."""
+    name: str = result.model.get("model", result.model["name"])
+    return None if name == FOLDER else name
+
+
+def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
+    """Select the results that belong to a Hub model.
+
+    These include results of a local folder with the same model files.
+
+    Raises:
+        ValueError: If there are no results of the model.
+        HubError: If the Hub fails or cannot be reached.
+    """
+    results = list(results)
+    held = fetch_files_revision(repo) if _has_folder_results(results) else None
+    own = [
+        result
+        for result in results
+        if find_result_model_name(result) == repo
+        or (find_result_model_name(result) is None and result.model["revision"] == held)
+    ]
+    if not own:
+        others = sorted({find_result_model_name(result) or f"the folder {result.model['name']}" for result in results})
+        hint = "; publish the model in the folder first (unbag publish model)" if _has_folder_results(results) else ""
+        raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
+    return own
+
+
+def _has_folder_results(results: Iterable[Result]) -> bool:
+    return any(find_result_model_name(result) is None for result in results)
+
+
+def fetch_files_revision(repo: str) -> str | None:
+    """Compute the `folder_revision` of a repository without downloading the weights; None if it does not exist.
+
+    For a repository with bundled code, the revision is that of the folder before the code was added.
+
+    Raises:
+        HubError: If the Hub fails or cannot be reached.
+    """
+    with explain_hub_errors(repo, "model"):
+        remote = fetch_remote(repo, "model")
+        if remote is None:
+            return None
+        hashes = {
+            path: file.sha256 or hashlib.sha256(remote.read(path) or b"").hexdigest()
+            for path, file in remote.files.items()
+            if is_model_file(path)
+        }
+        if vendoring.MODEL_CODE_FILE in remote.files:
+            before = vendoring.remove_model_code(remote.read("config.json") or b"{}")
+            hashes["config.json"] = hashlib.sha256(before).hexdigest()
+    return combine_hashes(hashes)
+
 
 MESSAGE: Final = "Add results on challenge sets that test whether models use sentence structure"
 """Commit message, and title that identifies the user's open pull request."""

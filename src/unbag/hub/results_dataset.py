@@ -16,7 +16,7 @@ from unbag.data import parquet
 from unbag.hub import cards
 from unbag.hub.benchmarks import collect_published_options, find_published_config
 from unbag.hub.cards import describe_package, split_card
-from unbag.hub.ownership import find_result_model_name, is_standard_head, select_model_results
+from unbag.hub.model_results import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import Publication
 
 NAME: Final = "unbag-results"

@@ -1,6 +1,7 @@
 """Bundling of unbag modules into a single file that runs without unbag.
 
-Spaces contain the metric computations, and model repositories contain the networks.
+Spaces contain the metric computations. Model repositories contain the networks, which transformers loads with
+`trust_remote_code`.
 
 A single file works everywhere. `evaluate` (`evaluate.loading`, 0.4.6) downloads the files that a module imports
 directly, but neither their imports nor folders, and rejects a file with the name of the module. An `app.py` in the same
@@ -8,12 +9,13 @@ folder can also import the file.
 """
 
 import ast
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 _OURS: Final = "unbag"
 _NUMPY: Final = frozenset({"numpy"})
@@ -193,3 +195,52 @@ def _blank_lines(lines: list[str], node: ast.stmt) -> None:
     """Replace the lines of a statement with blank lines, so that other line numbers are unchanged."""
     for number in range(node.lineno - 1, node.end_lineno or node.lineno):
         lines[number] = ""
+
+
+MODEL_CODE_FILE: Final = "modeling_unbag.py"
+
+_MODEL_TYPE_PREFIX: Final = "unbag-"  # prefix of the model types in `unbag.models`
+_MODEL_PACKAGES: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
+_MODEL_REPLACEMENTS: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
+
+
+def is_unbag_config(config: Mapping[str, Any]) -> bool:
+    """Check whether a model config describes an architecture of `unbag.models`."""
+    return str(config.get("model_type")).startswith(_MODEL_TYPE_PREFIX)
+
+
+def remove_model_code(config: bytes) -> bytes:
+    """Revert the changes of `add_model_code` to a config.json, byte for byte."""
+    record = json.loads(config)
+    record.pop("auto_map", None)
+    # transformers writes config.json in this format. Equal bytes have equal hashes, which identify the model.
+    return (json.dumps(record, indent=2) + "\n").encode()
+
+
+def add_model_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Add an `auto_map` to a model's config, and bundle the `unbag.models` modules that it refers to.
+
+    Returns:
+        The new config, and the source of the module.
+
+    Raises:
+        ValueError: If the architecture is not in `unbag.models`.
+        ImportError: If PyTorch or transformers is not installed.
+    """
+    from unbag.models import ARCHITECTURES
+
+    networks = {kind.config.model_type: kind.network for kind in ARCHITECTURES.values()}
+    if config.get("model_type") not in networks:
+        raise ValueError(
+            f"--with-code: expected an unbag architecture, got {config.get('model_type')!r}, which is part of "
+            "transformers; remove --with-code"
+        )
+    network = networks[config["model_type"]]
+    module = MODEL_CODE_FILE.removesuffix(".py")
+    auto_map = {
+        "AutoConfig": f"{module}.{network.config_class.__name__}",
+        "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
+    }
+    title = f"{network.__name__}, which can be loaded without unbag."
+    code = bundle_modules([network.__module__], title=title, allowed=_MODEL_PACKAGES, instead=_MODEL_REPLACEMENTS)
+    return {**config, "auto_map": auto_map}, build_source_notice() + code

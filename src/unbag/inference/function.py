@@ -20,8 +20,8 @@ from unbag.data.labels import (
     resolve_output_labels,
 )
 from unbag.inference.predictor import validate_pairs, validate_probabilities
+from unbag.utils.errors import build_user_code_error
 from unbag.utils.hashing import hash_file
-from unbag.utils.user_code import build_user_code_error
 
 Kind = Literal["names", "dicts", "ids", "rows"]
 """Type of the outputs of a function; see `CallablePredictor`."""

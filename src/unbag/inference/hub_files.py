@@ -21,7 +21,7 @@ from huggingface_hub.errors import (
 )
 
 from unbag.inference.predictor import ModelError
-from unbag.utils import hub_files
+from unbag.utils import hub
 from unbag.utils.hashing import hash_file
 from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.offline import use_cache_if_unreachable
@@ -143,7 +143,7 @@ class ModelOrigin:
                             self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
                         )
                     )
-                folder = hub_files.download_model_files(
+                folder = hub.download_model_files(
                     self.source, self.commit, weights=weights, code=self.trust_remote_code
                 )
         except HubReadError as error:

@@ -5,7 +5,7 @@
     <folder>/<key>/part-00001.parquet   the next chunk
     <folder>/<key>/unfinished/00002.parquet   predictions for some rows of a chunk; removed when the chunk is stored
     <folder>/<key>/unfinished/00003-0of4.whole.parquet   a finished shard of a chunk; removed likewise
-    <folder>/<key>/claims/00003-1of4.json     the lease of a process on a chunk shard (`unbag.inference.leases`)
+    <folder>/<key>/claims/00003-1of4.json     the lease of a process on a chunk shard (`unbag.inference.shards`)
 
 The folder is on this machine or at an address of fsspec (`unbag.utils.storage`).
 

@@ -117,7 +117,7 @@ class TransformerPredictor(PairClassifier):
             head: Classification head (default: `plain`). `plain` is the model's own head; for a model trained by HEX it
                 is f([h, 0]), by which its authors' code predicts. `residual`, only for a model trained by HEX, is that
                 head without the part that the words alone explain: F_L, by which the paper's text predicts (see
-                `unbag.models.hex.residual`).
+                `unbag.models.hex`).
             threshold: Minimum probability of entailment (the sigmoid of a single output), or `break-even` if it is
                 unknown (`unbag.inference.single_output`). Default: the most probable label; a model of one output
                 needs a threshold.
@@ -151,7 +151,7 @@ class TransformerPredictor(PairClassifier):
         return predictor
 
     def _attach_residual_head(self, model: str | Path) -> None:
-        from unbag.models.hex.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
+        from unbag.models.hex import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
 
         assert self.identity is not None
         folder = Path(model).expanduser()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
-from unbag.challenge_sets import suite
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import count_distinct, read_column
@@ -111,7 +111,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
     requests = [
         each
         if isinstance(each, SetRequest)
-        else replace(suite.apply_suite_sample(suite.build_suite_request(each)), max_examples=max_examples)
+        else replace(selection.apply_suite_sample(selection.build_suite_request(each)), max_examples=max_examples)
         for each in listed
     ]
     requested = [request.name for request in requests]

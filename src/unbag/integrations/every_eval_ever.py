@@ -24,7 +24,7 @@ from unbag.data.corpora import CORPORA
 from unbag.evaluation.quantities import MetricValue, collect_metrics, describe_metrics
 from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_deviations
 from unbag.hub.local_paths import strip_folders
-from unbag.hub.ownership import find_result_model_name
+from unbag.hub.model_results import find_result_model_name
 from unbag.utils.files import write_json
 
 VERSION: Final = "0.3.0"

@@ -13,9 +13,8 @@ from unbag.challenge_sets.perturbations.augmentation import (
 )
 from unbag.challenge_sets.perturbations.contrast_sets import ContrastSets
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
-from unbag.challenge_sets.perturbations.negation import NegatedPairs
-from unbag.challenge_sets.perturbations.negation_rows import NegationMirrors
-from unbag.challenge_sets.perturbations.recombined_pairs import RecombinedPairs
+from unbag.challenge_sets.perturbations.negation import NegatedPairs, NegationMirrors
+from unbag.challenge_sets.perturbations.recombined import RecombinedPairs
 from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, count_adjectives
 from unbag.challenge_sets.perturbations.substitution import SubstitutedPairs, Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL

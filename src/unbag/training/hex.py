@@ -5,7 +5,7 @@
 Superficial Statistics Out", https://arxiv.org/abs/1903.06256.
 
 h is the input of the network's last linear layer, W_h and b that layer's weight and bias; g = ReLU(W^φ · mean
-embedding) is the superficial branch (`unbag.models.hex.superficial`), and f, the layer widened to take both, is
+embedding) is the superficial branch (`unbag.models.hex`), and f, the layer widened to take both, is
 f([h, g]) = W_h h + W_g g + b. Over a batch of b pairs and k labels:
 
     F_B = f([h, g]) = W_h h + W_g g + b        F_G = f([0, g]) = W_g g + b
@@ -19,7 +19,7 @@ first form.
 
 Only the network is published. Its own logits are f([h, 0]) = W_h h + b, and logits − b gives W_h h in this module. The
 authors' released code predicts by these logits (the *plain* head). The paper's text predicts argmax F_L: for one pair,
-with ω* in place of a batch's coefficients, the *residual* head (`unbag.models.hex.residual`).
+with ω* in place of a batch's coefficients, the *residual* head (`unbag.models.hex`).
 
 The projection is least squares over the joint batch of all processes.
 
@@ -44,8 +44,7 @@ from torch.nn.functional import cross_entropy
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.embeddings import EmbeddingTable
-from unbag.models.hex.residual import ResidualHead, compute_hex_outputs
-from unbag.models.hex.superficial import SuperficialBranch, WordTable
+from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable, compute_hex_outputs
 from unbag.training.config import HexOptions
 from unbag.training.objective import BatchLoss, Objective
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.challenge_sets import suite
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import SetRequest, create_validated_builder
 from unbag.challenge_sets.selection import PairSelection
@@ -145,17 +145,17 @@ def _evaluate(
 def _sets(config: MendConfig) -> list[SetRequest]:
     """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
     options = {"file": str(config.official_file)} if config.official_file else {}
-    named = PairSelection(options=options).build_requests(config.sets or suite.list_suite_sets())
-    requests = named if config.sets else [suite.apply_suite_sample(each) for each in named]
+    named = PairSelection(options=options).build_requests(config.sets or selection.list_suite_sets())
+    requests = named if config.sets else [selection.apply_suite_sample(each) for each in named]
     for corpus in dict.fromkeys(parse_weighted_corpus(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
-            requests.append(suite.apply_suite_sample(SetRequest("plain", corpus)))
+            requests.append(selection.apply_suite_sample(SetRequest("plain", corpus)))
     for name in config.validation:
         if Path(name).is_file():
             how: dict[str, Any] = {"data": name, "language": config.language}
             how |= {"columns": config.parse_columns()} if config.columns else {}
             how |= {"labels": list(config.labels)} if config.labels else {}
-            requests.append(suite.apply_suite_sample(SetRequest("plain", None, how)))
+            requests.append(selection.apply_suite_sample(SetRequest("plain", None, how)))
     return requests
 
 

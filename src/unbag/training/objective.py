@@ -1,4 +1,4 @@
-"""Base class of training objectives, which combine a classifier and a loss in one module.
+"""Training objectives, which combine a classifier and a loss in one module: the base class, and cross-entropy.
 
 FSDP and DeepSpeed leave each process a shard of the weights and gather those of a module during its forward pass only.
 Therefore weights are read in the forward pass of their module, or from the argument of `Objective.save`.
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from unbag.data.sources import Example
 
@@ -106,3 +107,12 @@ class Objective(nn.Module):
             folder: Output folder.
             weights: Complete `state_dict` of the objective, gathered from all shards.
         """
+
+
+class CrossEntropyObjective(Objective):
+    """Objective of plain fine-tuning: the mean cross-entropy of a batch."""
+
+    def compute_loss(self, labels: Tensor, **encoded: Tensor) -> BatchLoss:
+        """Compute the mean cross-entropy of a batch."""
+        logits = self.network(**encoded).logits.float()  # half precision loses digits in the sum of exponentials
+        return BatchLoss(cross_entropy(logits, labels), logits, {})

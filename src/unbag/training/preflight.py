@@ -5,7 +5,7 @@ from pathlib import Path
 
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.wordnet.database import validate_wordnet
-from unbag.challenge_sets import suite
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import create_validated_builder
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import parse_label_map
@@ -17,7 +17,7 @@ from unbag.training import config as train_config
 from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
-from unbag.utils.hub_names import validate_repo
+from unbag.utils.hub import validate_repo
 from unbag.utils.optional_deps import EXTRA_OF
 from unbag.utils.safe_io import validate_file, validate_writable
 
@@ -41,7 +41,7 @@ def validate_run(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         parse_label_map(config.label_map)
     _check_pairs(config)
     for name in sets:
-        create_validated_builder(suite.build_suite_request(name))
+        create_validated_builder(selection.build_suite_request(name))
     validate_trackers(config.report_to)
     for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
         if table := getattr(config, option, None):

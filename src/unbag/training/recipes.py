@@ -47,7 +47,7 @@ class TrainingProtocol(NamedTuple):
 
 def build_cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
     """Build the objective of plain fine-tuning."""
-    from unbag.training.cross_entropy import CrossEntropyObjective
+    from unbag.training.objective import CrossEntropyObjective
 
     return CrossEntropyObjective(classifier.network)
 

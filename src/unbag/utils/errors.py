@@ -1,14 +1,19 @@
-"""Detection of system and native errors: full disks, and panics of Rust libraries.
+"""Errors: advice for the running command, one-line errors of user code, and detection of full disks and Rust panics.
 
 A panic is not an `Exception`, so `except Exception` does not catch it.
 """
 
 import errno
-from collections.abc import Iterator
+import os
+import re
+import sysconfig
+import traceback
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from unbag.utils.redaction import extract_first_line
+from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import iter_causes
 
 _DISK_FULL_CODES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -54,3 +59,142 @@ def convert_panics() -> Iterator[None]:
         if not is_panic(error):
             raise
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+_LONGEST: Final = 300  # maximum characters of the error message
+_LISTED: Final = 3  # number of frames, innermost first
+_WITHIN: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # the enclosing function also has a frame
+_OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<frozen ")  # unbag and the import system
+_LIBRARIES: Final = tuple(
+    f"{folder}{os.sep}"
+    for folder in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+
+
+class UserCodeError(ValueError):
+    """Error raised by user code. Its `__cause__` is the original error with its complete traceback."""
+
+
+class _Frame(NamedTuple):
+    """Line of code in a traceback and its function."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        path = Path(self.file)
+        place = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        return f"{place}:{self.line} ({self.function})"
+
+
+def build_user_code_error(expected: str, error: BaseException, advice: str) -> UserCodeError:
+    """Build the exception for an error in user code.
+
+    Args:
+        expected: Location of the code and the expectation, with which the message begins.
+        error: Error raised by the code.
+        advice: Fix for the user.
+
+    >>> print(build_user_code_error("model.py:predict: expected labels", KeyError("dog"), "correct it"))
+    model.py:predict: expected labels, got KeyError: 'dog'; correct it
+    """
+    # The text of a SyntaxError ends with the file and the line, which the frames already contain.
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    message = " ".join(redact(text).split())[:_LONGEST]
+    what = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    places = ", ".join(list(dict.fromkeys(map(str, _frames(error))))[:_LISTED])
+    return UserCodeError(f"{expected}, got {what}{f' at {places}' if places else ''}; {advice}")
+
+
+def _frames(error: BaseException) -> Iterator[_Frame]:
+    """Iterate over the frames of user code, innermost first, or over one library frame if there is none."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:  # the code did not run, so it has no frame
+        yield _Frame(error.filename, error.lineno, "<module>")
+        return
+    frames = [
+        _Frame(frame.f_code.co_filename, line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    others = [frame for frame in reversed(frames) if not frame.file.startswith(_OURS) and frame.function not in _WITHIN]
+    own = [frame for frame in others if not frame.file.startswith(_LIBRARIES)]
+    yield from own or others[:1]
+
+
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_COMMAND: Final = re.compile(r"`[^`]*`")  # a quoted command has its own options
+
+# Not a context variable, since messages are also built in threads, which do not inherit one.
+_offered: frozenset[str] | None = None
+
+
+@contextmanager
+def register_options(names: Iterable[str]) -> Iterator[None]:
+    """Register the long options of the running command, as a context manager."""
+    global _offered
+    before, _offered = _offered, frozenset(names)
+    try:
+        yield
+    finally:
+        _offered = before
+
+
+def extract_options(text: str) -> frozenset[str]:
+    """Extract the long options (`--name`) from a message, except those in quoted commands.
+
+    >>> sorted(extract_options("pass --labels, or see `unbag build --output`"))
+    ['--labels']
+    """
+    return frozenset(_OPTION.findall(_COMMAND.sub("", text)))
+
+
+def has_command_options(text: str) -> bool:
+    """Check whether the running command supports all options in a text. True if no command is running."""
+    return _offered is None or extract_options(text) <= _offered
+
+
+def name_option(name: str) -> str:
+    """Name an option as in the running command, or as in Python if no command has the option.
+
+    >>> with register_options(["--label-map"]):
+    ...     name_option("label_map"), name_option("batch_tokens")
+    ('--label-map', 'batch_tokens')
+    >>> name_option("label_map")
+    'label_map'
+    """
+    flag = f"--{name.replace('_', '-')}"
+    return flag if _offered is not None and flag in _offered else name
+
+
+def name_available_options(names: Iterable[str]) -> list[str]:
+    """Name the options that the running command has, or all options in Python.
+
+    >>> with register_options(["--label-map"]):
+    ...     name_available_options(["batch_tokens", "label_map"])
+    ['--label-map']
+    >>> name_available_options(["batch_tokens", "label_map"])
+    ['batch_tokens', 'label_map']
+    """
+    named = [name_option(name) for name in names]
+    return named if _offered is None else [name for name in named if name.startswith("--")]
+
+
+def choose_advice(*choices: str) -> str:
+    """Choose the first text whose options the running command supports. Return "" if there is none.
+
+    >>> with register_options(["--dtype"]):
+    ...     choose_advice("pass the names with --columns", "rename the columns")
+    'rename the columns'
+    """
+    return next(filter(has_command_options, choices), "")
+
+
+def join_advice(*choices: str) -> str:
+    """Join the texts whose options the running command supports with commas and "or".
+
+    >>> with register_options(["--dtype"]):
+    ...     join_advice("truncate more (--max-length)", "use --dtype bfloat16", "use a larger device")
+    'use --dtype bfloat16, or use a larger device'
+    """
+    *others, last = filter(has_command_options, choices)
+    return f"{', '.join(others)}, or {last}" if others else last

@@ -1,10 +1,18 @@
-"""Reads from the Hub with retries, and one-line errors with the host, the file and a fix."""
+"""Reads from the Hub with retries and one-line errors, downloads of a model's files, and validation of Hub names.
 
+transformers downloads each file when it reads the file, and treats a failed download of an optional file, such as a
+chat template, like a missing file. After a network error, a different model would be loaded. So `download_model_files`
+downloads all files before loading starts. Names are validated by the Hub's rules, before anything is built or written.
+"""
+
+import re
 from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
+from unbag.utils.offline import use_cache_if_unreachable
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import (
     call_with_retries,
@@ -129,3 +137,148 @@ def _place(url: str) -> str:
     """Strip the query of a URL, which may contain a signature that grants access."""
     parts = urlsplit(url)
     return redact(f"{parts.scheme}://{parts.netloc}{parts.path}")
+
+
+_SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
+_TEMPLATES: Final = "additional_chat_templates"
+_WEIGHTS: Final = ("model*.safetensors", "*.safetensors", "pytorch_model*.bin", "*.bin")
+"""Patterns in order of preference. Only the files of the first matching pattern are downloaded."""
+
+
+def download_model_files(repo: str, revision: str | None, *, weights: bool = True, code: bool = False) -> Path:
+    """Download the files of a model, or find them in the cache if offline. Returns their folder.
+
+    Args:
+        repo: Id of the repository.
+        revision: Branch, tag or commit (default: the main branch).
+        weights: Whether to download the weights in addition to config and tokenizer (default: yes).
+        code: Whether to download the repository's Python code, if the user trusts it (default: no).
+
+    Raises:
+        HubReadError: If the network fails, the Hub has a server error, or the response is malformed.
+        HfHubHTTPError: If the repository is missing, private or gated.
+        OSError: If the process is offline and the model is not in the cache.
+    """
+    from huggingface_hub import HfApi, is_offline_mode, snapshot_download
+
+    what = f"the model {repo}" + (f" at {revision}" if revision else "")
+    with use_cache_if_unreachable():
+        if is_offline_mode():
+            return _here(repo, revision, weights=weights)
+        listed = read_from_hub(what, lambda: HfApi().list_repo_files(repo, revision=revision))
+        wanted = select_model_files(listed, weights=weights, code=code)
+        return Path(read_from_hub(what, lambda: snapshot_download(repo, revision=revision, allow_patterns=wanted)))
+
+
+def _here(repo: str, revision: str | None, *, weights: bool) -> Path:
+    """Find the model's folder in the local cache."""
+    from huggingface_hub import snapshot_download
+
+    def folder(patterns: list[str]) -> Path:
+        # This raises if a file of these patterns is missing and the client has a listing of the repository.
+        cached = snapshot_download(
+            repo, revision=revision, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"]
+        )
+        return Path(cached)
+
+    snapshot = folder([f"*{suffix}" for suffix in sorted(_SMALL)])
+    if not weights:
+        return snapshot
+    return folder([next((each for each in _WEIGHTS if any(snapshot.glob(each))), _WEIGHTS[0])])
+
+
+def select_model_files(names: list[str], *, weights: bool, code: bool = False) -> list[str]:
+    """Select the files of a repository that are needed to load its model.
+
+    >>> select_model_files(["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx"], weights=True)
+    ['config.json', 'model.safetensors']
+    """
+    paths = [PurePosixPath(name) for name in names]
+    top = [path for path in paths if len(path.parts) == 1]
+    wanted = [path for path in top if path.suffix in _SMALL]
+    wanted += [path for path in paths if path.parts[0] == _TEMPLATES]
+    if code:
+        wanted += [path for path in top if path.suffix == ".py"]
+    if weights:
+        matches = ([path for path in top if path.match(pattern)] for pattern in _WEIGHTS)
+        wanted += next(filter(None, matches), [])
+    return [str(path) for path in wanted]
+
+
+_CONFIG: Final = re.compile(r"\w(?:[\w+-]|\.(?!\.)){0,95}")
+_PATH: Final = re.compile(r"[^\x00-\x1f\x7f\\]+")
+
+
+def validate_repo(name: str) -> str:
+    """Validate the name of a Hub repository, `organization/name`, and return it.
+
+    Raises:
+        ValueError: If the Hub does not allow the name.
+    """
+    if name.count("/") != 1 or not _is_repo(name):
+        raise ValueError(
+            "expected a Hub repository as organization/name, with letters, digits, - _ and . (none of these marks at "
+            f"the ends, no -- or ..), got {name!r}"
+        )
+    return name
+
+
+def validate_push_repo(name: str) -> str:
+    """Validate the name of a Hub organization or repository, and return it.
+
+    Raises:
+        ValueError: If the Hub does not allow the name.
+    """
+    if "/" in name:
+        return validate_repo(name)
+    if not _is_repo(name):
+        raise ValueError(f"expected a Hub organization (letters, digits, - _ and .) or organization/name, got {name!r}")
+    return name
+
+
+def validate_config_name(name: str) -> str:
+    """Validate the name of a dataset config, and return it. It is also a folder name in the repository.
+
+    Raises:
+        ValueError: If it contains characters other than letters, digits, - _ + and single dots.
+
+    >>> validate_config_name("snli-test")
+    'snli-test'
+    """
+    if not _CONFIG.fullmatch(name):
+        raise ValueError(
+            "expected a config name with at most 96 letters, digits, - _ + and ., starting with a letter, digit or _, "
+            f"got {name!r}; choose a name with --config"
+        )
+    return name
+
+
+def validate_repo_path(path: str) -> str:
+    """Validate a file path in a repository, and return it.
+
+    Raises:
+        ValueError: If the path is outside the repository, or is not a valid file path.
+    """
+    if not _PATH.fullmatch(path) or any(part in ("", ".", "..", ".git") for part in path.split("/")):
+        raise ValueError(f"expected a file path in the repository, got {path!r}")
+    return path
+
+
+def is_model_name(name: str) -> bool:
+    """Check whether a text is a valid model id on the Hub: `organization/name` or a single word.
+
+    >>> is_model_name("org/name"), is_model_name("gpt2"), is_model_name("../x"), is_model_name("a b")
+    (True, True, False, False)
+    """
+    return name.count("/") <= 1 and _is_repo(name)
+
+
+def _is_repo(name: str) -> bool:
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return name.isascii() and name.isprintable()

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.papers.published_columns import list_published_scores
+from unbag.challenge_sets.papers import list_published_scores
 from unbag.reports.papers import build_paper_view, format_cells
 
 TABLES = papers.list_paper_tables()

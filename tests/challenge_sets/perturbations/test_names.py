@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, ROLE
+from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, PLACE_LEVELS, ROLE, PlaceLevel
 from unbag.challenge_sets.perturbations.names import (
     FEW,
     MIN_NAMES,
@@ -21,7 +21,6 @@ from unbag.challenge_sets.perturbations.names import (
     exchange_name,
     is_possibly_coreferent,
 )
-from unbag.challenge_sets.perturbations.place_names import PLACE_LEVELS, PlaceLevel
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
 

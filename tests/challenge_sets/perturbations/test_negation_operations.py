@@ -7,14 +7,13 @@ from itertools import product
 
 import pytest
 
-from unbag.challenge_sets.perturbations.negation import TEMPLATES
+from unbag.challenge_sets.perturbations.negation import SCHEMA, TEMPLATES, iter_negation_tables
 from unbag.challenge_sets.perturbations.negation_operations import (
     NO_CLAIM,
     OPERATIONS,
     OTHER_WORDS,
     build_negation_pairs,
 )
-from unbag.challenge_sets.perturbations.negation_rows import SCHEMA, iter_negation_tables
 from unbag.challenge_sets.perturbations.negation_words import (
     ADJECTIVES,
     COMPANIONS,

@@ -20,8 +20,8 @@ from unbag.challenge_sets.perturbations.contrast_sets import (
     build_contrast_set,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
+from unbag.challenge_sets.perturbations.negation import NO_LABEL, NegationMirrors
 from unbag.challenge_sets.perturbations.negation_operations import build_negation_pairs
-from unbag.challenge_sets.perturbations.negation_rows import NO_LABEL, NegationMirrors
 from unbag.challenge_sets.perturbations.negation_words import COMPANIONS, DOWNWARD, QUANTIFIERS
 from unbag.challenge_sets.perturbations.substitution import Substituter
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half

@@ -6,8 +6,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, sample_epoch
-from unbag.challenge_sets.perturbations.recombined import build_claim_rows, is_sentence, join_sentences
-from unbag.challenge_sets.perturbations.recombined_pairs import SIZES, RecombinedPairs
+from unbag.challenge_sets.perturbations.recombined import (
+    SIZES,
+    RecombinedPairs,
+    build_claim_rows,
+    is_sentence,
+    join_sentences,
+)
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
 
@@ -65,7 +70,7 @@ def test_recombined_pairs_depend_on_epoch_and_seed(generator):
 
 def test_recombined_documents_have_no_official_sentence(examples, parser, monkeypatch):
     official = set(sorted({example.premise for example in examples})[::2])
-    module = "unbag.challenge_sets.perturbations.recombined_pairs"
+    module = "unbag.challenge_sets.perturbations.recombined"
     monkeypatch.setattr(f"{module}.is_official", official.__contains__)
     generator = RecombinedPairs(examples, parser)
     counts = Counter()

@@ -6,15 +6,16 @@ from unbag.baselines.natlog.models import find_outcome_models
 from unbag.baselines.natlog.relations import Relation
 from unbag.baselines.natlog.seeds import split_constituents
 from unbag.challenge_sets.perturbations.modifiers import MODIFIERS_BY_NAME, build_modified_sentence
-from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
-from unbag.challenge_sets.perturbations.sicck_rows import (
+from unbag.challenge_sets.perturbations.sicck import (
     ELSE,
     SAME,
     Disagreement,
+    SicckRow,
     _cause,
     build_official_shapes,
     count_annotator_agreement,
     count_reproduced_pairs,
+    read_sicck,
 )
 
 

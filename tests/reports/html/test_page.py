@@ -9,7 +9,7 @@ from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import LAST, SKILL
-from unbag.challenge_sets.papers.published_columns import list_published_scores
+from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, FigureModel, FigurePoint, FigureSeries, ResultGroup, ScoredModel

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.bag import Words
+from unbag.baselines.lexical.features import Words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWordSelector, WordSelector, build_word_selector
 from unbag.data.corpora import CORPORA, LANGUAGES

@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.bag import Words
 from unbag.baselines.lexical.contributions import FeatureContribution, rank_misleading_features
-from unbag.baselines.lexical.features import FeatureVocabulary
+from unbag.baselines.lexical.features import FeatureVocabulary, Words
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit_softmax_regression
 from unbag.data.labels import LABELS, get_label_id
 from unbag.utils import checksums, rng

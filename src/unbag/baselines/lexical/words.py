@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
-from unbag.baselines.lexical.bag import Words, collect_words
+from unbag.baselines.lexical.features import Words, collect_words
 from unbag.data.corpora import LANGUAGES
 from unbag.data.text.tagging import ALL as ALL
 from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, precompute_tags

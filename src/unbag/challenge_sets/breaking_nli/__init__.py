@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, build_roles
-from unbag.challenge_sets.papers.published_columns import PublishedColumn
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.scoring.bootstrap import Estimate

@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
-from unbag.challenge_sets.papers.published_columns import PublishedColumn
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 _PAPER: Final = "Sinha et al. 2021"

@@ -19,6 +19,7 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     JOINED,
     NOT_LISTED,
     PLACE_LABELS,
+    PLACE_LEVELS,
     ROLE,
     NameClass,
     NameKind,
@@ -28,7 +29,6 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     is_candidate,
     is_kind_evident,
 )
-from unbag.challenge_sets.perturbations.place_names import PLACE_LEVELS
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
 from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
 from unbag.data.text.entities import Entity

@@ -1,16 +1,44 @@
-"""Reader of the official SICCK file: 1,304 pairs by Akoju et al. (2023), as the authors published them."""
+"""SICCK: reader of the official file, rows of the set, and agreement of the labeller with the official labels.
+
+The official file has 1,304 pairs by Akoju et al. (2023), as the authors published them. The set contains each pair
+twice: in its original order, and with premise and hypothesis exchanged.
+"""
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from unbag.baselines.natlog.model_checking import compute_relation
+from unbag.baselines.natlog.parsing import PairShape
 from unbag.baselines.natlog.relations import Relation, to_four_way_label, to_three_way_label
+from unbag.baselines.natlog.seeds import SeedConstituents
+from unbag.challenge_sets.perturbations.modifiers import (
+    ADJECTIVE_ADVERB,
+    BOTH,
+    HYPOTHESIS,
+    MODIFIERS_BY_NAME,
+    NONE,
+    VERB,
+    Change,
+    SeedPair,
+    build_modified_sentence,
+    build_modified_shape,
+    modify_seed,
+    split_change,
+)
+from unbag.data import columns
+from unbag.data.columns import PAIR
 from unbag.data.downloads import PinnedFile
-from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
+from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, get_label_id
+from unbag.data.sources import Example
+from unbag.data.text.tagging import Tagger
 from unbag.utils import rng
 
 COMMIT: Final = "05e41251ddc30ca463d1f2daba92b1444cc9e969"
@@ -229,3 +257,309 @@ def count_by_group(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
     """Count the rows by modifier type and by part (Tables 5 and 6)."""
     rows = list(rows)
     return {"type": Counter(row.type for row in rows), "part": Counter(row.part for row in rows)}
+
+
+FOUR_WAY: Final = "four_way"
+SEVEN_WAY: Final = "seven_way"
+THREE_WAY: Final = "three_way"
+SPACES: Final = (FOUR_WAY, SEVEN_WAY, THREE_WAY)
+
+SCHEMA: Final = pa.schema(
+    [
+        *PAIR,  # the source id is that of the seed
+        ("pair", pa.string()),  # id of the row in the original order, in both rows of a pair
+        ("reverse", pa.bool_()),  # whether premise and hypothesis are exchanged
+        ("modifier", pa.string()),
+        ("modifier_type", pa.string()),
+        ("position", pa.string()),  # modified sentences, by their names in the original order
+        ("part", pa.string()),
+        ("relation", pa.string()),  # of this row's premise to its hypothesis; two if the annotators disagreed
+        ("four_way", pa.string()),  # null if the four-way space has no label for the relation
+        ("target", pa.string()),  # label in the requested space
+        ("fold", pa.int32()),  # null in generated sets
+    ]
+)
+_CHUNK_SIZE: Final = 1_000  # examples that are tagged together
+
+
+class SicckPair(NamedTuple):
+    """A pair in its original order. The set has two rows for it, one per order of the sentences."""
+
+    id: str
+    source_id: str
+    premise: str
+    hypothesis: str
+    modifier: str
+    modifier_type: str
+    position: str
+    part: str
+    relations: tuple[Relation, ...]
+    fold: int | None = None
+
+
+def build_official_pairs(rows: Sequence[SicckRow], folds: Sequence[int]) -> Iterator[SicckPair]:
+    """Convert the rows of the authors' file to pairs."""
+    for row, fold in zip(rows, folds, strict=True):
+        yield SicckPair(
+            id=f"sicck-{row.number}",
+            source_id=build_seed_source_id(row),
+            premise=row.premise,
+            hypothesis=row.hypothesis,
+            modifier=row.modifier,
+            modifier_type=row.type,
+            position=row.position,
+            part=row.part,
+            relations=row.relations,
+            fold=fold,
+        )
+
+
+def build_seed_source_id(row: SicckRow) -> str:
+    """Build the source id of a row of the authors' file. The id contains the SICK id of the seed."""
+    return f"sick-{row.seed}"
+
+
+def generate_pairs(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[SicckPair]:
+    """Generate the modified pairs of all examples that can serve as seeds (`challenge_sets.perturbations.modifiers`).
+
+    The unmodified seed comes first.
+
+    Args:
+        examples: Labelled pairs.
+        combinations: Whether two parts are modified together too.
+        tagger: Tagger for sentences whose verb has no auxiliary. If None, such sentences are not seeds.
+    """
+    stream = iter(examples)
+    while chunk := list(islice(stream, _CHUNK_SIZE)):
+        tags = None if tagger is None else tagger.tag(text for example in chunk for text in example[1:3])
+        for example in chunk:
+            seed = SeedPair.from_pair(
+                example.premise,
+                example.hypothesis,
+                example.label,
+                tags=None if tags is None else [tags[example.premise], tags[example.hypothesis]],
+            )
+            if seed is None:
+                continue
+            for number, modified in enumerate(modify_seed(seed, combinations=combinations)):
+                yield SicckPair(
+                    id=f"{example.source_id}#{number}",
+                    source_id=example.source_id,
+                    premise=modified.premise,
+                    hypothesis=modified.hypothesis,
+                    modifier=modified.modifier,
+                    modifier_type=modified.type,
+                    position=modified.position,
+                    part=modified.part,
+                    relations=(modified.relation,),
+                )
+
+
+def iter_sicck_tables(pairs: Iterable[SicckPair], space: str) -> Iterator[pa.Table]:
+    """Build Arrow tables with the schema `SCHEMA` and two rows per pair. Pairs without a label in `space` are omitted.
+
+    Args:
+        pairs: Pairs.
+        space: Label space, one of `SPACES`.
+    """
+    return columns.iter_tables((row for pair in pairs for row in _rows(pair, space)), SCHEMA)
+
+
+def _rows(pair: SicckPair, space: str) -> list[dict[str, Any]]:
+    converse = tuple(relation.converse for relation in pair.relations)
+    sides = [
+        _record(pair, pair.id, pair.premise, pair.hypothesis, pair.relations, reverse=False),
+        _record(pair, f"{pair.id}-reverse", pair.hypothesis, pair.premise, converse, reverse=True),
+    ]
+    return [
+        {**row, "label": get_label_id(row[THREE_WAY]), "target": row[space]} for row in sides if row[space] is not None
+    ]
+
+
+def _record(
+    pair: SicckPair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
+) -> dict[str, Any]:
+    four = {to_four_way_label(relation) for relation in relations}
+    seven = "|".join(relation.value for relation in relations)
+    return {
+        **pair._asdict(),
+        "id": name,
+        "pair": pair.id,
+        "premise": premise,
+        "hypothesis": hypothesis,
+        "reverse": reverse,
+        "relation": seven,
+        SEVEN_WAY: seven,
+        FOUR_WAY: four.pop() if len(four) == 1 else None,
+        THREE_WAY: to_three_way_label(relations[0]),
+    }
+
+
+def parse_official_seeds(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
+    """Parse the seeds of the file (its pairs without a modifier). The keys of the result are seed ids.
+
+    Raises:
+        ValueError: If a seed cannot be parsed.
+    """
+    seeds = {}
+    for row in rows:
+        if row.type == NONE:
+            seed = SeedPair.from_pair(row.premise, row.hypothesis, row.label)
+            if seed is None:
+                raise ValueError(f"row {row.number}: expected a seed that can be parsed, got {row.premise!r}")
+            seeds[row.seed] = seed
+    return seeds
+
+
+def build_official_shapes(rows: Sequence[SicckRow]) -> list[PairShape]:
+    """Build the logical form of each row, by adding the row's modifier to the logical form of its seed."""
+    seeds = parse_official_seeds(rows)
+    return [build_modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
+
+
+def _changes(row: SicckRow) -> tuple[Change, Change]:
+    """Determine the changes of a row's premise and hypothesis."""
+    return split_change(() if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position)
+
+
+class Disagreement(NamedTuple):
+    """A class of rows on which the four-way labels of annotators and labeller differ for the same reason.
+
+    A modifier on the hypothesis is the mirror image of one on the premise. The two cases count as one, with the
+    converse of both labels. Modifiers with the same logical reading count as one.
+
+    Attributes:
+        part: `subject`, `verb` or `object`.
+        reading: Reading of the modifier in natural logic: a quantifier, `not`, `always`, `never`, `adjective`,
+            `adverb`.
+        sentences: `one` or `both`, the number of modified sentences.
+        annotators: Four-way label of the annotators; None for two different labels.
+        labeller: Four-way label of the labeller; None for equivalence.
+    """
+
+    part: str
+    reading: str
+    sentences: str
+    annotators: str | None
+    labeller: str | None
+
+
+def _disagreement(row: SicckRow, labeller_label: str | None) -> Disagreement:
+    modifier = MODIFIERS_BY_NAME[row.modifier]
+    reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
+    if modifier.type == ADJECTIVE_ADVERB:
+        reading = "adverb" if row.part == VERB else "adjective"
+    converse = {FORWARD_ENTAILMENT: REVERSE_ENTAILMENT, REVERSE_ENTAILMENT: FORWARD_ENTAILMENT}
+    annotators, labeller = (
+        converse.get(label, label) if label is not None and row.position == HYPOTHESIS else label
+        for label in (row.four_way, labeller_label)
+    )
+    return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
+
+
+def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
+    """Count the rows on which the labeller agrees with the annotators.
+
+    Returns:
+        A dictionary with these keys:
+
+        - `n`: number of rows;
+        - `seven_way`: number of agreements, where either label of a double one counts;
+        - `four_way`: number of agreements;
+        - `confusion`: counts of (relations of the annotators, relation of the labeller);
+        - `disagreements`: number of rows with different four-way labels, by class.
+    """
+    both = [(row, compute_relation(shape)) for row, shape in zip(rows, build_official_shapes(rows), strict=True)]
+    return {
+        "n": len(rows),
+        "seven_way": sum(relation in row.relations for row, relation in both),
+        "four_way": sum(to_four_way_label(relation) == row.four_way for row, relation in both),
+        "confusion": Counter(("|".join(one.value for one in row.relations), relation.value) for row, relation in both),
+        "disagreements": Counter(
+            _disagreement(row, to_four_way_label(relation))
+            for row, relation in both
+            if to_four_way_label(relation) != row.four_way
+        ),
+    }
+
+
+SAME: Final = "identical"
+ELSE: Final = "other differences"
+NOT_MADE: Final = "not generated by us (isn't never, exactly one waves)"
+
+_ADJECTIVES: Final = "green|happy|sad|good|bad"
+_CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "no article before an adjective (green man)": ((rf"^(?:an?|the) (?=(?:{_ADJECTIVES}) )", ""),),
+    "two articles (a an abnormal)": (
+        (r"\ban (?=abnormal|elegant)", "a an "),
+        (r"\bthe (?=abnormal|elegant)", "the an "),
+    ),
+    "an for the or for no article (an elegant waves)": ((r"\b(?:the|(of)) (?=abnormal|elegant)", r"\1 an "),),
+    "the article of the next word (an good empty)": ((rf"\ba (?=(?:{_ADJECTIVES}) [aeiou])", "an "),),
+    "is n't in two words": ((r"(?<=\w)n't", " n't"),),
+    "is not for isn't": ((r"n't", " not"),),
+    "at least without number (at least man)": ((r"\bat least one ", "at least "),),
+    "at least before an article (at least a man)": ((r"\bat least one ", "at least a "),),
+    "of without article (exactly two of children)": ((r"\b(exactly|all but) two ", r"\1 two of "),),
+    "the modifier before the verb (not is full)": ((r"\b(is|are) (not|never|always|\w+ly) ", r"\2 \1 "),),
+    "every before a plural (every waves)": ((r"\ball (?!but )", "every "),),
+    "an article lost inside a noun phrase (girl with black bag)": ((r" with an? ", " with "),),
+}
+"""Differences between our sentences and the authors': regular expressions that convert ours to theirs."""
+EVERYONE: Final = "everyone of man"
+
+
+def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
+    """Count the modified pairs of the file that our operator reproduces, and the causes of all differences.
+
+    The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
+    sentences to the authors'.
+    """
+    seeds = parse_official_seeds(rows)
+    generated = {name: {pair[:2] for pair in modify_seed(seed)} for name, seed in seeds.items()}
+    counts: Counter[str] = Counter()
+    for row in rows:
+        if row.type != NONE:
+            seed = seeds[row.seed]
+            ours = [
+                (parts, build_modified_sentence(parts, change))
+                for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
+            ]
+            cause = _cause(ours, (row.premise, row.hypothesis))
+            if cause == SAME and tuple(text for _, text in ours) not in generated[row.seed]:
+                cause = NOT_MADE
+            counts[cause] += 1
+    return counts
+
+
+def _cause(ours: Sequence[tuple[SeedConstituents, str]], theirs: Sequence[str]) -> str:
+    """Find the smallest combination of causes that converts our sentences to the authors'."""
+    names = (EVERYONE, *_CAUSES)
+    for causes in chain([()], combinations(names, 1), combinations(names, 2)):
+        if all(
+            any(_normalize(_apply(subset, parts, text)) == _normalize(other) for subset in _subsets(causes))
+            for (parts, text), other in zip(ours, theirs, strict=True)
+        ):
+            return " and ".join(causes) or SAME
+    return ELSE
+
+
+def _subsets(causes: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    """Build all subsets of the causes, since each of the two sentences may show only some of them."""
+    return chain.from_iterable(combinations(causes, n) for n in range(len(causes) + 1))
+
+
+def _apply(causes: Sequence[str], parts: SeedConstituents, text: str) -> str:
+    for cause in causes:
+        if cause == EVERYONE:
+            if text.startswith("every one of the "):
+                # The authors prepend the modifier to the seed's sentence and change neither its noun nor its verb.
+                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", build_modified_sentence(parts))
+        else:
+            for pattern, instead in _CAUSES[cause]:
+                text = re.sub(pattern, instead, text)
+    return text
+
+
+def _normalize(text: str) -> str:
+    return " ".join(text.lower().split())

@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, build_roles
-from unbag.challenge_sets.papers.published_columns import PublishedColumn
+from unbag.challenge_sets.papers import PublishedColumn
 from unbag.data.corpora import OFFICIAL
 
 _PAPER: Final = "Akoju et al. 2023"

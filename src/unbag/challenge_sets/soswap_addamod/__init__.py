@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, build_roles
-from unbag.challenge_sets.papers.published_columns import PublishedColumn
+from unbag.challenge_sets.papers import PublishedColumn
 
 _PAPER: Final = "Nie et al. 2019"
 

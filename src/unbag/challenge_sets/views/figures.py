@@ -71,7 +71,7 @@ class ResultGroup:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus, in the format of `challenge_sets.papers.published_columns`."""
+        """Name of the corpus, in the format of `challenge_sets.papers`."""
         return self.scored_models[0].result.corpus
 
 

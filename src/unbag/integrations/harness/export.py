@@ -22,7 +22,7 @@ from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.tasks import HarnessTask
 from unbag.utils.files import atomic_write
-from unbag.utils.hub_names import validate_push_repo
+from unbag.utils.hub import validate_push_repo
 
 HARNESSES: Final = {
     "lm-eval": lm_eval.build_files,

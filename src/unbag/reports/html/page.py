@@ -16,7 +16,7 @@ from markupsafe import Markup
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.challenge_sets.papers.published_columns import list_published_scores
+from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import (
