@@ -44,7 +44,7 @@ FOLDS: Final = 5
 _CHUNK: Final = 2_000  # examples in memory at a time, and per progress update
 # Code that affects a fitted model. After a change in one of these files, cached models are not reused.
 _CODE: Final = (
-    *(f"baselines/lexical/{name}.py" for name in "bag contributions features fitting model optimizer".split()),
+    *(f"baselines/lexical/{name}.py" for name in "contributions features fitting model optimizer".split()),
     *(f"baselines/lexical/{name}.py" for name in ("regression", "words")),
     *(f"data/{name}.py" for name in ("labels", "readers", "sources", "text/tagging", "text/tokens")),
     "utils/rng.py",
